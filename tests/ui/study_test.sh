@@ -145,7 +145,7 @@ refuses 1 "terminal" "no terminal" study "$T/run" --participant a
 # --- the screen ---
 has_codes() { tmux -L "$SOCKET" capture-pane -p -e | grep -aq "$(printf '\033')\[[0-9;]*$1"; }
 begin() { screen_wait 'Enter to begin' && screen_keys Enter; }
-session new.json a --seconds 3
+session new.json a --seconds 10
 begin
 screen_shows '▀▀▀▀▀▀▀▀' "a picture is shown"
 if has_codes '38;5;'; then ok "  in 256 colours"; else not_ok "  in 256 colours"; fi
@@ -209,6 +209,26 @@ for signal in INT:130 TERM:130 SEGV:139; do
     screen_shows icanon "  the terminal is restored"
     screen_lacks '▀' "  and the picture is deleted"
 done
+# while the terminal takes no more of a large picture: the signal must not be lost
+size=200x60
+session new.json a --seconds 5
+unset size
+screen_wait 'Enter to begin'
+pid=$(pgrep -P "$(screen_pid)" -x tinca)
+server=$(tmux -L "$SOCKET" display-message -p '#{pid}')
+written() { sed -n 's/^wchar: //p' "/proc/$pid/io" 2>/dev/null; }
+before=$(written)
+if [ -n "$before" ]; then
+    screen_keys Enter
+    kill -STOP "$server"
+    sending() { [ "$(written)" -gt $((before + 30000)) ]; }
+    wait_until sending
+    kill -TERM "$pid"
+    kill -CONT "$server"
+    screen_shows 'status 130' "SIGTERM while a picture is being sent: status 130"
+else
+    skip "SIGTERM while a picture is being sent" "this system does not tell what a process has written"
+fi
 session new.json a --seconds 5
 begin
 screen_wait '▀▀▀▀▀▀▀▀'
