@@ -221,7 +221,12 @@ before=$(written)
 if [ -n "$before" ]; then
     screen_keys Enter
     kill -STOP "$server"
-    sending() { [ "$(written)" -gt $((before + 30000)) ]; }
+    sending() { # lets the terminal go on for a moment if it has not passed the key on
+        [ "$(written)" -gt $((before + 5000)) ] && return
+        kill -CONT "$server"
+        kill -STOP "$server"
+        return 1
+    }
     wait_until sending
     kill -TERM "$pid"
     kill -CONT "$server"
