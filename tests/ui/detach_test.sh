@@ -72,15 +72,36 @@ wait_until both_done && ok "  both cells end" || not_ok "  both cells end" "$("$
 
 # --- a handover that fails ---
 mkdir "$T/gone"
-screen_start 100x30 C.UTF-8 "$TINCA" ui lenet --data "digits,limit=200" --batch 20 --epochs 100000 --threads 1 --start \
+screen_start 120x30 C.UTF-8 "$TINCA" ui lenet --data "digits,limit=200" --batch 20 --epochs 100000 --threads 1 --start \
     --save "$T/gone/model"
 screen_wait 'iteration +[0-9][0-9]+ of'
 rm -r "$T/gone"
 screen_keys q
 screen_wait 'leave it running'
 screen_keys l
-screen_shows 'nothing is lost|could not be saved there|background process' "a handover that fails says why"
-screen_shows 'tinca . Run|iteration +[0-9]+ of' "  and the workbench stays"
+screen_shows 'gone/model: .*does not exist' "a model that cannot be saved: the message says why"
+screen_keys o
+screen_shows 'failed +lenet' "  and the workbench stays"
+screen_end
+
+mkdir "$T/set"
+{
+    printf '\000\000\010\003\000\000\000\050\000\000\000\034\000\000\000\034'
+    dd if=/dev/zero bs=784 count=40 2>/dev/null
+} >"$T/set/train-images-idx3-ubyte"
+{
+    printf '\000\000\010\001\000\000\000\050'
+    dd if=/dev/zero bs=40 count=1 2>/dev/null
+} >"$T/set/train-labels-idx1-ubyte"
+screen_start 120x30 C.UTF-8 "$TINCA" ui lenet --data "idx:$T/set" --validate '' --batch 20 --epochs 100000 --threads 1 --start
+screen_wait 'iteration +[0-9][0-9]+ of'
+rm -r "$T/set"
+screen_keys q
+screen_wait 'leave it running'
+screen_keys l
+screen_shows 'background process: ' "a background process that cannot go on: the message says so"
+screen_keys o
+screen_shows 'stopped +lenet' "  and the workbench stays"
 screen_end
 
 # --- only a run that waits ---

@@ -189,16 +189,23 @@ bool detach_begin(struct detach *detach, struct run_list *runs, const struct swe
     return true;
 }
 
-/* Forgets the run if it has ended by itself: there is nothing to resume. */
-static void check_end(struct detach *detach, const struct run_list *runs)
+/* Forgets the run if it has ended by itself: there is nothing to resume. Returns false with the
+ * run's error if it has failed, perhaps because its model could not be saved. */
+static bool check_end(struct detach *detach, const struct run_list *runs, struct error *error)
 {
     for (size_t i = 0; i < runs->count; i++) {
         const struct run_entry *entry = &runs->entries[i];
+        const struct run_snapshot *end = &entry->snapshot;
         const char *directory = run_entry_directory(entry);
-        if (directory && strcmp(directory, detach->directory) == 0 &&
-            entry->snapshot.status != RUN_STOPPED)
-            detach->directory[0] = '\0';
+        if (!directory || strcmp(directory, detach->directory) != 0 || end->status == RUN_STOPPED)
+            continue;
+        detach->directory[0] = '\0';
+        if (end->status == RUN_FAILED && end->error.kind != ERROR_DIVERGED) {
+            *error = end->error;
+            return false;
+        }
     }
+    return true;
 }
 
 /* Returns whether the sweep's cell has a process but computes no iteration yet: its run may not
@@ -217,7 +224,8 @@ static bool step(struct detach *detach, struct run_list *runs, struct sweep_job 
         return watch_queue(detach, runs, sweep, error);
     if (run_list_active(runs) || cell_is_starting(sweep))
         return true;
-    check_end(detach, runs);
+    if (!check_end(detach, runs, error))
+        return false;
     return detach->directory[0] ? start_resumption(detach, error)
                                 : start_next(detach, runs, sweep, error);
 }
