@@ -72,7 +72,7 @@ wait_until both_done && ok "  both cells end" || not_ok "  both cells end" "$("$
 
 # --- a handover that fails ---
 mkdir "$T/gone"
-screen_start 120x30 C.UTF-8 "$TINCA" ui lenet --data "digits,limit=200" --batch 20 --epochs 100000 --threads 1 --start \
+screen_start 200x30 C.UTF-8 "$TINCA" ui lenet --data "digits,limit=200" --batch 20 --epochs 100000 --threads 1 --start \
     --save "$T/gone/model"
 screen_wait 'iteration +[0-9][0-9]+ of'
 rm -r "$T/gone"
@@ -93,7 +93,7 @@ mkdir "$T/set"
     printf '\000\000\010\001\000\000\000\050'
     dd if=/dev/zero bs=40 count=1 2>/dev/null
 } >"$T/set/train-labels-idx1-ubyte"
-screen_start 120x30 C.UTF-8 "$TINCA" ui lenet --data "idx:$T/set" --validate '' --batch 20 --epochs 100000 --threads 1 --start
+screen_start 200x30 C.UTF-8 "$TINCA" ui lenet --data "idx:$T/set" --validate '' --batch 20 --epochs 100000 --threads 1 --start
 screen_wait 'iteration +[0-9][0-9]+ of'
 rm -r "$T/set"
 screen_keys q

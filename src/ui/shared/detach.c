@@ -190,7 +190,8 @@ bool detach_begin(struct detach *detach, struct run_list *runs, const struct swe
 }
 
 /* Forgets the run if it has ended by itself: there is nothing to resume. Returns false with the
- * run's error if it has failed, perhaps because its model could not be saved. */
+ * run's error if it could not begin or has failed, perhaps because its model could not be saved. A
+ * run that has diverged has ended. */
 static bool check_end(struct detach *detach, const struct run_list *runs, struct error *error)
 {
     for (size_t i = 0; i < runs->count; i++) {
@@ -200,7 +201,8 @@ static bool check_end(struct detach *detach, const struct run_list *runs, struct
         if (!directory || strcmp(directory, detach->directory) != 0 || end->status == RUN_STOPPED)
             continue;
         detach->directory[0] = '\0';
-        if (end->status == RUN_FAILED && end->error.kind != ERROR_DIVERGED) {
+        if (end->status == RUN_REFUSED ||
+            (end->status == RUN_FAILED && end->error.kind != ERROR_DIVERGED)) {
             *error = end->error;
             return false;
         }

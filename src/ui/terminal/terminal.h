@@ -64,8 +64,8 @@ enum {
  * is over. */
 unsigned terminal_wait(double seconds);
 
-/* Returns whether a signal has asked to stop, or has told that the terminal has hung up. The next
- * terminal_wait returns at once, and tells it. */
+/* Returns whether a signal has asked to stop, or has told that the terminal has hung up. Takes
+ * nothing away from terminal_wait. */
 bool terminal_must_stop(void);
 
 /* Returns the next key (keys.h), or UI_NONE if none is waiting. */
