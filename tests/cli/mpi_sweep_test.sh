@@ -178,7 +178,7 @@ check "no process is left" none_left
 # --- kills ---
 
 often="--checkpoint 0.2 --checkpoint-share 30"
-long="--networks mlp,lenet --batches 12,16 --data digits,limit=400 --iterations 500 --threads 1"
+long="--networks mlp,lenet --batches 12,16 --data digits,limit=400 --iterations 1000 --threads 1"
 state plain
 # shellcheck disable=SC2086
 run sweep $long $often --name killed -q --jobs 2
@@ -239,7 +239,7 @@ wait $launcher 2>/dev/null
 interrupted "SIGKILL of the launcher"
 if every; then continued 4; fi
 
-begin stopped -n 2 --mca odls_base_sigkill_timeout 5
+begin stopped -n 2
 kill -TERM $launcher
 wait $launcher
 status=$?
