@@ -178,12 +178,21 @@ check "no process is left" none_left
 # --- kills ---
 
 often="--checkpoint 0.2 --checkpoint-share 30"
-long="--networks mlp,lenet --batches 12,16 --data digits,limit=400 --iterations 1000 --threads 1"
+long="--networks mlp,lenet --batches 12,16 --data digits,limit=400 --iterations 500 --threads 1"
 state plain
 # shellcheck disable=SC2086
 run sweep $long $often --name killed -q --jobs 2
 
-# begin FOLDER OPTION...: starts mpirun with these options, and waits until the two largest cells have checkpoints
+# cells: prints the processes that compute cells
+cells() {
+    for cell in $(pgrep -f "sweep .*--cell "); do
+        grep -qz -- "^XDG_STATE_HOME=$XDG_STATE_HOME$" "/proc/$cell/environ" 2>/dev/null && echo "$cell"
+    done
+}
+# send SIGNAL: sends it to these
+send() { for cell in $(cells); do kill -"$1" "$cell" 2>/dev/null; done; }
+# begin FOLDER OPTION...: starts mpirun with these options, and waits until the two largest cells have checkpoints;
+# then the cells are stopped, so that none is done before the test has sent its signals
 begin() {
     state "$1"
     shift
@@ -191,11 +200,28 @@ begin() {
     mpirun "$@" "$TINCA" sweep --over mpi $long $often --name killed >out 2>err </dev/null &
     launcher=$!
     wait_until two_run
+    held=$(cells)
+    send STOP
 }
 # While a checkpoint replaces another, there is only the previous one.
 two_run() {
     [ "$(find "$XDG_STATE_HOME/tinca/runs" -name 'checkpoint*.safetensors' -printf '%h\n' 2>/dev/null |
         sort -u | wc -l)" -ge 2 ]
+}
+# told_to_stop: whether one of the cells that were stopped has a signal SIGTERM pending, or goes on already, as it does
+# when its rank has died
+told_to_stop() {
+    for cell in $held; do
+        grep -q '^State:.T' "/proc/$cell/status" 2>/dev/null || return 0
+        pending=$(sed -n 's/^ShdPnd:.*\(....\)$/\1/p' "/proc/$cell/status" 2>/dev/null)
+        [ $((0x${pending:-4000} & 0x4000)) = 0 ] || return 0
+    done
+    return 1
+}
+# go_on: lets the cells go on, as soon as one of them has been told to stop
+go_on() {
+    wait_until told_to_stop
+    send CONT
 }
 # ids: prints the runs of the cells that have one
 ids() { for cell in "$XDG_STATE_HOME"/tinca/sweeps/killed/*/cell.json; do "$JSON_LOOK" "$cell" run; done; }
@@ -235,12 +261,16 @@ continued 2
 
 begin launcher -n 2
 kill -KILL $launcher
+go_on
 wait $launcher 2>/dev/null
 interrupted "SIGKILL of the launcher"
 if every; then continued 4; fi
 
 begin stopped -n 2
-kill -TERM $launcher
+kill -TERM $launcher # it lets all processes go on, and sends them the signal a second later
+sleep 0.3
+send STOP
+go_on
 wait $launcher
 status=$?
 check "SIGTERM: the launcher fails" test $status != 0
@@ -257,6 +287,7 @@ rank_process() {
 # A rank that is told to stop hands its cell back.
 begin left -n 2
 kill -TERM "$(rank_process 1)"
+go_on
 wait $launcher
 status=$?
 check "SIGTERM of one rank: the sweep is done" test $status = 0
@@ -267,6 +298,7 @@ same_as_plain "  to the same weights" left killed
 # A rank that dies, under a launcher that keeps the others.
 begin lost --enable-recovery -n 3
 kill -KILL "$(rank_process 1)"
+go_on
 wait $launcher
 check "SIGKILL of one rank: the loss is reported" grep -q 'rank 1 on .* is lost' err
 check "  its cell was given to another" test "$(grep -c 'done, .*(rank [02] on' err),$(runs)" = 4,4
@@ -276,6 +308,7 @@ check "  no process is left" none_left
 # The same by a launcher that ends all ranks.
 begin ended -n 3
 kill -KILL "$(rank_process 1)"
+send CONT
 wait $launcher
 status=$?
 check "SIGKILL of one rank, which the launcher answers by ending all" test $status != 0

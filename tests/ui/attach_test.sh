@@ -139,11 +139,15 @@ screen_wait 'stopped after'
 screen_end
 
 # --- a run that lost its terminal and ends ---
-first_start lenet --data digits,limit=640 --batch 16 --iterations 800 --threads 1
+first_start lenet --data digits,limit=640 --batch 16 --iterations 2000 --threads 1
 wait_until has_begun 5
 tmux -L "$FIRST" kill-server
+lost_terminal() { [ "$(sed 's/.*) //' "/proc/$owner/stat" | cut -d ' ' -f 5)" = 0 ]; }
+wait_until lost_terminal
+kill -STOP "$owner" # it must not end before it is seen; the end of its terminal would let it go on
 screen_start 120x30 C.UTF-8 "$TINCA" attach
 screen_shows 'without a terminal' "attach shows a run that lost its terminal"
+kill -CONT "$owner"
 screen_shows 'It is over \(done\)' "the run continues to its end"
 screen_end
 run runs --json

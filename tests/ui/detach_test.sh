@@ -17,6 +17,8 @@ exec sleep 1000
 END
 screen_start 100x30 C.UTF-8 sh shell
 screen_wait 'iteration +[0-9][0-9]+ of'
+screen_keys Space # so that it is not over before all this is typed; what resumes it knows no pause
+screen_wait '[Pp]aused'
 screen_keys n
 screen_shows 'Training data' "another run is set up"
 screen_keys r

@@ -25,7 +25,7 @@ export TINCA_SESSION=$session TMPDIR="$T/tmp-$session"
 mkdir "\$TMPDIR"
 $prefix mpirun -n 2 "$TINCA" ui $job $*
 echo "status \$? PROMPT"
-for i in 1 2 3 4 5 6 7 8 9 10; do # a killed launcher ends before rank 0 does
+for i in \$(seq 60); do # a killed launcher ends before rank 0 does
     stty -a | grep -Eq '(^| )icanon' && break
     sleep 1
 done

@@ -17,7 +17,7 @@ session() {
     file=$1 participant=$2
     shift 2
     screen_start "${size:-80x24}" "${locale:-C.UTF-8}" sh -c \
-        "\"\$@\" 2>'$T/said'; echo \"status \$?\"; stty -a | grep -o ' icanon'; sleep 60" sh \
+        "\"\$@\" 2>'$T/said'; echo \"status \$?\"; stty -a | grep -o ' icanon'; sleep 600" sh \
         "$TINCA" study "$T/run" --images 6 --results "$file" --participant "$participant" "$@"
 }
 
@@ -145,7 +145,7 @@ refuses 1 "terminal" "no terminal" study "$T/run" --participant a
 # --- the screen ---
 has_codes() { tmux -L "$SOCKET" capture-pane -p -e | grep -aq "$(printf '\033')\[[0-9;]*$1"; }
 begin() { screen_wait 'Enter to begin' && screen_keys Enter; }
-session new.json a --seconds 10
+session new.json a --seconds 20
 begin
 screen_shows '▀▀▀▀▀▀▀▀' "a picture is shown"
 if has_codes '38;5;'; then ok "  in 256 colours"; else not_ok "  in 256 colours"; fi
@@ -179,7 +179,7 @@ screen_shows icanon "  and restores the terminal"
 screen_end
 COLORTERM=truecolor
 export COLORTERM
-session new.json a --seconds 3
+session new.json a --seconds 60
 begin
 screen_wait '▀▀▀▀▀▀▀▀'
 if has_codes '38;2;'; then ok "COLORTERM=truecolor: true colour"; else not_ok "COLORTERM=truecolor: true colour"; fi
@@ -191,6 +191,7 @@ for way in kitty sixel; do
     tmux -L "$SOCKET" pipe-pane "cat >'$T/$way'"
     screen_keys Enter
     screen_shows 'Real or generated' "--graphics $way continues after the picture"
+    wait_until grep -aqe '_Ga=d,d=A' -e "$(printf '\033')P0;1;0q" "$way" # what is shown is written to the file a little later
 done
 if grep -aq "$(printf '\033')_Ga=T,f=24,s=16,v=16,c=" kitty && grep -aq "_Ga=d,d=A" kitty; then
     ok "kitty's picture is sent and deleted"
@@ -201,7 +202,7 @@ if grep -aq "$(printf '\033')P0;1;0q\"1;1;48;48#0;2;" sixel; then ok "sixel's is
 
 # --- signals ---
 for signal in INT:130 TERM:130 SEGV:139; do
-    session new.json a --seconds 5
+    session new.json a --seconds 60
     begin
     screen_wait '▀▀▀▀▀▀▀▀'
     kill -"${signal%:*}" "$(pgrep -P "$(screen_pid)" -x tinca)"
@@ -211,7 +212,7 @@ for signal in INT:130 TERM:130 SEGV:139; do
 done
 # while the terminal takes no more of a large picture: the signal must not be lost
 size=200x60
-session new.json a --seconds 5
+session new.json a --seconds 60
 unset size
 screen_wait 'Enter to begin'
 pid=$(pgrep -P "$(screen_pid)" -x tinca)
@@ -234,7 +235,7 @@ if [ -n "$before" ]; then
 else
     skip "SIGTERM while a picture is being sent" "this system does not tell what a process has written"
 fi
-session new.json a --seconds 5
+session new.json a --seconds 60
 begin
 screen_wait '▀▀▀▀▀▀▀▀'
 pid=$(pgrep -P "$(screen_pid)" -x tinca)
@@ -248,7 +249,7 @@ refused() {
     pattern=$1 name=$2
     shift 2
     screen_start "${size:-80x24}" "${locale:-C.UTF-8}" sh -c \
-        "\"\$@\" 2>'$T/said'; echo \"status \$?\"; sleep 60" sh \
+        "\"\$@\" 2>'$T/said'; echo \"status \$?\"; sleep 600" sh \
         env "$@" "$TINCA" study "$T/run" --participant a --results new.json
     if screen_wait 'status 1$' && grep -Eq "^tinca: .*: .*$pattern.*: " "$T/said"; then
         ok "$name"

@@ -30,16 +30,16 @@ screen_shows 'tinca .+ Run .+ lenet' "it is painted again, although its size is 
 kill -TERM "$(screen_pid)"
 ended "SIGTERM stops, saves and ends"
 for pair in INT:130 TERM:130; do
-    screen_start 80x24 C.UTF-8 sh -c "'$FAKE' --start --epochs 1000; echo \"status \$?\"; sleep 20"
+    screen_start 80x24 C.UTF-8 sh -c "'$FAKE' --start --epochs 1000; echo \"status \$?\"; sleep 600"
     screen_wait 'ms/image'
     kill -"${pair%:*}" "$(pgrep -P "$(screen_pid)" | head -n 1)"
     screen_shows "status ${pair#*:}" "SIG${pair%:*}: exit status ${pair#*:}"
 done
-screen_start 80x24 C.UTF-8 sh -c "'$FAKE' --start --epochs 1000; echo \"status \$?\"; stty -a | grep -o ' icanon.*echo '; sleep 20"
+screen_start 80x24 C.UTF-8 sh -c "'$FAKE' --start --epochs 1000; echo \"status \$?\"; stty -a | grep -o ' icanon.*echo '; sleep 600"
 screen_wait 'ms/image'
 kill -SEGV "$(pgrep -P "$(screen_pid)" | head -n 1)"
 screen_shows 'icanon' "after a crash the terminal is restored"
-screen_start 80x24 C.UTF-8 sh -c "'$FAKE' --start --epochs 3; echo \$? >'$T/hup'"
+screen_start 80x24 C.UTF-8 sh -c "'$FAKE' --start --epochs 20; echo \$? >'$T/hup'"
 screen_wait 'ms/image'
 screen_keys ' ' # no key can end the pause afterwards
 screen_wait 'Paused'
@@ -60,7 +60,7 @@ name="when the terminal is closed the run continues to its end, paused or not"
 if wait_until gone "$pid"; then ok "$name"; else not_ok "$name"; fi
 
 # --- restoring the terminal ---
-screen_start 80x24 C.UTF-8 sh -c "stty -a >'$T/before'; '$FAKE'; stty -a >'$T/after'; echo finished; sleep 20"
+screen_start 80x24 C.UTF-8 sh -c "stty -a >'$T/before'; '$FAKE'; stty -a >'$T/after'; echo finished; sleep 600"
 screen_wait 'What it takes'
 screen_keys q
 screen_shows finished "q quits"
@@ -99,12 +99,12 @@ refused() { # refused NAME COMMAND...: the command refuses to start and says wha
 }
 refused "without a terminal a message says what to do" "$FAKE" </dev/null
 screen_terminal=dumb
-screen_start 80x24 C.UTF-8 sh -c "'$FAKE'; echo \"status \$?\"; sleep 20"
+screen_start 80x24 C.UTF-8 sh -c "'$FAKE'; echo \"status \$?\"; sleep 600"
 screen_shows 'status 2' "TERM=dumb is refused in words"
 screen_shows 'or another terminal' "which say what to do"
 PROGRAM=$TINCA
 case $PROGRAM in /*) ;; *) PROGRAM=$PWD/$PROGRAM ;; esac
-screen_start 80x24 C.UTF-8 sh -c "'$PROGRAM' ui mlp --data digits,limit=64 --batch 16 --iterations 4 --start; echo \"status \$?\"; sleep 20"
+screen_start 80x24 C.UTF-8 sh -c "'$PROGRAM' ui mlp --data digits,limit=64 --batch 16 --iterations 4 --start; echo \"status \$?\"; sleep 600"
 screen_shows 'done after 4 iterations' "with --start the run is shown in lines"
 screen_shows 'status 0' "and ends with status 0"
 screen_terminal=screen-256color

@@ -26,7 +26,7 @@ on_network() { # on_network COMMAND...: starts the workbench with the focus on t
 }
 
 # --- typing ---
-on_network "$FAKE"
+on_network "$FAKE" --epochs 1000
 screen_shows 'F1 help +F10 quit +F5 run' "on a row that holds text the hints name keys that print nothing"
 raw 'r/q?*m: oDpn'
 screen_shows '> Network +r/q[?][*]m: oDpn' "every printable key edits it"
@@ -150,7 +150,7 @@ screen_shows '> Network +x ' "unknown sequences are not typed"
 raw "$ESC[1~"
 raw y
 screen_shows '> Network +yx ' "ESC[1~ is Home"
-for piece in "$ESC[" 4 '~'; do raw "$piece"; sleep 0.01; done
+tmux -L "$SOCKET" send-keys -l "$ESC[" \; send-keys -l 4 \; send-keys -l '~' # one call: they come within a second
 raw z
 screen_shows '> Network +yxz ' "a sequence in pieces is one key"
 
@@ -221,9 +221,9 @@ raw "$ESC[<0;$((column + 3));6M"
 screen_shows '‹ resnet56 ›' "a second one takes it"
 
 # --- the terminal is restored ---
-switches() { # switches PATTERN NAME: the bytes that switch bracketed paste, in their order
-    grep -ao "$ESC\[[?]2004[hl]" log | tr -d '\n' | tr -d "$ESC" >switched
-    if [ "$(cat switched)" = "$1" ]; then ok "$2"; else not_ok "$2" "$(cat switched)"; fi
+switched() { [ "$(grep -ao "$ESC\[[?]2004[hl]" log | tr -d '\n' | tr -d "$ESC" | tee switched)" = "$1" ]; }
+switches() { # switches BYTES NAME: those that switch bracketed paste; script shows bytes before it writes them to its log
+    if wait_until switched "$1"; then ok "$2"; else not_ok "$2" "$(cat switched)"; fi
 }
 if ! command -v script >/dev/null || ! command -v dash >/dev/null; then
     skip "bracketed paste is switched off" "script or dash is not installed"
