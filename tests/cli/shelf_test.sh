@@ -21,6 +21,9 @@ succeeds "a run is exported by its name" export "my study" -o named.json
 is "  the run of that name" runs.0.id "$first" named.json
 echo "my study" >"$T/state/tinca/runs/$second/name.txt"
 refuses 2 "2 runs are called so" "a name that two runs have" export "my study" -o twice.json
+cp -r "state/tinca/runs/$first" here
+refuses 2 "no run is called so; the folder that is here is ./here" "a folder without a slash" export here -o here.json
+succeeds "  with one" export ./here -o here.json
 
 succeeds "a report" export "$first" "$second" --format md --picture curves.png -o report.md
 for words in '^# Report of 2 runs' '!\[The curves\](<curves.png>)' '^## Comparison' \

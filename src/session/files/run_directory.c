@@ -212,6 +212,9 @@ static bool choose_id(char *const *ids, size_t count, const char *id, const char
     if (begun > 1)
         return error_set(error, ERROR_USAGE, id, "give more of it: tinca runs lists them",
                          "%zu runs begin so, the last of them %s", begun, *found);
+    if (holds_run(id))
+        return error_set(error, ERROR_USAGE, id, "a path has a slash in it",
+                         "no run is called so; the folder that is here is ./%s", id);
     if (count == 0)
         return error_set(error, ERROR_USAGE, id, "tinca train makes one", "there are no runs yet");
     return error_set(error, ERROR_USAGE, id, "tinca runs lists them",
