@@ -1,9 +1,13 @@
 #!/bin/sh
 # The same bits with MPICH as with Open MPI: builds the module with mpicc.mpich (Debian: mpich, libmpich-dev) beside
-# a copy of the program, trains with 1, 2 and 4 processes of mpiexec.mpich, and lets the launchers of both libraries
-# start processes of the other, which must be refused.
+# a copy of the program, trains with 1, 2 and 4 processes of mpiexec.mpich, ends them when one is killed or stopped, and
+# lets the launchers of both libraries start processes of the other, which must be refused.
 srcdir=$(cd "${srcdir:-.}" && pwd)
 . "$srcdir/tests/cli/tap.sh"
+if [ ! -e "$(dirname "$TINCA")/tinca-mpi.so" ]; then
+    skip "runs with MPICH" "this build has no MPI (configure says why)"
+    done_testing
+fi
 for program in mpicc.mpich mpiexec.mpich mpirun.openmpi; do
     command -v $program >/dev/null && continue
     skip "runs with MPICH" "there is no $program"
@@ -45,6 +49,31 @@ mpiexec.mpich -n 2 "$mpich" bench lenet --cluster --batch 16 --threads 1 --itera
 [ $? = 0 ] && grep -q 'the model is off by' out && ok "bench --cluster" || not_ok "bench --cluster" "$(cat out err)"
 mpiexec.mpich -n 2 "$mpich" train lenet --data folder:nowhere --iterations 1 -q >out 2>err </dev/null
 [ $? != 0 ] && grep -q nowhere err && ok "an error ends all processes" || not_ok "an error ends all" "$(cat err)"
+
+# --- a rank that is killed or stopped ---
+rank_process() { # rank_process RANK: prints the process of a rank of the run in progress
+    for process in $(pgrep -f "^$mpich train"); do
+        grep -qz "^PMI_RANK=$1$" "/proc/$process/environ" 2>/dev/null && echo "$process"
+    done
+}
+none_left() { [ -z "$(pgrep -f "^$mpich train")" ]; }
+has_checkpoint() { [ -s "$1/checkpoint.safetensors" ]; }
+for signal in KILL STOP; do
+    mpiexec.mpich -n 2 "$mpich" train lenet --data digits,limit=400 --batch 20 --iterations 1000000 --threads 1 \
+        --checkpoint 0.05 -q --run-dir "$signal" >out 2>err </dev/null &
+    launcher=$!
+    wait_until has_checkpoint "$signal"
+    kill -$signal "$(rank_process 1)"
+    wait_until gone $launcher || kill -KILL $launcher
+    status=0
+    wait $launcher || status=$?
+    [ $status != 0 ] && ok "SIG$signal on a rank ends all" || not_ok "SIG$signal on a rank ends all" "$(told)"
+    if [ $signal = STOP ]; then
+        grep -q 'rank 1 on .*has not answered' err && ok "  with the reason" || not_ok "  with the reason" "$(cat err)"
+    fi
+    wait_until none_left && ok "  and leaves no process" || not_ok "  and leaves no process" "$(ps -eo pid,stat,args)"
+    succeeds "  and a valid run" runs --check "$T/$signal"
+done
 
 # --- the launcher of one library, the module of the other ---
 mpiexec.mpich -n 2 "$openmpi" train lenet --data digits,limit=32 --iterations 1 -q --run-dir crossed >out 2>err </dev/null
