@@ -283,8 +283,7 @@ static void storm(size_t events)
     look_after(&options);
     tap_ok(child.bad_ends == bad, "%zu random keys, clicks and sizes, %zu times to its end", events,
            child.starts - starts - 1);
-    tap_ok(child.bytes - bytes > events, "to which it replied with %zu bytes",
-           child.bytes - bytes);
+    tap_ok(child.bytes - bytes > events, "to which it replied with %zu bytes", child.bytes - bytes);
     set_size(24, 80);
     end();
 }
