@@ -1,0 +1,117 @@
+/* The rows of an inquiry (means_inquiry.h), and how far they are from what is required. */
+#include "session/models/means_inquiry.h"
+
+#include "base/language.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void inquiry_note(struct inquiry *inquiry, const char *format, ...)
+{
+    struct means_advice *advice = inquiry->advice;
+    va_list arguments;
+    if (advice->reason_count == MEANS_REASONS)
+        return;
+    va_start(arguments, format);
+    vsnprintf(advice->reasons[advice->reason_count++], MEANS_REASON, gettext(format), arguments);
+    va_end(arguments);
+}
+
+const struct model_row *inquiry_row(const struct inquiry *inquiry, size_t row)
+{
+    return &inquiry->table->rows[row];
+}
+
+const char *inquiry_name(const struct inquiry *inquiry, size_t row)
+{
+    return inquiry_row(inquiry, row)->figures.facts.name;
+}
+
+double inquiry_megabytes(const struct model_row *row)
+{
+    return (double)row->figures.facts.bytes / 1e6;
+}
+
+/* --- the rows of the network --- */
+
+bool inquiry_is_of_network(const struct inquiry *inquiry, size_t row)
+{
+    const struct model_row *model = inquiry_row(inquiry, row);
+    return strcmp(model->base, inquiry->advice->network) == 0 && model->figures.facts.classes > 0;
+}
+
+/* Returns whether the row is of the network and has the reference's data set. */
+bool inquiry_concerns(const struct inquiry *inquiry, size_t row)
+{
+    const struct model_row *reference = inquiry_row(inquiry, inquiry->advice->reference);
+    return inquiry_is_of_network(inquiry, row) && inquiry_row(inquiry, row)->data_key[0] &&
+           strcmp(inquiry_row(inquiry, row)->data_key, reference->data_key) == 0;
+}
+/* --- requirements --- */
+
+/* Returns how many times too slow a row is: at most 1, it meets the limit. NaN: it is not timed. */
+double inquiry_slowness(const struct inquiry *inquiry, size_t reference, size_t row)
+{
+    const struct means_request *request = inquiry->request;
+    const struct model_measured *now = &inquiry_row(inquiry, row)->now;
+    const struct model_measured *from = &inquiry_row(inquiry, reference)->now;
+    const double high = isfinite(now->ms_high) ? now->ms_high : now->ms;
+    const double least = isfinite(from->ms_low) ? from->ms_low : from->ms;
+    if (!request->faster)
+        return 0;
+    if (!isfinite(request->limit_ms) && row == reference)
+        return nextafter(1, 2); /* it is not faster than itself */
+    return high / (isfinite(request->limit_ms) ? request->limit_ms : least);
+}
+
+/* Returns how many times too large a row is. */
+double inquiry_largeness(const struct inquiry *inquiry, size_t reference, size_t row)
+{
+    const struct means_request *request = inquiry->request;
+    const bool limited = isfinite(request->limit_mb);
+    const double limit =
+        limited ? request->limit_mb : inquiry_megabytes(inquiry_row(inquiry, reference));
+    const double large = inquiry_megabytes(inquiry_row(inquiry, row)) / limit;
+    if (!request->smaller)
+        return 0;
+    return !limited && large >= 1 ? fmax(large, nextafter(1, 2)) : large;
+}
+
+/* Returns how many times too slow or too large a row is; at most 1: it meets the limits. NaN: its
+ * time is not measured. */
+double inquiry_excess(const struct inquiry *inquiry, size_t reference, size_t row)
+{
+    const double slow = inquiry_slowness(inquiry, reference, row);
+    return isnan(slow) ? slow : fmax(slow, inquiry_largeness(inquiry, reference, row));
+}
+
+double inquiry_loss(const struct inquiry *inquiry, size_t reference, size_t row)
+{
+    return inquiry_row(inquiry, reference)->now.top1 - inquiry_row(inquiry, row)->now.top1;
+}
+
+bool inquiry_is_measured(const struct inquiry *inquiry, size_t row)
+{
+    const struct model_row *model = inquiry_row(inquiry, row);
+    return isfinite(model->now.top1) && (model->timed || !inquiry->request->faster);
+}
+
+bool means_is_better(const struct model_table *table, const struct means_request *request,
+                     size_t reference, size_t a, size_t b)
+{
+    const struct inquiry inquiry = {table, request, NULL};
+    const double loss[] = {inquiry_loss(&inquiry, reference, a),
+                           inquiry_loss(&inquiry, reference, b)};
+    const bool accurate[] = {loss[0] <= request->accept_loss, loss[1] <= request->accept_loss};
+    const double over[] = {fmax(1, inquiry_excess(&inquiry, reference, a)),
+                           fmax(1, inquiry_excess(&inquiry, reference, b))};
+    if (!inquiry_is_measured(&inquiry, a) || !inquiry_is_measured(&inquiry, b))
+        return inquiry_is_measured(&inquiry, a) && !inquiry_is_measured(&inquiry, b);
+    if (accurate[0] != accurate[1])
+        return accurate[0];
+    if (over[0] != over[1])
+        return over[0] < over[1];
+    return loss[0] < loss[1];
+}
