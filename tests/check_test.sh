@@ -3,13 +3,13 @@
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 
-# checked RECIPE: runs check.sh on a build tree whose check target has this recipe
+# checked RECIPE [PATIENCE]: runs check.sh on a build tree whose check target has this recipe
 checked() {
     mkdir -p "$T/tree"
     printf 'check:\n\t@%s\n' "$1" >"$T/tree/Makefile"
     touch -t 200001010000 "$T/tree/Makefile" # configured long ago
     status=0
-    PATIENCE=5 sh "$srcdir/tests/check.sh" "$T/tree" >"$T/out" 2>&1 </dev/null || status=$?
+    PATIENCE=${2:-5} sh "$srcdir/tests/check.sh" "$T/tree" >"$T/out" 2>&1 </dev/null || status=$?
 }
 says() { # says STATUS PATTERN NAME
     if [ "$status" = "$1" ] && grep -Eq -- "$2" "$T/out"; then ok "$3"; else
@@ -35,6 +35,6 @@ checked 'sleep 1000 & echo $$! >process'
 says 1 'left behind: process [0-9]+: sleep 1000' "a process left behind is a failure"
 read -r process <"$T/tree/process"
 if wait_until gone "$process"; then ok "  and the process is killed"; else not_ok "  and the process is killed"; fi
-checked 'sleep 0.2 & echo begun'
+checked 'sleep 0.2 & echo begun' 50
 says 0 begun "a process that ends by itself is no failure"
 done_testing

@@ -2,6 +2,7 @@
 # tinca attach without a terminal: it shows a run of another process in lines, and ends with its status.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
+. "$srcdir/tests/faults/hold.sh"
 
 # attached STATUS PATTERN NAME ARGUMENT...: attach ends with STATUS, and one of its outputs has a line that
 # matches PATTERN
@@ -51,9 +52,8 @@ watched() {
 refuses 2 "tinca runs" "attach reports that no run is in progress" attach
 
 # --- a run that ends ---
-"$TINCA" train lenet --data digits,limit=640 --batch 16 --iterations 1000 --threads 1 -q 2>/dev/null &
-child=$!
-wait_until newest_has '"iteration":2,'
+hold 3 train lenet --data digits,limit=640 --batch 16 --iterations 1000 --threads 1 -q --checkpoint 1000 \
+    --checkpoint-share 100 # at the end of its second epoch
 watched CONT 0 'done after 1000 iterations' "the newest run in progress is followed to its end"
 id=$(ls "$XDG_STATE_HOME/tinca/runs")
 attached 0 'done after 1000 iterations' "the result of a finished run is printed" "$id"

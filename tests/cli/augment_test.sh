@@ -20,7 +20,7 @@ all="--augment crop=2,flip,rotate=15,color=0.4,cutout=6,mixup=0.2,cutmix=1 --cla
     is "  and the sampling" runs.0.config.sampling balanced "$T/run.json"
     succeeds "with two threads" train $job $all --epochs 6 --threads 2 --save "$T/two.safetensors" -q
     cmp -s "$T/one.safetensors" "$T/two.safetensors" && ok "  the same bits" || not_ok "  the same bits"
-    "$TINCA" train $job $all --epochs 6 --threads 2 --max-time 0.05s >stopped 2>&1
+    "$TINCA" train $job $all --epochs 6 --threads 2 --max-time 0.01s >stopped 2>&1
     id=$(sed -n 's/^\(2[^:]*\): stopped after .*/\1/p' stopped)
     run resume "$id" --max-time '' --save "$T/resumed.safetensors"
     [ "$status" -eq 0 ] && cmp -s "$T/one.safetensors" "$T/resumed.safetensors" &&

@@ -159,13 +159,13 @@ show() { print -r -- \$BUFFER; }
 zpty -w shell "shown() { print -r -- \"<\$BUFFER>\" >$2/line; zle kill-whole-line; }; zle -N shown; bindkey '^G' shown; echo se''t"
 zpty -r -m shell text '*set*'
 zpty -w -n shell "$3"$'\t\a'
-for i in {1..100}; do [[ -s $2/line ]] && break; sleep 0.05; done
+for i in {1..1200}; do [[ -s $2/line ]] && break; sleep 0.05; done
 cat $2/line
 zpty -d shell
 END
 in_zsh() {
     rm -f line
-    found=$(timeout 20 zsh -f ask.zsh "$scripts/zsh" "$T" "$3" 2>&1)
+    found=$(timeout 120 zsh -f ask.zsh "$scripts/zsh" "$T" "$3" 2>&1)
     if [ "$found" = "$2" ]; then ok "zsh: $1"; else not_ok "zsh: $1" "$found"; fi
 }
 if ! command -v zsh >/dev/null; then
@@ -185,7 +185,7 @@ fi
 
 # --- fish ---
 in_fish() { # in_fish NAME 'LINES' LINE
-    found=$(timeout 20 fish --no-config -c 'source $argv[1]; cd $argv[2]; complete -C $argv[3]' "$scripts/fish/tinca.fish" "$T" "$3" 2>&1 |
+    found=$(timeout 120 fish --no-config -c 'source $argv[1]; cd $argv[2]; complete -C $argv[3]' "$scripts/fish/tinca.fish" "$T" "$3" 2>&1 |
         cut -f1 | LC_ALL=C sort)
     if [ "$found" = "$2" ]; then ok "fish: $1"; else not_ok "fish: $1" "$found"; fi
 }

@@ -51,7 +51,7 @@ teacher="--teacher teacher.safetensors"
     run train $job $teacher --temperature 6 --distill-weight 0.7 --epochs 4 --save "$T/warm.safetensors" -q
     cmp -s whole.safetensors warm.safetensors && not_ok "nor those of another temperature" ||
         ok "nor those of another temperature"
-    "$TINCA" train $job $teacher --temperature 3 --distill-weight 0.7 --epochs 4 --max-time 0.05s \
+    "$TINCA" train $job $teacher --temperature 3 --distill-weight 0.7 --epochs 4 --max-time 0.01s \
         --validate digits,split=test,limit=100 >stopped 2>&1
     id=$(sed -n 's/^\(2[^:]*\): stopped after .*/\1/p' stopped)
     cp -R "$XDG_STATE_HOME/tinca/runs/$id" kept

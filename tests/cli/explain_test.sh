@@ -3,6 +3,7 @@
 # commands on imported runs.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
+. "$srcdir/tests/faults/hold.sh"
 logs=$(cd "$srcdir/tests/cli/logs" && pwd)
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
@@ -14,16 +15,10 @@ length=600
 # shellcheck disable=SC2086
 {
     succeeds "a run of one class" train lenet $job --iterations $length --run-dir "$T/whole"
-    "$TINCA" train lenet $job --iterations $length --checkpoint 0.01 --checkpoint-share 100 \
-        --run-dir "$T/parts" >out 2>err </dev/null &
+    hold 3 train lenet $job --iterations $length --checkpoint 0.01 --checkpoint-share 100 --run-dir "$T/parts"
 }
-child=$!
-wait_until test -e parts/checkpoint.safetensors
-kill -9 $child
-wait $child 2>/dev/null
-run resume ./parts -q
-if [ "$status" = 0 ]; then ok "another run that was killed and resumed"
-else skip "another run that was killed and resumed" "it was done before"; fi
+let_go KILL
+succeeds "another run that was killed and resumed" resume ./parts -q
 for iteration in 1 39 40 41 70 $length; do
     run explain ./whole --iteration $iteration --json
     grep -v '"id"' out >whole.json

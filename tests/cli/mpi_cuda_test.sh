@@ -44,7 +44,7 @@ like_group fp16 2 cuda:0,1 --iterations 6 --precision fp16
 # shellcheck disable=SC2086
 {
     mpi 2 train $job --device cuda --iterations 80 --run-dir whole -q
-    mpi 2 train $job --device cuda --iterations 80 --max-time 0.1s --run-dir resumed -q
+    mpi 2 train $job --device cuda --iterations 80 --max-time 0.01s --run-dir resumed -q
 }
 if [ -e resumed/checkpoint.safetensors ]; then # it was stopped before its end
     mpi 2 resume "$T/resumed" --max-time 1h -q
@@ -98,10 +98,12 @@ disturb() {
         tr '\0' '\n' <"/proc/$process/environ" | grep -qx 'OMPI_COMM_WORLD_RANK=1' && kill "-$2" "$process"
     done
 }
+none_left() { ! pgrep -f "^$TINCA train.*$T/$1" >/dev/null; }
 # ended NAME LAUNCHER PATTERN WHAT: the processes end with a message
 ended() {
     finish "$1" "$2"
-    if [ "$status" != 0 ] && has_line "$3" err && ! pgrep -f "^$TINCA train.*$T/$1" >/dev/null; then ok "$4"; else
+    # the launcher does not wait for a process that it has killed
+    if [ "$status" != 0 ] && has_line "$3" err && wait_until none_left "$1"; then ok "$4"; else
         not_ok "$4" "exit $status: $(cat err)"
     fi
 }

@@ -108,7 +108,7 @@ recorded() {
 # shellcheck disable=SC2086 # a list of options
 {
     job="lenet --data digits,limit=128 --batch 16 --iterations 200 --threads 1 --seed 3"
-    mpi 2 train $job --max-time 0.1s --run-dir "$T/stopped" -q
+    mpi 2 train $job --max-time 0.02s --run-dir "$T/stopped" -q
     mpi 2 resume "$T/stopped" --max-time '' --bucket whole -q
     if [ "$status" = 0 ]; then
         run train $job --blocks 2 --run-dir "$T/unstopped" -q

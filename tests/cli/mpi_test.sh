@@ -4,6 +4,7 @@
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 . "$srcdir/tests/cli/mpi.sh"
+. "$srcdir/tests/faults/hold.sh"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 module=$(dirname "$TINCA")/tinca-mpi.so
@@ -150,28 +151,41 @@ short="--batch 16 --iterations 4 --seed 3"
 }
 
 # --- failures, and resuming ---
-# Four runs are disturbed as soon as they have a checkpoint; those with a stopped rank end ten seconds later, and
+# Four runs are disturbed when they have two checkpoints; those with a stopped rank end ten seconds later, and
 # meanwhile the undisturbed run is computed.
 
 long="lenet --data digits,limit=400 --batch 20 --iterations 400 --seed 3 --blocks 4"
 often="--checkpoint 0.05 --checkpoint-share 100"
-ranks_of() { pgrep -P "$1" -f "tinca train" 2>/dev/null; }
+# is_rank RANK LAUNCHER: whether this rank is there, as $process
+is_rank() {
+    for process in $(pgrep -P "$2" -f "tinca train" 2>/dev/null); do
+        grep -qsz "^OMPI_COMM_WORLD_RANK=$1$" "/proc/$process/environ" && return
+    done
+    return 1
+}
 # none_left FOLDER: whether no process of this run is left
 none_left() {
     ! grep -las "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null | while read -r environment; do
         grep -qazxF "$T/$1" "$(dirname "$environment")/cmdline" 2>/dev/null && echo left
     done | grep -q left
 }
-has_checkpoint() { [ -s "$T/$1/checkpoint.safetensors" ]; }
+writer_stops() { is_rank 0 $launcher && is_stopped "$process"; }
+writer_stops_or_gone() { writer_stops || gone $launcher; }
 
-# disturb SIGNAL RANK: starts a run, sends a signal to a rank when it has a checkpoint, and sets $launcher
+# disturb SIGNAL RANK: starts a run, stops rank 0, which writes the checkpoints, when it has two, sends a signal to
+# a rank, lets rank 0 go on unless it is the one that stays stopped, and sets $launcher. If all this takes ten seconds,
+# rank 1 ends the run, because rank 0 has not answered.
 disturb() {
+    preload=
+    for variable in $(holding 5); do preload="$preload -x $variable"; done
     # shellcheck disable=SC2086 # lists of options
-    background "run-$1-$2" -n 2 "$TINCA" train $long --threads 1 $often --run-dir "$T/run-$1-$2" -q
-    wait_until has_checkpoint "run-$1-$2"
-    for process in $(ranks_of $launcher); do
-        grep -qz "^OMPI_COMM_WORLD_RANK=$2$" "/proc/$process/environ" && kill "-$1" "$process"
-    done
+    background "run-$1-$2" -n 1 $preload "$TINCA" train $long --threads 1 $often --run-dir "$T/run-$1-$2" -q : \
+        -n 1 "$TINCA" train $long --threads 1 $often --run-dir "$T/run-$1-$2" -q
+    wait_until writer_stops_or_gone
+    writer_stops || not_ok "rank 0 is stopped at a checkpoint" "$(cat "$T/run-$1-$2.err")"
+    writer=$process
+    is_rank "$2" $launcher && kill "-$1" "$process"
+    [ "$1 $2" = "STOP 0" ] || kill -CONT "$writer" 2>/dev/null
 }
 # ended SIGNAL RANK LAUNCHER: the launcher and all ranks have ended
 ended() {

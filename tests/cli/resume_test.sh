@@ -2,6 +2,7 @@
 # tinca resume for runs that were killed, stopped or damaged, that another process computes, or in a sweep.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
+. "$srcdir/tests/faults/hold.sh"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
@@ -22,26 +23,21 @@ begin() {
 {
     succeeds "an undisturbed run" train $job --run-dir "$T/whole" -q
 
-    begin train $job $often
-    kill -9 $child
-    wait $child 2>/dev/null
+    hold 3 train $job $often # it has a checkpoint
+    let_go KILL
     run runs --json
-    case $("$JSON_LOOK" "$T/out" runs.0.status) in
-    interrupted)
-        ok "a killed run is interrupted"
-        succeeds "resume by the beginning of the ID" resume "${id%??}" --save k.safetensors \
-            --export k.json
-        shows "$id: done after 120 iterations" "  to its end"
-        shows 'checkpoints?, .* % of the run' "  with the cost of checkpoints"
-        grep -q 'continues after iteration [0-9]* of 120' "$T/err" && ok "  and the iteration from which it continued" ||
-            not_ok "  and the iteration from which it continued" "$(told)"
-        cmp -s k.safetensors whole/weights.safetensors && ok "  with the same bits" ||
-            not_ok "  with the same bits"
-        is "  and has each iteration once" "runs.0.series.iteration.#" 120 k.json
-        is "  in order" runs.0.series.iteration.119 120 k.json
-        ;;
-    *) skip "a killed run is interrupted" "it was done before" ;;
-    esac
+    id=$("$JSON_LOOK" "$T/out" runs.0.id)
+    is "a killed run is interrupted" runs.0.status interrupted
+    succeeds "resume by the beginning of the ID" resume "${id%??}" --save k.safetensors \
+        --export k.json
+    shows "$id: done after 120 iterations" "  to its end"
+    shows 'checkpoints?, .* % of the run' "  with the cost of checkpoints"
+    grep -q 'continues after iteration [0-9]* of 120' "$T/err" && ok "  and the iteration from which it continued" ||
+        not_ok "  and the iteration from which it continued" "$(told)"
+    cmp -s k.safetensors whole/weights.safetensors && ok "  with the same bits" ||
+        not_ok "  with the same bits"
+    is "  and has each iteration once" "runs.0.series.iteration.#" 120 k.json
+    is "  in order" runs.0.series.iteration.119 120 k.json
     refuses 2 "complete" "a complete run" resume "$id"
     rm -r "$XDG_STATE_HOME/tinca/runs"
 

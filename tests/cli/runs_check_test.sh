@@ -93,13 +93,7 @@ keep cell
 keep diverged
 "$TINCA" train --fork "$bases/stopped" --batch 16 --epochs 2 -q
 keep fork
-"$TINCA" train --fork "$bases/complete@best" --epochs 100000 $often -q &
-process=$!
-wait_for "$home/*/checkpoint.previous.safetensors"
-kill -9 "$process"
-wait "$process" 2>/dev/null
-keep fork-killed
-rm -f "$bases"/fork-killed/*.part
+killed fork-killed --fork "$bases/complete@best" --epochs 100000 -q
 cp -a "$bases/stopped" "$home/measured"
 "$TINCA" measure measured -q >/dev/null 2>&1 || "$TINCA" measure measured >/dev/null 2>&1
 mv "$home/measured" "$bases/measured"

@@ -2,6 +2,7 @@
 # Runs as records: tinca runs filters by fields, sorts, shows the disk space, deletes, restores and prunes.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
+. "$srcdir/tests/faults/hold.sh"
 cd "$T" || exit 99
 home=$T/state/tinca/runs
 
@@ -109,24 +110,19 @@ refuses 2 'which weights are to stay' "pruning needs --keep" runs --prune --yes
 refuses 2 'cannot be combined' "--keep needs --prune" runs --keep best
 refuses 2 'lost for good.*--yes' "pruning without a terminal" runs --prune --keep none
 [ "$(files "$first")" = "best.safetensors weights.safetensors" ] && ok "  deletes nothing" || not_ok "  deletes nothing"
-"$TINCA" train mlp --widths 1 --data digits,limit=2000 --batch 2000 --iterations 200 --device reference \
-    --checkpoint 0.05 --checkpoint-share 100 --threads 1 -q &
-process=$!
-find_live() {
-    live=$(ls "$home" | grep -vxe "$first" -e "$second" -e "$third")
-    [ "$live" ] && has_line '"iteration":3,' "$home/$live/journal.jsonl"
-}
-wait_until find_live
+# a stopped process still holds its run
+hold 5 train mlp --widths 1 --data digits,limit=2000 --batch 2000 --iterations 200 --device reference \
+    --checkpoint 0.05 --checkpoint-share 100 --threads 1 -q
+live=$(ls "$home" | grep -vxe "$first" -e "$second" -e "$third")
 run runs --delete --yes "id=$live"
 [ "$status" = 2 ] && grep -q 'is on' "$T/err" && [ -d "$home/$live" ] && ok "a run that is on is not deleted" ||
     not_ok "a run that is on is not deleted" "$status: $(told)"
-wait_until test -e "$home/$live/checkpoint.safetensors"
 run runs --prune --keep none --yes "id=$live"
 grep -q "$live is left alone: it is on" "$T/err" && [ -e "$home/$live/checkpoint.safetensors" ] &&
     ok "nor pruned" || not_ok "nor pruned" "$(cat "$T/out" "$T/err")"
-wait_until test -e "$home/$live/checkpoint.previous.safetensors"
-kill -INT $process
-wait $process
+[ -e "$home/$live/checkpoint.previous.safetensors" ] && ok "  and has two checkpoints" ||
+    not_ok "  and has two checkpoints" "$(files "$live")"
+let_go INT
 size=$(wc -c <"$home/$first/weights.safetensors")
 succeeds "runs --prune --keep best" runs --prune --keep best --yes id=$first --json
 is "  counts the bytes" bytes "$size"

@@ -190,6 +190,7 @@ eventually test -S munge.socket
 daemon slurmctld -D -c -f "$SLURM_CONF"
 daemon slurmd -D -c -f "$SLURM_CONF"
 if ! eventually node_is_up; then
+    tap_in_vain= # this is no failure of the program
     skip "the same with Slurm's daemons" "they do not start here: $(cat slurmd.log slurmctld.log | grep -m 1 -E 'error|fatal')"
     done_testing
 fi

@@ -176,7 +176,7 @@ small="--data digits,limit=200 --batch 20 --threads 1"
     done
 
     # the printed command also finds a run outside the folder of all runs
-    "$TINCA" train mlp --data digits,limit=64 --batch 8 --epochs 1000 --threads 1 \
+    "$TINCA" train mlp --data digits,limit=64 --batch 8 --epochs 1000000 --threads 1 \
         --run-dir "$T/its own/run" >"$T/out" 2>"$T/err" </dev/null &
     child=$!
     wait_until [ -s "$T/its own/run/journal.jsonl" ]

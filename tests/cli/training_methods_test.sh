@@ -3,6 +3,7 @@
 # command line. What they compute is compared with PyTorch by trajectory_test and training_test.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
+. "$srcdir/tests/faults/hold.sh"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
@@ -11,7 +12,7 @@ job="lenet --data digits,limit=400 --batch 20 --threads 2"
 weights_of() { cksum <"$1"; }
 
 # --- the same bits, interrupted or not ---
-# The run that is stopped in its second epoch has the solver's states and early stopping's in its
+# The run that is stopped after its second epoch has the solver's states and early stopping's in its
 # checkpoint.
 settings="--validate digits,limit=100 --solver adamw --lr 0.002 --weight-decay 0.01 --label-smoothing 0.1 \
 --clip-norm 1 --warm-up 5 --schedule onecycle --stop-patience 3 --stop-metric top1 --epochs 6"
@@ -22,9 +23,11 @@ for solver in rmsprop adamw; do
     # shellcheck disable=SC2086
     run train $job $settings --solver $solver --save "$T/$solver.safetensors" -q
     # shellcheck disable=SC2086
-    "$TINCA" train $job $settings --solver $solver --max-time 0.05s >stopped 2>&1
+    hold 3 train $job $settings --solver $solver --checkpoint 1000 --checkpoint-share 100 # at the end of that epoch
+    let_go TERM
+    cat out err >stopped
     id=$(sed -n 's/^\(2[^:]*\): stopped after .*/\1/p' stopped)
-    run resume "$id" --max-time '' --save "$T/resumed.safetensors"
+    run resume "$id" --save "$T/resumed.safetensors"
     [ "$status" -eq 0 ] && cmp -s "$T/$solver.safetensors" "$T/resumed.safetensors" &&
         ok "$solver: stopped and resumed, the same bits" ||
         not_ok "$solver: stopped and resumed, the same bits" "$(cat stopped err)"
@@ -37,7 +40,7 @@ falling="--schedule inv --gamma 0.05 --power 0.75"
 # shellcheck disable=SC2086
 {
     run train $job $falling --epochs 8 --save "$T/inv.safetensors" -q
-    "$TINCA" train $job $falling --epochs 7 --max-time 0.05s >stopped 2>&1
+    "$TINCA" train $job $falling --epochs 7 --max-time 0.01s >stopped 2>&1
     id=$(sed -n 's/^\(2[^:]*\): stopped after .*/\1/p' stopped)
     run resume "$id" --max-time '' --epochs 8 --save "$T/resumed.safetensors"
     [ "$status" -eq 0 ] && cmp -s "$T/inv.safetensors" "$T/resumed.safetensors" &&
@@ -52,7 +55,7 @@ falling="--schedule inv --gamma 0.05 --power 0.75"
 # shellcheck disable=SC2086
 {
     run train $job $settings --ema 0.9 --save "$T/average.safetensors" --export "$T/average.json" -q
-    "$TINCA" train $job $settings --ema 0.9 --max-time 0.05s >stopped 2>&1
+    "$TINCA" train $job $settings --ema 0.9 --max-time 0.01s >stopped 2>&1
     id=$(sed -n 's/^\(2[^:]*\): stopped after .*/\1/p' stopped)
     run runs --check
     [ "$status" -eq 0 ] && ok "the checkpoint with averaged weights is sound" || not_ok "the check" "$(cat out err)"
@@ -91,12 +94,10 @@ for wrong in soon -1 0 1x 1m1h; do
 done
 
 # --- two signals at once ---
-has_started() { has_line '"event":"start"' "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl; }
 # shellcheck disable=SC2086
-"$TINCA" train $job --epochs 100000 >signalled 2>&1 </dev/null &
+"$TINCA" train $job --epochs 100000 --run-dir "$T/two" >signalled 2>&1 </dev/null &
 process=$!
-wait_until has_started
-sleep 0.2
+wait_until has_line '"loss"' two/journal.jsonl # the program handles signals by then
 kill -INT $process; kill -INT $process
 wait $process
 [ $? -eq 130 ] && grep -q 'stopped after' signalled && ok "two signals at once let the run save" ||
@@ -158,7 +159,7 @@ run train $job --stop-patience 2
           --freeze conv* --unfreeze-at 2 --rates ip1=0.1 --solver adam --lr 0.001"
     set -f
     succeeds "fine-tuning" train lenet $fine --epochs 4 --save "$T/fine.safetensors" -q
-    "$TINCA" train lenet $fine --epochs 4 --max-time 0.02s >stopped 2>&1
+    "$TINCA" train lenet $fine --epochs 4 --max-time 0.01s >stopped 2>&1
     id=$(sed -n 's/^\(2[^:]*\): stopped after .*/\1/p' stopped)
     rm initial.safetensors
     run resume "$id" --max-time '' --save "$T/resumed.safetensors"

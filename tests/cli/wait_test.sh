@@ -8,6 +8,8 @@ job="lenet --data digits,limit=200 --batch 20 --seed 3 --threads 1"
 queue=$XDG_STATE_HOME/tinca/queue
 
 is_alive() { ls "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl >/dev/null 2>&1; }
+# A place's file is there a moment before its process holds it: until then it is not listed.
+lists() { [ "$("$TINCA" runs status:waiting | grep -c 'waiting, place')" -eq "$1" ]; }
 has_places() { [ "$(ls "$queue" 2>/dev/null | grep -c '^[0-9]')" -eq "$1" ]; }
 has_fourth() { [ "$(count_runs)" -eq 4 ] && "$TINCA" runs | grep -q running; }
 count_runs() { ls -d "$XDG_STATE_HOME"/tinca/runs/2* | wc -l; }
@@ -19,16 +21,16 @@ count_runs() { ls -d "$XDG_STATE_HOME"/tinca/runs/2* | wc -l; }
     wait_until is_alive
     "$TINCA" train $job --epochs 1 --wait >killed 2>&1 </dev/null &
     killed=$!
-    wait_until has_places 1
+    wait_until lists 1
     "$TINCA" train $job --epochs 2 --wait >second 2>&1 </dev/null &
     second=$!
-    wait_until has_places 2
+    wait_until lists 2
     "$TINCA" train $job --epochs 3 --wait >third 2>&1 </dev/null &
     third=$!
-    wait_until has_places 3
+    wait_until lists 3
     "$TINCA" train $job --epochs 4 --wait >stopped 2>&1 </dev/null &
     stopped=$!
-    wait_until has_places 4 && ok "four processes wait" || not_ok "four processes wait" "$(ls "$queue")"
+    wait_until lists 4 && ok "four processes wait" || not_ok "four processes wait" "$(ls "$queue")"
     [ "$(count_runs)" -eq 1 ] && ok "  and have no run yet" || not_ok "  and have no run yet"
     grep -q "waits for 2.*lenet" second && ok "  and say for which run" || not_ok "  and say for which run" "$(cat second)"
     run runs status:waiting
@@ -75,7 +77,7 @@ count_runs() { ls -d "$XDG_STATE_HOME"/tinca/runs/2* | wc -l; }
         not_ok "a fork that is refused does not wait" "$status $(cat err)"
     "$TINCA" resume "$(head -n 1 ids)" --wait >resumed 2>&1 </dev/null &
     resumed=$!
-    wait_until has_places 1 && ok "resume waits, too" || not_ok "resume waits, too" "$(cat resumed)"
+    wait_until lists 1 && ok "resume waits, too" || not_ok "resume waits, too" "$(cat resumed)"
     run runs status:waiting
     grep -q "$(head -n 1 ids) .*waiting, place 1 .*/" out && [ "$(wc -l <out)" -eq 2 ] &&
         ok "  and its run is listed as waiting" || not_ok "  and its run is listed as waiting" "$(cat out err)"
@@ -105,10 +107,10 @@ END
     ls "$XDG_STATE_HOME/tinca/runs" | grep '^2' >known
     "$TINCA" sweep grid.json --wait >swept 2>&1 </dev/null &
     sweep=$!
-    wait_until has_places 1 && ok "a sweep waits" || not_ok "a sweep waits" "$(cat swept)"
+    wait_until lists 1 && ok "a sweep waits" || not_ok "a sweep waits" "$(cat swept)"
     "$TINCA" train $job --epochs 1 --wait >after 2>&1 </dev/null &
     after=$!
-    wait_until has_places 2
+    wait_until lists 2
     [ "$(count_runs)" -eq $((before + 1)) ] && ok "  and has no run yet" || not_ok "  and has no run yet"
     kill -9 $first
     wait $first 2>/dev/null

@@ -7,15 +7,21 @@
  *   NAME+             and so do all later ones
  *   NAME+M            and so do the next M
  *   kill              the process is killed there; half of what was to be written is written
+ *   stop              the process stops there, as SIGSTOP does; when it goes on, so does the call
  * A failing malloc or thread needs no name. A sync that fails drops what was written behind the
  * file's end at its last good sync, as Linux may do: there are zeros then, and the next sync
  * succeeds without complaint. FAULT_ONLY=PART: write fails and counts on files only whose path
- * contains PART. FAULT_COUNT=FILE writes at the end how many calls there were.
+ * contains PART, and rename if the new path does. FAULT_COUNT=FILE writes at the end how many calls
+ * there were.
  * GATE=PREFIX:FILE makes every thread that opens a file or folder whose path begins so for reading
  * wait until FILE exists, as a disk does that does not answer.
  * STOP_AT=MPI_Finalize stops the process when it calls this function, as SIGSTOP does.
  * RECORD and RECORD_ROOT keep a log of what is done to files (record.h); what a failing sync drops
- * is left in place then, for whoever reads the log. */
+ * is left in place then, for whoever reads the log.
+ *
+ * Compiled with WITHOUT_MEMORY, it leaves allocations to a sanitizer (malloc cannot fail then). The
+ * sanitizer must be told that it is not the first library: ASAN_OPTIONS=verify_asan_link_order=0.
+ */
 #include "record.h"
 
 #include <dirent.h>
@@ -43,18 +49,21 @@ static const struct {
 static enum call chosen;
 static long first, last;
 static int code;
-static int kills;
+static int kills, stops;
 static atomic_long calls;
 
+#ifndef WITHOUT_MEMORY
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *block, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
+#endif
 
 static void read_what(const char *what)
 {
     char *end = NULL;
     kills = strcmp(what, "kill") == 0;
+    stops = strcmp(what, "stop") == 0;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (strncmp(what, codes[i].name, strlen(codes[i].name)) == 0)
             code = codes[i].code;
@@ -100,6 +109,10 @@ static int fails(enum call call)
     long n = atomic_fetch_add(&calls, 1) + 1;
     if (n < first || n > last)
         return 0;
+    if (stops) {
+        raise(SIGSTOP);
+        return 0;
+    }
     if (kills && call != WRITE)
         raise(SIGKILL);
     errno = code ? code : call == MALLOC ? ENOMEM : EAGAIN;
@@ -108,17 +121,22 @@ static int fails(enum call call)
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-/* Returns whether the file is one that FAULT_ONLY names; without it, all are. */
+/* Returns whether the path is one that FAULT_ONLY names; without it, all are. */
+static int is_chosen_path(const char *path)
+{
+    const char *only = getenv("FAULT_ONLY");
+    return !only || strstr(path, only) != NULL;
+}
+
 static int is_chosen(int descriptor)
 {
     char link[64], path[4096];
-    const char *only = getenv("FAULT_ONLY");
-    if (!only)
+    if (!getenv("FAULT_ONLY"))
         return 1;
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     const ssize_t length = readlink(link, path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
-    return strstr(path, only) != NULL;
+    return is_chosen_path(path);
 }
 
 static int is_file(int descriptor)
@@ -312,7 +330,7 @@ int rename(const char *from, const char *to)
     static int (*next)(const char *, const char *);
     if (!next)
         next = NEXT(rename);
-    if (fails(RENAME))
+    if (chosen == RENAME && is_chosen_path(to) && fails(RENAME))
         return -1;
     record_content(from);
     const int result = next(from, to);
@@ -367,6 +385,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     return fails(THREAD) ? EAGAIN : next(thread, attributes, start, argument);
 }
 
+#ifndef WITHOUT_MEMORY
 void *malloc(size_t size)
 {
     return fails(MALLOC) ? NULL : __libc_malloc(size);
@@ -394,6 +413,7 @@ int posix_memalign(void **block, size_t alignment, size_t size)
     *block = __libc_memalign(alignment, size);
     return *block ? 0 : ENOMEM;
 }
+#endif
 
 int MPI_Finalize(void);
 

@@ -6,6 +6,8 @@ case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 cd "$T" || exit 99
 job="--data digits,limit=200 --seed 3 --threads 1"
 queue=$XDG_STATE_HOME/tinca/queue
+# A place's file is there a moment before its process holds it: until then it is not listed.
+lists() { [ "$("$TINCA" runs status:waiting | grep -c 'waiting, place')" -eq "$1" ]; }
 has_places() { [ "$(ls "$queue" 2>/dev/null | grep -c '^[0-9]')" -eq "$1" ]; }
 is_on() { "$TINCA" runs | grep -q running; }
 
@@ -17,10 +19,10 @@ is_on() { "$TINCA" runs | grep -q running; }
     wait_until is_on
     "$TINCA" train mlp $job --batch 50 --wait >second 2>&1 </dev/null &
     second=$!
-    wait_until has_places 1
+    wait_until lists 1
     "$TINCA" train lenet $job --batch 40 --epochs 2 --wait >third 2>&1 </dev/null &
     third=$!
-    wait_until has_places 2
+    wait_until lists 2
 }
 screen_start 100x20 C.UTF-8 "$TINCA"
 screen_shows '4 runs, 1 on, 2 waiting' "the title counts what waits"
@@ -59,7 +61,7 @@ screen_shows '3 runs, 1 on, 1 waiting' "the title counts one less"
 done_id=$(ls "$XDG_STATE_HOME/tinca/runs" | head -n 1)
 "$TINCA" resume "$done_id" --epochs 2 --wait >resumed 2>&1 </dev/null &
 resumed=$!
-wait_until has_places 2
+wait_until lists 2
 screen_shows '3 runs, 1 on, 2 waiting' "a run that waits to be resumed is no other run"
 screen_keys Home Down
 screen_shows "$done_id +place 2 of the queue since [0-9:]+ UTC, process $resumed" "  but is waiting"
@@ -83,7 +85,7 @@ screen_keys F5
 screen_shows 'wait until it ends' "the form offers to wait"
 screen_keys w
 screen_wait 'It waits until'
-wait_until has_places 1
+wait_until lists 1
 "$TINCA" runs status:waiting >listed
 grep -q 'waiting, place 1' listed && ok "tinca runs lists what waits in the workbench" ||
     not_ok "tinca runs lists what waits in the workbench" "$(cat listed)"

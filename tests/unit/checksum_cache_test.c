@@ -58,6 +58,23 @@ static void test_damage(const char *root, const char *name, uint32_t sum)
     free(text);
 }
 
+/* Returns whether files that have just been written are not cached. A machine that stands still for
+ * two seconds between the two calls makes them old files: then they are written once more. */
+static bool ignores_new_files(const char *root, const char *const *names, size_t count)
+{
+    bool ignored = false;
+    for (int tries = 0; tries < 2 && !ignored; tries++) {
+        for (size_t i = 0; i < count; i++) {
+            char path[700];
+            snprintf(path, sizeof path, "%s/%s", root, names[i]);
+            write_text(path, "same");
+        }
+        note(root, names, count);
+        ignored = !knows(root, names[0], 7);
+    }
+    return ignored;
+}
+
 int main(void)
 {
     static const char *const names[] = {"cats/1.png", "cats/2 with blanks.png", "dogs/3.png"};
@@ -67,12 +84,9 @@ int main(void)
     snprintf(root, sizeof root, "%s", home_path("pictures"));
     file_make_directories(home_path("pictures/cats"), NULL);
     file_make_directories(home_path("pictures/dogs"), NULL);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         snprintf(paths[i], sizeof paths[i], "%s/%s", root, names[i]);
-        write_text(paths[i], "same");
-    }
-    note(root, names, 3);
-    tap_ok(!knows(root, names[0], 7), "a file that has just changed is not cached");
+    tap_ok(ignores_new_files(root, names, 3), "a file that has just changed is not cached");
     nanosleep(&(struct timespec){.tv_sec = 2, .tv_nsec = 200000000}, NULL);
     note(root, names, 3);
     tap_ok(knows(root, names[0], 7) && knows(root, names[1], 8) && knows(root, names[2], 9),

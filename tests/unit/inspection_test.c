@@ -310,7 +310,7 @@ static const struct inspection *inspected_at_end(struct run *run, const char *wh
 static void test_end(void)
 {
     struct run_snapshot snapshot;
-    struct run *done = start_tiny_for("epochs=100"), *stopped = start_tiny_for("epochs=100000");
+    struct run *done = start_tiny_for("epochs=400"), *stopped = start_tiny_for("epochs=100000");
     if (!tap_ok(done && stopped, "two runs"))
         return;
     run_wait(done, -1);
