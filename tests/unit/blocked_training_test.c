@@ -577,8 +577,8 @@ static void check_larger(const struct kernel_set *set, size_t least_runs)
     for (size_t i = 0; i < cases; i++)
         failures += check_case(&larger_cases[i], set, &runs);
     const size_t least = sample_is_all ? least_runs : least_runs / 2; /* in half of the variants */
-    tap_ok(failures == 0 && runs >= (SANITIZED ? 1 : least),
-           "%s: larger cases: %zu runs agree", set->name, runs);
+    tap_ok(failures == 0 && runs >= (SANITIZED ? 1 : least), "%s: larger cases: %zu runs agree",
+           set->name, runs);
 }
 
 /* Checks that every variant fitted some kernel, and begins to count anew. */
