@@ -2,6 +2,7 @@
 #include "data/dataset/dataset.h"
 
 #include "base/random.h"
+#include "sanitized.h"
 #include "tap.h"
 
 #include <math.h>
@@ -199,12 +200,14 @@ static double linear_accuracy(const char *name, size_t inputs)
 
 int main(void)
 {
-    test_images("shapes", 10000, 2000, 10, 500);
-    test_images("digits", 10000, 2000, 10, 500);
+    test_images("shapes", 10000, 2000, 10, SANITIZED ? 100 : 500);
+    test_images("digits", 10000, 2000, 10, SANITIZED ? 100 : 500);
     test_images("tench", 1024, 256, 1000, 8);
     test_images("maps", 200, 40, 1, 6);
     test_labels();
     test_registration();
+    if (SANITIZED) /* which would watch the test's own model */
+        return tap_done();
     double shapes = linear_accuracy("shapes", 3072), digits = linear_accuracy("digits", 784);
     tap_ok(shapes < 40.0, "a linear model does not get far with shapes (%.1f %%)", shapes);
     tap_ok(digits > 50.0 && digits < 95.0, "with digits it learns, but not perfectly (%.1f %%)",

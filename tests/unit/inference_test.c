@@ -10,6 +10,7 @@
 #include "instruction_sets.h"
 #include "op_harness.h"
 #include "random_fill.h"
+#include "sample.h"
 #include "tap.h"
 
 #include <math.h>
@@ -177,20 +178,25 @@ static bool check_network(const char *name, const float *wanted, size_t threads,
     return good;
 }
 
+/* Sanitizers see every second network, with each instruction set the others. */
 static void test_networks(enum instruction_set set, float *const *wanted)
 {
     size_t good = 0;
     float first[BATCH * 16];
+    size_t tried = 0;
     for (size_t i = 0; i < NETWORKS; i++) {
         bool agrees = true;
-        for (size_t threads = 1; threads <= 3; threads++)
+        if (!sample_has(i + (size_t)set, 1, 2))
+            continue;
+        for (size_t threads = 1; threads <= 3; threads += SANITIZED ? 2 : 1)
             agrees = agrees && check_network(networks[i], wanted[i], threads, first);
         good += agrees;
+        tried++;
     }
-    tap_ok(good == NETWORKS,
-           "%s: %zu of %d networks predict as the reference, with the same bits for any number of "
+    tap_ok(good == tried,
+           "%s: %zu of %zu networks predict as the reference, with the same bits for any number of "
            "threads and images",
-           instruction_set_name(set), good, NETWORKS);
+           instruction_set_name(set), good, tried);
 }
 
 static bool compute_reference(float **wanted)

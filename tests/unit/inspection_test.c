@@ -1,5 +1,6 @@
 /* The profile of a run (layers, weights, arena): its values, that it is stored, and that measuring
  * changes no number. The networks are the user's files, small enough for sanitizers. */
+#include "sanitized.h"
 #include "session_files.h"
 
 #include "base/clock.h"
@@ -306,11 +307,13 @@ static const struct inspection *inspected_at_end(struct run *run, const char *wh
     return seen;
 }
 
-/* The runs last long enough for a hundredth of their time to suffice. */
+/* The runs last long enough for a hundredth of their time to suffice; with a sanitizer, fewer
+ * epochs do. */
 static void test_end(void)
 {
     struct run_snapshot snapshot;
-    struct run *done = start_tiny_for("epochs=400"), *stopped = start_tiny_for("epochs=100000");
+    struct run *done = start_tiny_for(SANITIZED ? "epochs=40" : "epochs=400");
+    struct run *stopped = start_tiny_for("epochs=100000");
     if (!tap_ok(done && stopped, "two runs"))
         return;
     run_wait(done, -1);

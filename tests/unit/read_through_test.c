@@ -10,6 +10,7 @@
 #include "engine/ops/op.h"
 #include "instruction_sets.h"
 #include "random_fill.h"
+#include "sample.h"
 #include "tap.h"
 
 #include <stdio.h>
@@ -198,13 +199,17 @@ static bool check_case(const struct move_case *c, unsigned options, enum plan_mo
 static void test_same_bits(enum plan_mode mode, unsigned options, const char *what)
 {
     static const size_t batches[] = {2, MAX_BATCH}; /* few images and many */
-    size_t good = 0;
+    size_t good = 0, tried = 0;
     for (size_t i = 0; i < CASES; i++)
         for (size_t b = 0; b < 2; b++)
-            for (size_t threads = 1; threads <= 3; threads += 2)
+            for (size_t threads = 1; threads <= 3; threads += 2) {
+                if (!sample_has(i + 2 * b + threads / 2, 1, 4)) /* one of four under a sanitizer */
+                    continue;
                 good += check_case(&cases[i], options, mode, threads, batches[b]);
-    tap_ok(good == CASES * 4, "%s: %zu of %d runs give the bits of the stored tensor", what, good,
-           CASES * 4);
+                tried++;
+            }
+    tap_ok(good == tried, "%s: %zu of %zu runs give the bits of the stored tensor", what, good,
+           tried);
 }
 
 static void test_instruction_set(enum instruction_set set)

@@ -22,10 +22,10 @@
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 
-enum fiber_state { FIBER_NEW, FIBER_READY, FIBER_AT_BARRIER, FIBER_AT_WARP, FIBER_DONE };
+enum fiber_state : uint8_t { FIBER_NEW, FIBER_READY, FIBER_AT_BARRIER, FIBER_AT_WARP, FIBER_DONE };
 
 struct fiber {
-    fiber_state state;
+    unsigned number; /* in its block */
     uint3 index;
     char *stack;
     unsigned shuffles; /* the number of the shuffle or exchange it has joined */
@@ -39,7 +39,9 @@ struct fiber {
 #endif
 };
 
-enum { WARP = 32, MAX_THREADS = 1024, STACK_BYTES = 64 << 10 };
+/* The stacks of a block are next to each other. A power of two would put the same place of all of
+ * them into the same few lines of a cache. */
+enum { WARP = 32, MAX_THREADS = 1024, STACK_BYTES = (64 << 10) + 17 * 64 };
 static const unsigned ALL_LANES = 0xffffffffu;
 
 static struct emulated_block {
@@ -49,8 +51,10 @@ static struct emulated_block {
             free(stack);
     }
     std::vector<fiber> fibers;
-    std::vector<char *> stacks; /* unused stacks */
+    fiber_state states[MAX_THREADS]; /* apart from the fibers: all are looked at after each wait */
+    std::vector<char *> stacks;      /* unused stacks */
     std::vector<unsigned> order;
+    size_t next; /* the place in `order` of what may run next */
     fiber scheduler, *now;
     const std::function<void()> *kernel;
     float rows[MAX_THREADS / WARP][2][WARP];
@@ -71,7 +75,7 @@ static struct emulated_block {
 static void thread_main(void)
 {
     (*block.kernel)();
-    block.now->state = FIBER_DONE;
+    block.states[block.now->number] = FIBER_DONE;
 }
 
 #if defined __x86_64__
@@ -137,22 +141,42 @@ static void begin(fiber *f)
     prepare(f);
 }
 
-static void resume(fiber *f)
+/* Returns the next fiber that can run, as the one that runs now; the scheduler if there is none. */
+static fiber *take_next(void)
 {
-    if (f->state == FIBER_NEW)
-        begin(f);
-    f->state = FIBER_READY;
-    block.now = f;
-    threadIdx = f->index;
-    change(&block.scheduler, f);
-    if (f->state == FIBER_DONE)
-        block.stacks.push_back(f->stack);
+    while (block.next < block.order.size()) {
+        fiber *f = &block.fibers[block.order[block.next++]];
+        fiber_state *state = &block.states[f->number];
+        if (*state > FIBER_READY)
+            continue;
+        if (*state == FIBER_NEW)
+            begin(f);
+        *state = FIBER_READY;
+        block.now = f;
+        threadIdx = f->index;
+        return f;
+    }
+    return &block.scheduler;
 }
 
+/* Runs all fibers that can run until each of them waits or has ended. A fiber that ends comes back
+ * here, since another may get its stack. */
+static void run_ready(void)
+{
+    block.next = 0;
+    for (fiber *f; (f = take_next()) != &block.scheduler;) {
+        change(&block.scheduler, f);
+        if (block.states[block.now->number] == FIBER_DONE)
+            block.stacks.push_back(block.now->stack);
+    }
+}
+
+/* Lets the next fiber run. */
 static void wait_as(fiber_state state)
 {
-    block.now->state = state;
-    change(block.now, &block.scheduler);
+    fiber *f = block.now;
+    block.states[f->number] = state;
+    change(f, take_next());
 }
 
 /* --- order --- */
@@ -182,37 +206,31 @@ extern "C" void emulator_set_order(uint64_t seed)
 
 /* --- waiting --- */
 
-static bool free_warp(size_t warp)
+static bool all_are(size_t first, size_t count, fiber_state state)
 {
-    for (size_t lane = 0; lane < WARP; lane++)
-        if (block.fibers[warp * WARP + lane].state != FIBER_AT_WARP)
-            return false;
-    for (size_t lane = 0; lane < WARP; lane++)
-        block.fibers[warp * WARP + lane].state = FIBER_READY;
-    return true;
+    const fiber_state *states = block.states + first;
+    return states[0] == state && memcmp(states, states + 1, count - 1) == 0;
 }
 
-static bool free_block(void)
+/* Returns whether these threads all wait so, and lets them run if they do. */
+static bool release(size_t first, size_t count, fiber_state waiting)
 {
-    for (const fiber &f : block.fibers)
-        if (f.state != FIBER_AT_BARRIER)
-            return false;
-    for (fiber &f : block.fibers)
-        f.state = FIBER_READY;
-    return true;
+    const bool all = all_are(first, count, waiting);
+    if (all)
+        memset(block.states + first, FIBER_READY, count);
+    return all;
 }
 
 /* Returns false when all fibers have ended. */
 static bool free_waiting(void)
 {
-    bool freed = false, done = true;
-    for (const fiber &f : block.fibers)
-        done = done && f.state == FIBER_DONE;
-    if (done)
+    const size_t threads = block.fibers.size();
+    bool freed = false;
+    if (all_are(0, threads, FIBER_DONE))
         return false;
-    for (size_t warp = 0; warp < block.fibers.size() / WARP; warp++)
-        freed |= free_warp(warp);
-    if (!freed && !free_block())
+    for (size_t warp = 0; warp < threads / WARP; warp++)
+        freed |= release(warp * WARP, WARP, FIBER_AT_WARP);
+    if (!freed && !release(0, threads, FIBER_AT_BARRIER))
         give_up("threads wait for others that never arrive");
     return true;
 }
@@ -248,7 +266,7 @@ void __syncwarp(unsigned mask)
 
 static float exchange(unsigned mask, float value, unsigned from, int width)
 {
-    const size_t number = (size_t)(block.now - block.fibers.data());
+    const size_t number = block.now->number;
     float *row = block.rows[number / WARP][block.now->shuffles++ % 2];
     if (width != WARP)
         give_up("the emulator knows only shuffles over whole warps");
@@ -259,12 +277,12 @@ static float exchange(unsigned mask, float value, unsigned from, int width)
 
 unsigned emulator_lane(void)
 {
-    return (unsigned)(block.now - block.fibers.data()) % WARP;
+    return block.now->number % WARP;
 }
 
 unsigned emulator_thread(void)
 {
-    return (unsigned)(block.now - block.fibers.data());
+    return block.now->number;
 }
 
 bool emulator_is_late(void)
@@ -284,7 +302,7 @@ std::vector<emulator_product> &emulator_products(void)
 
 const emulator_words *emulator_exchange(const uint64_t mine[EMULATOR_WORDS])
 {
-    const size_t number = (size_t)(block.now - block.fibers.data());
+    const size_t number = block.now->number;
     emulator_words *row = block.words[number / WARP][block.now->shuffles++ % 2];
     memcpy(row[number % WARP], mine, sizeof *row);
     wait_for_warp(ALL_LANES);
@@ -321,7 +339,8 @@ static void run_block(const std::function<void()> &kernel, size_t shared_bytes)
     if (shared_bytes > 0)
         emulator_begin_shared(shared_bytes);
     for (unsigned i = 0; i < threads; i++) {
-        block.fibers[i].state = FIBER_NEW;
+        block.states[i] = FIBER_NEW;
+        block.fibers[i].number = i;
         block.fibers[i].shuffles = 0;
         block.fibers[i].copies.clear();
         block.fibers[i].products.clear();
@@ -329,11 +348,11 @@ static void run_block(const std::function<void()> &kernel, size_t shared_bytes)
         block.fibers[i].index = {i % blockDim.x, i / blockDim.x % blockDim.y,
                                  i / blockDim.x / blockDim.y};
     }
+    block.order.clear();
     do {
-        set_order(block.order, threads);
-        for (unsigned i : block.order)
-            if (block.fibers[i].state <= FIBER_READY)
-                resume(&block.fibers[i]);
+        if (block.seed || block.order.empty())
+            set_order(block.order, threads);
+        run_ready();
     } while (free_waiting());
 }
 

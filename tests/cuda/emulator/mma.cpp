@@ -110,35 +110,38 @@ static float fp16_element(uint32_t word, int e)
 
 /* Adds to the four sums of this lane. A word has PER_WORD terms; the terms of the first half are
  * in the lanes' words 0 and 1 of `a` and 0 of `b`, those of the second in 2, 3 and 1. */
-template <int PER_WORD>
-static void multiply(float d[4], const uint32_t a[4], const uint32_t b[2], element_of_word *element)
+template <int PER_WORD, element_of_word element>
+static void multiply(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
     const uint64_t mine[EMULATOR_WORDS] = {a[0], a[1], a[2], a[3], b[0], b[1]};
     const emulator_words *all = emulator_exchange(mine);
     const unsigned lane = emulator_lane(), row = lane / 4, column = lane % 4 * 2;
     for (unsigned half = 0; half < 2; half++)
         for (unsigned t = 0; t < 4; t++)
-            for (int e = 0; e < PER_WORD; e++)
-                for (unsigned i = 0; i < 4; i++) {
-                    const uint32_t left = (uint32_t)all[row * 4 + t][2 * half + i / 2];
-                    const uint32_t right = (uint32_t)all[(column + i % 2) * 4 + t][4 + half];
-                    d[i] += element(left, e) * element(right, e);
+            for (int e = 0; e < PER_WORD; e++) {
+                float left[2], right[2];
+                for (unsigned i = 0; i < 2; i++) {
+                    left[i] = element((uint32_t)all[row * 4 + t][2 * half + i], e);
+                    right[i] = element((uint32_t)all[(column + i) * 4 + t][4 + half], e);
                 }
+                for (unsigned i = 0; i < 4; i++)
+                    d[i] += left[i / 2] * right[i % 2];
+            }
 }
 
 void mma_tf32(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
-    multiply<1>(d, a, b, tf32_element);
+    multiply<1, tf32_element>(d, a, b);
 }
 
 void mma_bf16(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
-    multiply<2>(d, a, b, bf16_element);
+    multiply<2, bf16_element>(d, a, b);
 }
 
 void mma_fp16(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
-    multiply<2>(d, a, b, fp16_element);
+    multiply<2, fp16_element>(d, a, b);
 }
 
 /* --- fragments --- */
