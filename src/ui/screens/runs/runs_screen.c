@@ -418,7 +418,10 @@ static bool offers(const struct app *app, enum action action)
         return true; /* a group; `refuses` knows whether there is one */
     const bool of_marked =
         action == ACTION_REMOVE || action == ACTION_PRUNE || action == ACTION_TAGS;
-    return (of_marked && runs_any_marked(app)) || run_offers_action(entry, action);
+    if (of_marked && runs_any_marked(app))
+        return true;
+    /* `refuses` says the same, but not while a run that is on makes the rows change all the time */
+    return run_offers_action(entry, action) && !runs_queue_refuses(entry, action);
 }
 
 static bool typing(const struct app *app)
