@@ -309,7 +309,7 @@ static void test_together(void)
     name_pictures(&study);
     for (int i = 0; i < PROCESSES; i++)
         if (fork() == 0) {
-            char name[16];
+            char name[24];
             snprintf(name, sizeof name, "voter %d", i);
             _exit(put(path, &study, name, NULL) ? 0 : 1);
         }
