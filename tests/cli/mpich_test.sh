@@ -4,10 +4,8 @@
 # lets the launchers of both libraries start processes of the other, which must be refused.
 srcdir=$(cd "${srcdir:-.}" && pwd)
 . "$srcdir/tests/cli/tap.sh"
-if [ ! -e "$(dirname "$TINCA")/tinca-mpi.so" ]; then
-    skip "runs with MPICH" "this build has no MPI (configure says why)"
-    done_testing
-fi
+. "$srcdir/tests/cli/mpi.sh"
+need_mpi "runs with MPICH"
 for program in mpicc.mpich mpiexec.mpich mpirun.openmpi; do
     command -v $program >/dev/null && continue
     skip "runs with MPICH" "there is no $program"
@@ -21,7 +19,6 @@ mpicc.mpich -DHAVE_CONFIG_H -I"$build" -I"$srcdir/src" -D_GNU_SOURCE -std=c11 -O
     -fvisibility=hidden -shared -o "$T/mpich/tinca-mpi.so" "$srcdir/src/engine/cluster/cluster_mpi.c" 2>"$T/err" &&
     ok "the module compiles with MPICH" || not_ok "the module compiles with MPICH" "$(cat "$T/err")"
 cd "$T" || exit 99
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 openmpi=$TINCA
 mpich=$T/mpich/tinca
 

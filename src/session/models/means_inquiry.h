@@ -17,11 +17,13 @@ struct inquiry {
 /* Adds a sentence, which is translated, to the reasons; does nothing if there are too many. */
 __attribute__((format(printf, 2, 3))) void inquiry_note(struct inquiry *inquiry, const char *format,
                                                         ...);
+/* Return a row of the table, and its model's name. */
 const struct model_row *inquiry_row(const struct inquiry *inquiry, size_t row);
 const char *inquiry_name(const struct inquiry *inquiry, size_t row);
 /* Returns the size of the row's file in 10^6 bytes. */
 double inquiry_megabytes(const struct model_row *row);
 
+/* Returns whether the row is a classifier of the network that is asked about. */
 bool inquiry_is_of_network(const struct inquiry *inquiry, size_t row);
 /* Returns whether the row is of the network and has the reference's data set. */
 bool inquiry_concerns(const struct inquiry *inquiry, size_t row);

@@ -42,16 +42,15 @@ bool inquiry_is_of_network(const struct inquiry *inquiry, size_t row)
     return strcmp(model->base, inquiry->advice->network) == 0 && model->figures.facts.classes > 0;
 }
 
-/* Returns whether the row is of the network and has the reference's data set. */
 bool inquiry_concerns(const struct inquiry *inquiry, size_t row)
 {
     const struct model_row *reference = inquiry_row(inquiry, inquiry->advice->reference);
     return inquiry_is_of_network(inquiry, row) && inquiry_row(inquiry, row)->data_key[0] &&
            strcmp(inquiry_row(inquiry, row)->data_key, reference->data_key) == 0;
 }
+
 /* --- requirements --- */
 
-/* Returns how many times too slow a row is: at most 1, it meets the limit. NaN: it is not timed. */
 double inquiry_slowness(const struct inquiry *inquiry, size_t reference, size_t row)
 {
     const struct means_request *request = inquiry->request;
@@ -66,7 +65,6 @@ double inquiry_slowness(const struct inquiry *inquiry, size_t reference, size_t 
     return high / (isfinite(request->limit_ms) ? request->limit_ms : least);
 }
 
-/* Returns how many times too large a row is. */
 double inquiry_largeness(const struct inquiry *inquiry, size_t reference, size_t row)
 {
     const struct means_request *request = inquiry->request;
@@ -79,8 +77,6 @@ double inquiry_largeness(const struct inquiry *inquiry, size_t reference, size_t
     return !limited && large >= 1 ? fmax(large, nextafter(1, 2)) : large;
 }
 
-/* Returns how many times too slow or too large a row is; at most 1: it meets the limits. NaN: its
- * time is not measured. */
 double inquiry_excess(const struct inquiry *inquiry, size_t reference, size_t row)
 {
     const double slow = inquiry_slowness(inquiry, reference, row);

@@ -63,7 +63,6 @@ static bool computes_int8(const struct inquiry *inquiry)
     return driver && device_check_precision(driver, PRECISION_INT8, NULL);
 }
 
-/* Returns how many times the speed int8 is expected to have; 1: none. */
 double means_int8_speed(struct inquiry *inquiry)
 {
     size_t count;
@@ -158,7 +157,6 @@ static bool lost_too_much(const struct inquiry *inquiry, size_t row, const char 
                                          inquiry->request->accept_loss;
 }
 
-/* Takes the technique for the row. Returns whether it can be tried. */
 bool means_take(struct inquiry *inquiry, size_t row, const char *step)
 {
     struct means_advice *advice = inquiry->advice;
