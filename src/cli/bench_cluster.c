@@ -63,6 +63,15 @@ static bool add_clusters(struct json *root, const struct scaling *scaling)
     return added;
 }
 
+/* Adds the parameters of the memory that the measured ranks share. */
+static bool add_shared(struct json *root, const struct scaling_link *here)
+{
+    struct json *shared = json_add_object(root, "shared_memory");
+    return json_add_number(shared, "latency_us", 1e6 * here->latency) &&
+           json_add_number(shared, "ns_per_byte", 1e9 * here->seconds_per_byte) &&
+           json_add_number(shared, "gather_us", 1e6 * here->gather);
+}
+
 static int print_json(const struct scaling *scaling)
 {
     const struct scaling_link *link = &scaling->link;
@@ -83,6 +92,7 @@ static int print_json(const struct scaling *scaling)
         json_add_number(root, "latency_us", 1e6 * link->latency) &&
         json_add_number(root, "ns_per_byte", 1e9 * link->seconds_per_byte) &&
         json_add_number(root, "gather_us", 1e6 * link->gather) &&
+        (!scaling->shared || add_shared(root, &scaling->here)) &&
         json_add_number(root, "predicted_ms", 1e3 * scaling_predict_measured(scaling)) &&
         json_add_number(root, "measured_ms", 1e3 * scaling->together) &&
         add_clusters(root, scaling);
@@ -93,7 +103,7 @@ static int print_json(const struct scaling *scaling)
 
 static void print_parts(const struct scaling *scaling)
 {
-    const struct scaling_link *link = &scaling->link;
+    const struct scaling_link *link = &scaling->link, *here = &scaling->here;
     char bytes[32];
     if (scaling->one > 0)
         output_print(_("  one process  %.4g ms an iteration\n"), 1e3 * scaling->one);
@@ -106,6 +116,10 @@ static void print_parts(const struct scaling *scaling)
                  scaling->gathers);
     output_print(_("  parameters   latency %.3g us, %.3g ns/byte; a gather %.3g us\n"),
                  1e6 * link->latency, 1e9 * link->seconds_per_byte, 1e6 * link->gather);
+    if (scaling->shared)
+        output_print(
+            _("  shared       %.3g us, %.3g ns/byte; %.3g us: here through shared memory\n"),
+            1e6 * here->latency, 1e9 * here->seconds_per_byte, 1e6 * here->gather);
 }
 
 static void print_result(const struct scaling *scaling)

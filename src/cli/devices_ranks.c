@@ -42,6 +42,8 @@ bool devices_ranks_gather(struct cluster *cluster, struct devices_ranks *ranks, 
     ranks->ranks = all;
     ranks->count = cluster_ranks(cluster);
     snprintf(ranks->library, sizeof ranks->library, "%s", cluster_library(cluster));
+    ranks->share = cluster_shares_memory(cluster);
+    snprintf(ranks->failure, sizeof ranks->failure, "%s", cluster_sharing_failure(cluster));
     return true;
 }
 
@@ -75,7 +77,8 @@ bool devices_ranks_add(struct json *root, const struct devices_ranks *ranks)
     if (ranks->count == 0)
         return true;
     struct json *list = json_add_array(root, "ranks");
-    bool added = list && json_add_string(root, "mpi", ranks->library);
+    bool added = list && json_add_string(root, "mpi", ranks->library) &&
+                 json_add_bool(root, "ranks_share_memory", ranks->share);
     for (size_t r = 0; added && r < ranks->count; r++)
         added = add_rank(list, &ranks->ranks[r], r);
     return added;
@@ -94,6 +97,18 @@ static size_t find_other(const struct devices_ranks *ranks, enum instruction_set
             *weakest = ranks->ranks[r].set;
     }
     return other;
+}
+
+/* Prints how the ranks exchange values. */
+static void print_exchange(const struct devices_ranks *ranks)
+{
+    if (ranks->share)
+        output_print(_("They exchange values through memory that they share.\n"));
+    else if (ranks->failure[0])
+        output_print(_("They exchange values over MPI, because shared memory failed: %s\n"),
+                     ranks->failure);
+    else
+        output_print(_("They exchange values over MPI.\n"));
 }
 
 int devices_ranks_print(const struct devices_ranks *ranks)
@@ -115,6 +130,7 @@ int devices_ranks_print(const struct devices_ranks *ranks)
         table_cell(&table, "%s", text_bytes(rank->memory_bytes, bytes, sizeof bytes));
     }
     const int status = table_print(&table);
+    print_exchange(ranks);
     enum instruction_set weakest;
     const size_t other = find_other(ranks, &weakest);
     if (other > 0)

@@ -21,7 +21,9 @@ struct devices_rank {
 struct devices_ranks {
     struct devices_rank *ranks;
     size_t count;
-    char library[96]; /* MPI's */
+    char library[96];  /* MPI's */
+    bool share;        /* they exchange values through memory that they share */
+    char failure[512]; /* why they cannot, although they are on one host */
 };
 
 /* Gathers what all ranks say of themselves. All of them call it. Returns false with an error after

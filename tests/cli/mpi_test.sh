@@ -97,11 +97,32 @@ short="--batch 16 --iterations 4 --seed 3"
     "$JSON_LOOK" lenet-4/config.json config.blocks >found 2>&1
     if grep -q '^4$' found; then ok "the run records its blocks"; else not_ok "the run records its blocks" "$(cat found)"; fi
 
+    TINCA_SHARED_MEMORY=0 mpi 2 train $job --blocks 2 --run-dir "$T/messages"
+    run train $job --blocks 2 --run-dir "$T/single"
+    same "ranks of one host that send messages" single messages
     mpirun -n 1 "$TINCA" train $job --blocks 2 --run-dir "$T/mixed" --threads 1 : \
         -n 1 "$TINCA" train $job --blocks 2 --threads 2 >"$T/out" 2>"$T/err" </dev/null
-    run train $job --blocks 2 --run-dir "$T/single"
     same "processes with other numbers of threads" single mixed
 }
+
+# --- no room in /dev/shm ---
+
+# without_room CALL NAME: rank 1 cannot allocate its part of the memory that ranks share
+without_room() {
+    # shellcheck disable=SC2086 # a list of options
+    mpirun -n 1 "$TINCA" train $job --blocks 2 --run-dir "$T/room-$1" : -n 1 -x LD_PRELOAD="$faults" \
+        -x FAULT="allocate:$1:ENOSPC" "$TINCA" train $job --blocks 2 --run-dir "$T/room-$1" \
+        >"$T/out" 2>"$T/err" </dev/null
+    same "no shared memory for $2: MPI moves the values" single "room-$1"
+    has_line '"kind":"scaling".*No space left on device' "room-$1/journal.jsonl" && ok "  which is a finding" ||
+        not_ok "  which is a finding" "$(cat "room-$1/journal.jsonl")"
+}
+if [ -e "$faults" ]; then
+    without_room 1 "anything"
+    without_room 2 "gradients"
+else
+    skip "no room in /dev/shm" "this build has no faults.so"
+fi
 
 # --- what is refused ---
 
@@ -178,8 +199,9 @@ writer_stops_or_gone() { writer_stops || gone $launcher; }
 disturb() {
     preload=
     for variable in $(holding 5); do preload="$preload -x $variable"; done
+    # rank 0 is disturbed while the ranks share memory, rank 1 while they send messages
     # shellcheck disable=SC2086 # lists of options
-    background "run-$1-$2" -n 1 $preload "$TINCA" train $long --threads 1 $often --run-dir "$T/run-$1-$2" -q : \
+    TINCA_SHARED_MEMORY=$((1 - $2)) background "run-$1-$2" -n 1 $preload "$TINCA" train $long --threads 1 $often --run-dir "$T/run-$1-$2" -q : \
         -n 1 "$TINCA" train $long --threads 1 $often --run-dir "$T/run-$1-$2" -q
     wait_until writer_stops_or_gone
     writer_stops || not_ok "rank 0 is stopped at a checkpoint" "$(cat "$T/run-$1-$2.err")"

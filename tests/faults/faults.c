@@ -2,7 +2,8 @@
  *
  * FAULT=CALL:N[:WHAT] makes the N-th call (counted from 1, over all threads) of CALL fail. CALL is
  * write (write(2), pwrite(2) and stdio's fwrite and fflush, on regular files), open (of files to be
- * written), fsync, rename, malloc (every way to allocate), or thread (pthread_create). WHAT is
+ * written), fsync, rename, malloc (every way to allocate), thread (pthread_create), or allocate
+ * (posix_fallocate). WHAT is
  *   an errno's name   the call fails so, once (ENOSPC, EDQUOT, EROFS, EIO, ESTALE)
  *   NAME+             and so do all later ones
  *   NAME+M            and so do the next M
@@ -38,8 +39,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum call { NONE, WRITE, OPEN, SYNC, RENAME, MALLOC, THREAD };
-static const char *const names[] = {"none", "write", "open", "fsync", "rename", "malloc", "thread"};
+enum call { NONE, WRITE, OPEN, SYNC, RENAME, MALLOC, THREAD, ALLOCATE };
+static const char *const names[] = {"none",   "write",  "open",   "fsync",
+                                    "rename", "malloc", "thread", "allocate"};
 static const struct {
     const char *name;
     int code;
@@ -256,6 +258,11 @@ int open(const char *path, int flags, ...)
     if (creates && descriptor >= 0)
         record_created(path);
     return descriptor;
+}
+
+int posix_fallocate(int descriptor, off_t offset, off_t length)
+{
+    return fails(ALLOCATE) ? errno : NEXT(posix_fallocate)(descriptor, offset, length);
 }
 
 /* The sizes of files at their last sync. The program syncs in one thread at a time. */

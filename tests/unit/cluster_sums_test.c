@@ -1,12 +1,14 @@
-/* Tests sums over ranks that proceed while others gather: the ranks are threads of this process,
- * with a module that moves their values as MPI would. The sums must have the bits of the tree for
- * any division into sums, and in bf16 those of rounding before each message. */
+/* Tests sums over ranks that proceed while others gather, and in memory that the ranks share: the
+ * ranks are threads of this process, with a module that moves their values as MPI would. The sums
+ * must have the bits of the tree for any division into sums, and in bf16 those of rounding before
+ * each message. */
 #include "engine/cluster/cluster_sums.h"
 
 #include "base/float16.h"
 #include "base/memory.h"
 #include "base/threads/thread.h"
 #include "engine/cluster/cluster_module.h"
+#include "engine/cluster/shared_sums.h"
 #include "engine/graph/image_blocks.h"
 #include "tap.h"
 
@@ -33,6 +35,7 @@ struct posted {
 static struct {
     pthread_mutex_t lock;
     size_t ranks, joined;
+    bool hosts; /* each rank is on a host of its own */
     struct posted posted[2][MOST_RANKS];
     struct {
         size_t from, bytes;
@@ -50,7 +53,10 @@ static bool begin(struct cluster_place *place, char *reason)
     pthread_mutex_lock(&world.lock);
     me = world.joined++;
     pthread_mutex_unlock(&world.lock);
-    *place = (struct cluster_place){.rank = me, .ranks = world.ranks, .library = "threads"};
+    *place = (struct cluster_place){.rank = me,
+                                    .ranks = world.ranks,
+                                    .first_local = world.hosts ? me : 0,
+                                    .library = "threads"};
     return true;
 }
 
@@ -296,6 +302,18 @@ static void *run_rank(void *context)
     return NULL;
 }
 
+/* Makes the ranks of the next test. */
+static void make_ranks(size_t ranks, bool hosts)
+{
+    memset(world.posted, 0, sizeof world.posted);
+    memset(world.sent, 0, sizeof world.sent);
+    memset(world.received, 0, sizeof world.received);
+    world.joined = 0;
+    world.bytes_moved = 0;
+    world.ranks = ranks;
+    world.hosts = hosts;
+}
+
 /* Returns the bytes that the sums have moved between ranks. */
 static uint64_t test_ranks(size_t ranks, enum cluster_sum_kind kind, size_t buckets,
                            const char *name)
@@ -303,12 +321,7 @@ static uint64_t test_ranks(size_t ranks, enum cluster_sum_kind kind, size_t buck
     static struct rank all[MOST_RANKS];
     bool good = true, gathers = true, measured = true;
     memset(all, 0, sizeof all);
-    memset(world.posted, 0, sizeof world.posted);
-    memset(world.sent, 0, sizeof world.sent);
-    memset(world.received, 0, sizeof world.received);
-    world.joined = 0;
-    world.bytes_moved = 0;
-    world.ranks = ranks;
+    make_ranks(ranks, true);
     for (size_t r = 0; r < ranks; r++) {
         all[r].kind = kind;
         all[r].buckets = buckets;
@@ -325,6 +338,116 @@ static uint64_t test_ranks(size_t ranks, enum cluster_sum_kind kind, size_t buck
     tap_ok(gathers, "  what is gathered meanwhile");
     tap_ok(measured, "  all ranks have the same measured cost");
     return world.bytes_moved;
+}
+
+/* --- shared memory --- */
+
+/* Gathers different numbers of bytes in shared memory, more than it takes at once, too. */
+static bool gather_shared(struct cluster *cluster, size_t round)
+{
+    static const size_t sizes[] = {1, 24, 65536, 65537};
+    const size_t ranks = cluster_ranks(cluster), own = cluster_rank(cluster);
+    const size_t bytes = sizes[round % 4];
+    char *mine = memory_new(1 + ranks, bytes, "a test", NULL);
+    if (!mine)
+        return false;
+    char *all = mine + bytes;
+    memset(mine, (int)(own * 16 + round), bytes);
+    bool right = cluster_gather(cluster, mine, bytes, all);
+    for (size_t r = 0; r < ranks; r++)
+        for (size_t i = 0; i < bytes; i++)
+            right &= all[r * bytes + i] == (char)(r * 16 + round);
+    free(mine);
+    return right;
+}
+
+static bool add_shared(struct cluster *cluster, const struct shared_memory *memory,
+                       struct pool *pool, struct rank *rank, size_t round)
+{
+    float *values = shared_memory_of(memory, cluster_rank(cluster));
+    for (size_t i = 0; i < COUNT; i++)
+        values[i] = value_of(cluster_rank(cluster), i, round);
+    if (!shared_sums_add(cluster, memory, COUNT, pool))
+        return false;
+    memcpy(rank->sums, values, sizeof rank->sums);
+    return is_right(rank, world.ranks, round);
+}
+
+static void *run_shared(void *context)
+{
+    struct rank *rank = context;
+    struct cluster *cluster;
+    struct error error;
+    rank->gathers = true;
+    rank->good = cluster_join_module(&module, world.ranks, "test", &cluster, &error);
+    if (!rank->good)
+        return NULL;
+    struct pool *pool = pool_create(1 + cluster_rank(cluster) % 2, &error);
+    struct shared_memory *memory = shared_memory_create(cluster, COUNT * sizeof(float));
+    rank->good =
+        pool && memory && cluster_shares_memory(cluster) && !cluster_sharing_failure(cluster)[0];
+    for (size_t round = 0; rank->good && round < ROUNDS; round++) {
+        rank->good = add_shared(cluster, memory, round % 2 ? pool : NULL, rank, round);
+        rank->gathers &= gather_shared(cluster, round);
+    }
+    rank->good = rank->good && shared_sums_measure(cluster, COUNT, &rank->cost);
+    shared_memory_free(memory);
+    pool_free(pool);
+    cluster_close(cluster, 0);
+    return NULL;
+}
+
+static void test_shared(size_t ranks)
+{
+    static struct rank all[MOST_RANKS];
+    bool good = true, gathers = true;
+    memset(all, 0, sizeof all);
+    make_ranks(ranks, false);
+    for (size_t r = 0; r < ranks; r++)
+        good &= thread_start(&all[r].thread, run_shared, &all[r]) == 0;
+    for (size_t r = 0; r < ranks; r++) {
+        pthread_join(all[r].thread, NULL);
+        good &=
+            all[r].good && all[r].cost.latency > 0 && all[r].cost.latency == all[0].cost.latency;
+        gathers &= all[r].gathers;
+    }
+    tap_ok(good, "%zu ranks add in shared memory: the bits of the tree", ranks);
+    tap_ok(gathers, "  what is gathered there");
+    tap_ok(world.bytes_moved == 0, "  MPI adds nothing");
+}
+
+/* A rank that fails while the others wait for it in shared memory ends their wait. */
+static void *run_failing(void *context)
+{
+    struct rank *rank = context;
+    struct cluster *cluster;
+    struct error error;
+    if (!cluster_join_module(&module, world.ranks, "test", &cluster, &error))
+        return NULL;
+    if (cluster_rank(cluster) == 1) {
+        error_set(&error, ERROR_SYSTEM, "a test", NULL, "it fails");
+        cluster_fail(cluster, &error);
+        rank->good = true;
+    } else {
+        double mine = 1, all[MOST_RANKS];
+        rank->good = !cluster_gather(cluster, &mine, sizeof mine, all) &&
+                     !cluster_check(cluster, &error) && strstr(error.why, "it fails");
+    }
+    return NULL; /* cluster_close would end the process */
+}
+
+static void test_failure(void)
+{
+    static struct rank all[2];
+    make_ranks(2, false);
+    bool good = true;
+    for (size_t r = 0; r < 2; r++)
+        good &= thread_start(&all[r].thread, run_failing, &all[r]) == 0;
+    for (size_t r = 0; r < 2; r++) {
+        pthread_join(all[r].thread, NULL);
+        good &= all[r].good;
+    }
+    tap_ok(good, "a rank that fails ends the wait of another in shared memory");
 }
 
 /* --- rounding --- */
@@ -358,6 +481,8 @@ int main(void)
         const uint64_t bf16 = test_ranks(ranks, CLUSTER_SUM_BF16, 7, "the bits of bf16");
         tap_ok(bf16 * 2 == exact, "  with half the bytes");
         test_ranks(ranks, CLUSTER_SUM_FAST, 7, "about the same in MPI's order");
+        test_shared(ranks);
     }
+    test_failure();
     return tap_done();
 }

@@ -8,9 +8,11 @@
 
 #if HAVE_LINUX_FUTEX_H && !defined(TINCA_WITHOUT_FUTEX)
 
+#include <limits.h>
 #include <linux/futex.h>
 #include <stddef.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 void futex_wait(atomic_uint *word, unsigned value)
@@ -23,7 +25,20 @@ void futex_wake(atomic_uint *word)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+void futex_wait_shared(atomic_uint *word, unsigned value, unsigned milliseconds)
+{
+    const struct timespec limit = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+    syscall(SYS_futex, word, FUTEX_WAIT, value, &limit, NULL, 0);
+}
+
+void futex_wake_shared(atomic_uint *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 #else
+
+#include "base/clock.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -61,6 +76,18 @@ void futex_wake(atomic_uint *word)
     pthread_mutex_lock(&place->lock);
     pthread_cond_broadcast(&place->changed);
     pthread_mutex_unlock(&place->lock);
+}
+
+void futex_wait_shared(atomic_uint *word, unsigned value, unsigned milliseconds)
+{
+    (void)milliseconds;
+    if (atomic_load(word) == value)
+        clock_sleep(50e-6);
+}
+
+void futex_wake_shared(atomic_uint *word)
+{
+    (void)word;
 }
 
 #endif

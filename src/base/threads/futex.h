@@ -1,4 +1,5 @@
-/* futex.h: a thread sleeps until another one changes a word. Thread-safe. */
+/* futex.h: a thread sleeps until another one, of this or another process, changes a word.
+ * Thread-safe. */
 #ifndef TINCA_BASE_THREADS_FUTEX_H
 #define TINCA_BASE_THREADS_FUTEX_H
 
@@ -10,5 +11,11 @@ void futex_wait(atomic_uint *word, unsigned value);
 
 /* Wakes a thread that sleeps for `word`. The word must have been changed before. */
 void futex_wake(atomic_uint *word);
+
+/* The same for a word in memory that several processes share, except that the first sleeps for at
+ * most `milliseconds`, and the second wakes all. Where the kernel has no such call, the first
+ * sleeps for a moment, and the second does nothing. */
+void futex_wait_shared(atomic_uint *word, unsigned value, unsigned milliseconds);
+void futex_wake_shared(atomic_uint *word);
 
 #endif

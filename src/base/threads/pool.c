@@ -20,9 +20,9 @@
  * one do not call the kernel again. */
 #include "base/threads/pool.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/threads/futex.h"
+#include "base/threads/spin.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -32,11 +32,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    SPIN_NANOSECONDS = 50000,
-    SPIN_ROUNDS = 32, /* of a spin loop between two looks at the clock */
-    CACHE_LINE = 64,
-};
+enum { CACHE_LINE = 64 };
 
 /* What a thread and the others tell each other. */
 struct slot {
@@ -69,41 +65,13 @@ struct pool {
 
 /* --- waiting --- */
 
-/* Tells the processor that this is a spin loop. */
-static inline void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
-/* A wait that has begun. */
-struct spin {
-    unsigned rounds;
-    uint64_t end; /* when to stop spinning; 0: not known yet */
-};
-
-/* Waits a moment; returns false if the wait has taken so long that the thread should sleep. */
-static bool keep_spinning(struct spin *wait)
-{
-    relax();
-    if (++wait->rounds % SPIN_ROUNDS != 0)
-        return true;
-    const uint64_t now = clock_nanoseconds();
-    if (wait->end == 0)
-        wait->end = now + SPIN_NANOSECONDS;
-    return now < wait->end;
-}
-
 /* Waits for a job whose number is not `seen`; returns its number. Either the caller of pool_run
  * sees that this worker sleeps, or the worker sees the new number. */
 static unsigned wait_for_job(struct slot *slot, unsigned seen)
 {
     struct spin wait = {0};
     while (atomic_load_explicit(&slot->job, memory_order_acquire) == seen)
-        if (!keep_spinning(&wait)) {
+        if (!spin_again(&wait)) {
             atomic_store(&slot->asleep, seen);
             while (atomic_load(&slot->job) == seen)
                 futex_wait(&slot->job, seen);
@@ -133,7 +101,7 @@ static void wait_for_tasks(struct pool *pool)
 {
     struct spin wait = {0};
     while (!all_finished(pool))
-        if (!keep_spinning(&wait)) {
+        if (!spin_again(&wait)) {
             atomic_store(&pool->caller_sleeps, true);
             for (;;) {
                 const unsigned seen = atomic_load(&pool->wakeups);

@@ -8,6 +8,7 @@
 #include "base/threads/condition.h"
 #include "base/threads/thread.h"
 #include "engine/cluster/cluster_internal.h"
+#include "engine/cluster/shared_board.h"
 
 #include <config.h>
 #include <signal.h>
@@ -33,6 +34,7 @@ static void cluster_free(struct cluster *cluster)
     pthread_mutex_destroy(&cluster->lock);
     pthread_cond_destroy(&cluster->changed);
     cluster_letters_free(cluster);
+    shared_board_free(cluster->exchange.board);
     free(cluster->hosts);
     free(cluster->peers);
     free(cluster);
@@ -97,6 +99,8 @@ static bool begin(struct cluster *cluster, struct error *error)
 /* What a rank tells the others first. */
 struct introduction {
     char host[CLUSTER_HOST], version[CLUSTER_HOST];
+    uint64_t first_local; /* the first rank of its host */
+    uint64_t shares;      /* 0: it is to do without shared memory */
 };
 
 static bool refuse_version(size_t rank, const struct introduction *other,
@@ -108,12 +112,37 @@ static bool refuse_version(size_t rank, const struct introduction *other,
                      "it is tinca %s, but rank 0 is %s", other->version, first->version);
 }
 
-/* Tells the thread who the other ranks are, and learns their hosts' names. */
+static struct introduction introduce(const struct cluster *cluster)
+{
+    const char *shared = getenv("TINCA_SHARED_MEMORY");
+    struct introduction mine = {.first_local = cluster->place.first_local,
+                                .shares = !shared || strcmp(shared, "0") != 0};
+    struct host host;
+    host_describe(&host);
+    snprintf(mine.host, sizeof mine.host, "%.63s", host.name);
+    snprintf(mine.version, sizeof mine.version, "%s", PACKAGE_VERSION);
+    return mine;
+}
+
+/* Learns where the other ranks are. Returns false with an error if one is another version. */
+static bool learn(struct cluster *cluster, const struct introduction *all, struct error *error)
+{
+    cluster->exchange = (struct cluster_exchange){.may_share = true};
+    for (size_t r = 0; r < cluster->place.ranks; r++) {
+        memcpy(cluster->hosts[r], all[r].host, sizeof cluster->hosts[r]);
+        cluster->exchange.may_share &= all[r].first_local == 0 && all[r].shares != 0;
+    }
+    for (size_t r = 1; r < cluster->place.ranks; r++)
+        if (strcmp(all[r].version, all[0].version) != 0)
+            return refuse_version(r, &all[r], &all[0], error);
+    return true;
+}
+
+/* Tells the thread who the other ranks are, learns where they are, and shares memory with them if
+ * possible. */
 static bool meet(struct cluster *cluster, struct error *error)
 {
     const size_t ranks = cluster->place.ranks;
-    struct host host;
-    struct introduction mine = {0}, *all;
     struct cluster_peer *peers = memory_new(ranks, sizeof *peers, "the cluster", error);
     cluster->hosts = memory_new(ranks, sizeof *cluster->hosts, "the cluster", error);
     if (!peers || !cluster->hosts) {
@@ -124,22 +153,17 @@ static bool meet(struct cluster *cluster, struct error *error)
     cluster->peers = peers;
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->lock);
-    host_describe(&host);
-    snprintf(mine.host, sizeof mine.host, "%.63s", host.name);
-    snprintf(mine.version, sizeof mine.version, "%s", PACKAGE_VERSION);
-    all = memory_new(ranks, sizeof *all, "the cluster", error);
+    const struct introduction mine = introduce(cluster);
+    struct introduction *all = memory_new(ranks, sizeof *all, "the cluster", error);
     if (!all)
         return false;
     if (!cluster_gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
         return cluster_check(cluster, error);
-    bool same = true;
-    for (size_t r = 0; r < ranks; r++) {
-        memcpy(cluster->hosts[r], all[r].host, sizeof cluster->hosts[r]);
-        if (same && strcmp(all[r].version, all[0].version) != 0)
-            same = refuse_version(r, &all[r], &all[0], error);
-    }
+    const bool same = learn(cluster, all, error);
     free(all);
-    return same;
+    if (same && cluster->exchange.may_share)
+        cluster->exchange.board = shared_board_create(cluster);
+    return same && cluster_check(cluster, error);
 }
 
 static bool check_ranks(const struct cluster *cluster, size_t expected, const char *launcher,
@@ -271,6 +295,21 @@ const char *cluster_host(const struct cluster *cluster, size_t rank)
     return cluster->hosts[rank];
 }
 
+bool cluster_shares_memory(const struct cluster *cluster)
+{
+    return cluster->exchange.board;
+}
+
+const char *cluster_sharing_failure(const struct cluster *cluster)
+{
+    return cluster->exchange.failure;
+}
+
+void cluster_exchange_by_mpi(struct cluster *cluster, bool by_mpi)
+{
+    cluster->exchange.by_mpi = by_mpi;
+}
+
 uint64_t cluster_waited(const struct cluster *cluster)
 {
     return atomic_load(&((struct cluster *)cluster)->waited);
@@ -353,19 +392,22 @@ static bool ask(struct cluster *cluster, enum cluster_request request, const voi
     return good;
 }
 
-static bool ask_timed(struct cluster *cluster, enum cluster_request request, const void *from,
-                      void *to, size_t count)
+/* Gathers through shared memory if the ranks have it and the values fit, otherwise by MPI. */
+static bool gather(struct cluster *cluster, const void *mine, size_t bytes, void *all)
 {
-    const uint64_t began = clock_nanoseconds();
-    const bool good = ask(cluster, request, from, to, count);
-    atomic_fetch_add(&cluster->waited, clock_nanoseconds() - began);
-    return good;
+    const struct cluster_exchange *exchange = &cluster->exchange;
+    if (exchange->board && !exchange->by_mpi && bytes <= SHARED_BOARD_BYTES)
+        return shared_board_gather(exchange->board, mine, bytes, all);
+    return ask(cluster, CLUSTER_GATHER, mine, all, bytes);
 }
 
 bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, void *all)
 {
+    const uint64_t began = clock_nanoseconds();
+    const bool good = gather(cluster, mine, bytes, all);
     atomic_fetch_add(&cluster->gathers, 1);
-    return ask_timed(cluster, CLUSTER_GATHER, mine, all, bytes);
+    atomic_fetch_add(&cluster->waited, clock_nanoseconds() - began);
+    return good;
 }
 
 bool cluster_agree(struct cluster *cluster, bool good, struct error *error)

@@ -63,6 +63,17 @@ size_t cluster_first_local(const struct cluster *cluster);
 const char *cluster_library(const struct cluster *cluster); /* "Open MPI v4.1.4" */
 const char *cluster_host(const struct cluster *cluster, size_t rank);
 
+/* Returns whether the ranks exchange values through memory that they share, which they do on one
+ * host unless the environment of a rank has TINCA_SHARED_MEMORY=0. */
+bool cluster_shares_memory(const struct cluster *cluster);
+/* Returns why the ranks could not have all the shared memory that they asked for; "": they could,
+ * or did not ask. */
+const char *cluster_sharing_failure(const struct cluster *cluster);
+
+/* Lets cluster_gather use MPI from now on even if the ranks share memory, or no longer. All ranks
+ * call it. */
+void cluster_exchange_by_mpi(struct cluster *cluster, bool by_mpi);
+
 /* What a rank has done in the run that is on. Times are nanoseconds. */
 struct cluster_work {
     uint64_t process;    /* the ID of its process */

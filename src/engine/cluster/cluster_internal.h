@@ -42,6 +42,14 @@ struct cluster_sums {
     size_t steps; /* that it has taken so far */
 };
 
+/* How the ranks exchange values (shared_memory.h). */
+struct cluster_exchange {
+    bool may_share;             /* all ranks are on one host, and are to share memory */
+    bool by_mpi;                /* cluster_exchange_by_mpi */
+    struct shared_board *board; /* NULL: they do not share memory */
+    char failure[512];          /* why they could not have it */
+};
+
 struct cluster {
     const struct cluster_module *module;
     struct cluster_place place;
@@ -51,6 +59,7 @@ struct cluster {
     bool started; /* the thread has been started */
     bool stuck;   /* it cannot initialise or finalise MPI, and never ends */
     atomic_uint_fast64_t waited, gathers;
+    struct cluster_exchange exchange; /* of the thread that communicates */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
@@ -78,6 +87,18 @@ void *cluster_thread_run(void *cluster);
 
 /* Lets the thread take the next step of the sums, if one is due. Returns false with a reason. */
 bool cluster_sums_advance(struct cluster *cluster, char *reason);
+
+/* --- the cost of a sum, of whatever kind --- */
+
+/* Takes the sum of `count` values. Returns false after a failure. */
+typedef bool cluster_cost_sum(void *context, size_t count);
+
+/* Returns how many values are summed to measure the cost, of the `count` of a network. */
+size_t cluster_cost_values(size_t count);
+
+/* Measures sums of few and of `most` values (cluster_sums_measure). */
+bool cluster_cost_measure(struct cluster *cluster, cluster_cost_sum *sum, void *context,
+                          size_t most, struct cluster_cost *cost);
 
 /* --- cluster_letters.c, called by the thread --- */
 

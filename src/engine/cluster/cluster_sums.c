@@ -196,17 +196,21 @@ bool cluster_sum(struct cluster *cluster, float *values, size_t count, float *pa
 
 enum { FEW = 64, MANY = 1 << 18, REPEATS = 5 };
 
+size_t cluster_cost_values(size_t count)
+{
+    return count < MANY ? count : MANY;
+}
+
 /* Returns the shortest time of several sums in seconds; negative after a failure. */
-static double time_sum(struct cluster *cluster, struct cluster_sum *sum)
+static double time_sum(struct cluster *cluster, cluster_cost_sum *sum, void *context, size_t count)
 {
     double shortest = -1;
+    struct error error;
     for (size_t i = 0; i < REPEATS; i++) {
-        char mine = 0, *all = (char *)(sum->parts); /* the ranks begin together */
-        if (!cluster_gather(cluster, &mine, 1, all))
+        if (!cluster_agree(cluster, true, &error)) /* the ranks begin together */
             return -1;
         const uint64_t began = clock_nanoseconds();
-        cluster_sums_start(cluster, sum);
-        if (!cluster_sums_wait(cluster))
+        if (!sum(context, count))
             return -1;
         const double took = clock_seconds(began, clock_nanoseconds());
         if (shortest < 0 || took < shortest)
@@ -215,26 +219,45 @@ static double time_sum(struct cluster *cluster, struct cluster_sum *sum)
     return shortest;
 }
 
+bool cluster_cost_measure(struct cluster *cluster, cluster_cost_sum *sum, void *context,
+                          size_t most, struct cluster_cost *cost)
+{
+    const size_t few = most < FEW ? most : FEW;
+    const double latency = time_sum(cluster, sum, context, few);
+    const double whole = latency < 0 ? -1 : time_sum(cluster, sum, context, most);
+    *cost = (struct cluster_cost){.latency = latency};
+    if (whole > latency && most > few)
+        cost->seconds_per_byte = (whole - latency) / ((double)(most - few) * sizeof(float));
+    return whole >= 0 && cluster_broadcast(cluster, cost, sizeof *cost);
+}
+
+struct measured_sum {
+    struct cluster *cluster;
+    struct cluster_sum sum;
+};
+
+static bool add_measured(void *context, size_t count)
+{
+    struct measured_sum *measured = context;
+    measured->sum.count = count;
+    cluster_sums_start(measured->cluster, &measured->sum);
+    return cluster_sums_wait(measured->cluster);
+}
+
 bool cluster_sums_measure(struct cluster *cluster, enum cluster_sum_kind kind, size_t count,
                           struct cluster_cost *cost)
 {
-    const size_t ranks = cluster->place.ranks;
-    const size_t most = count < MANY ? count : MANY, few = most < FEW ? most : FEW;
-    const size_t floats = cluster_sum_floats(ranks, most) + ranks;
+    const size_t most = cluster_cost_values(count);
     struct error error;
-    float *values = memory_new(most + floats, sizeof *values, "the measurement", &error);
+    float *values = memory_new(most + cluster_sum_floats(cluster->place.ranks, most),
+                               sizeof *values, "the measurement", &error);
     if (!values) {
         cluster_fail(cluster, &error);
         return false;
     }
-    struct cluster_sum sum = {.values = values, .count = few, .parts = values + most, .kind = kind};
-    const double latency = time_sum(cluster, &sum);
-    sum.count = most;
-    const double whole = latency < 0 ? -1 : time_sum(cluster, &sum);
-    *cost = (struct cluster_cost){.latency = latency};
-    if (whole > latency && most > few)
-        cost->seconds_per_byte = (whole - latency) / ((double)(most - few) * sizeof(float));
-    if (whole < 0 || !cluster_broadcast(cluster, cost, sizeof *cost))
+    struct measured_sum measured = {cluster,
+                                    {.values = values, .parts = values + most, .kind = kind}};
+    if (!cluster_cost_measure(cluster, add_measured, &measured, most, cost))
         return false; /* MPI may still write to the arrays, and the stack of the failed caller */
     free(values);
     return true;

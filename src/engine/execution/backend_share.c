@@ -8,9 +8,11 @@
  *   - the gradients are added in the tree of blocks before the update, so every process makes the
  *     same update, and the weights stay equal.
  *
- * The gradients are added in buckets (gradient_buckets.h), each as soon as the backward pass has
- * computed it. Unless their size is given, the first backward passes are followed by a single sum
- * and show when gradients are complete; then the cost of sums is measured, and rank 0 chooses.
+ * On one host the processes have their gradients in memory that they share, and add them there
+ * after the backward pass (shared_sums.h). Otherwise MPI moves them, in buckets
+ * (gradient_buckets.h), each as soon as the backward pass has computed it. Unless their size is
+ * given, the first backward passes are followed by a single sum and show when gradients are
+ * complete; then the cost of sums is measured, and rank 0 chooses.
  *
  * All processes call the same functions in the same order. If the cluster fails, values are
  * undefined, but every function returns. */
@@ -20,6 +22,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "engine/cluster/cluster.h"
+#include "engine/cluster/shared_sums.h"
 #include "engine/graph/batch_share.h"
 #include "engine/ops/op.h"
 
@@ -35,6 +38,8 @@ struct backend_share {
     float *losses; /* by loss: its sum over the whole batch, after a forward pass */
 
     struct gradient_sums settings;
+    struct shared_memory *memory;              /* has the gradients; NULL: they are not shared */
+    bool asked;                                /* for shared memory */
     struct gradient_bucket *buckets, *scratch; /* [graph->parameter_count] */
     struct cluster_sum *sums;                  /* by bucket */
     size_t bucket_count, next;                 /* next: the first bucket that is not sent */
@@ -131,7 +136,8 @@ static bool allocate_buckets(struct execution *execution, struct error *error)
     share->done = memory_new(plan->order_count, sizeof *share->done, "the execution", error);
     if (!share->buckets || !share->scratch || !share->sums || !share->done)
         return false;
-    backend_share_set_sums(execution, &(struct gradient_sums){.bucket_bytes = SIZE_MAX});
+    backend_share_set_sums(execution,
+                           &(struct gradient_sums){.share = true, .bucket_bytes = SIZE_MAX});
     return true;
 }
 
@@ -167,9 +173,12 @@ static void release(struct execution *execution)
     struct backend_share *share = execution->share;
     if (share && !cluster_check(share->cluster, NULL))
         return; /* MPI may still write into the arrays of a sum that has failed */
+    if (share && share->memory)
+        execution->gradients = NULL; /* they are not the device's */
     backend_host_free(execution);
     if (!share)
         return;
+    shared_memory_free(share->memory);
     free(share->batch.mine);
     free(share->batch.all);
     free(share->parts);
@@ -218,9 +227,34 @@ static void forward(struct execution *execution, uint64_t iteration)
     sum_losses(execution);
 }
 
+/* Returns whether the gradients are in shared memory. Before the first backward pass, when all
+ * processes are here, moves them there if possible. */
+static bool shares_gradients(struct execution *execution)
+{
+    struct backend_share *share = execution->share;
+    const size_t bytes = execution->plan->graph->learnable_floats * sizeof(float);
+    if (!share->settings.share || share->settings.kind != CLUSTER_SUM_EXACT ||
+        !cluster_shares_memory(share->cluster))
+        return false;
+    if (!share->asked) {
+        share->asked = true;
+        share->memory = shared_memory_create(share->cluster, bytes);
+        if (share->memory)
+            execution_move_gradients(execution,
+                                     shared_memory_of(share->memory, cluster_rank(share->cluster)));
+    }
+    return share->memory;
+}
+
 static void backward(struct execution *execution)
 {
     struct backend_share *share = execution->share;
+    if (shares_gradients(execution)) {
+        execution_run_backward(execution);
+        shared_sums_add(share->cluster, share->memory, execution->plan->graph->learnable_floats,
+                        execution->device->pool);
+        return;
+    }
     share->next = 0;
     share->began = clock_nanoseconds();
     execution_run_backward_steps(execution, send_complete);

@@ -168,6 +168,7 @@ bool execution_set_groups(struct execution *execution, const struct parameter_gr
 /* How several processes add their gradients (cluster_sums.h). */
 struct gradient_sums {
     enum cluster_sum_kind kind;
+    bool share;          /* add exact sums in memory that the ranks share, if they can */
     bool measure;        /* choose the bytes of a message by measurement in the first iterations */
     size_t bucket_bytes; /* otherwise: send that many at least while the backward pass computes;
                             SIZE_MAX: all at once after it */

@@ -136,6 +136,20 @@ static float *new_floats(struct execution *execution, size_t count, const char *
     return floats;
 }
 
+void execution_move_gradients(struct execution *execution, float *to)
+{
+    struct device *device = execution->device;
+    memcpy(to, execution->gradients, execution->plan->graph->learnable_floats * sizeof *to);
+    for (size_t a = 0; a < execution->plan->order_count; a++) {
+        float **gradients = execution->calls[a].parameter_gradients;
+        for (size_t p = 0; p < NODE_MAX_PARAMETERS; p++)
+            if (gradients[p])
+                gradients[p] = to + (gradients[p] - execution->gradients);
+    }
+    device->driver->release(device, execution->gradients);
+    execution->gradients = to;
+}
+
 static bool allocate_training(struct execution *execution, struct error *error)
 {
     size_t count = execution->plan->graph->learnable_floats;

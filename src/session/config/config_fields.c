@@ -160,8 +160,9 @@ const struct config_field config_fields[] = {
      .label = N_("Gradient bucket"),
      .argument = "SIZE",
      .help = N_("How many bytes of gradients several processes send at once while they compute the "
-                "rest: as 256K; auto: measured; whole: all afterwards. Results do not depend on "
-                "it, except with --reduce fast."),
+                "rest: as 256K; whole: all afterwards; auto: measured, and on one host none is "
+                "sent, since the processes share memory. Results do not depend on it, except with "
+                "--reduce fast."),
      .kind = CONFIG_TEXT,
      MEMBER(bucket)},
     {.key = "strict-device",

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "engine/cluster/cluster_sums.h"
+#include "engine/cluster/shared_sums.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -125,20 +126,49 @@ static bool measure_gather(struct cluster *cluster, double *seconds, struct erro
     return true;
 }
 
-static bool measure_link(struct cluster *cluster, struct scaling *scaling, struct error *error)
+/* Returns the parameters that follow from the costs of the collectives of `ranks` ranks. */
+static struct scaling_link link_of(size_t ranks, const struct cluster_cost *sum, double gather)
+{
+    return (struct scaling_link){.latency = sum->latency / (2 * steps(ranks)),
+                                 .seconds_per_byte = sum->seconds_per_byte / (2 * sent(ranks)),
+                                 .gather = gather / steps(ranks)};
+}
+
+/* Measures MPI, even if the ranks share memory. */
+static bool measure_mpi(struct cluster *cluster, struct scaling *scaling, struct error *error)
 {
     struct cluster_cost cost;
     double gather;
-    const size_t ranks = cluster_ranks(cluster);
-    if (!measure_gather(cluster, &gather, error))
+    cluster_exchange_by_mpi(cluster, true);
+    const bool good = measure_gather(cluster, &gather, error);
+    cluster_exchange_by_mpi(cluster, false);
+    if (!good)
         return false;
     if (!cluster_sums_measure(cluster, CLUSTER_SUM_EXACT, scaling->gradients, &cost))
         return cluster_check(cluster, error);
-    scaling->link =
-        (struct scaling_link){.latency = cost.latency / (2 * steps(ranks)),
-                              .seconds_per_byte = cost.seconds_per_byte / (2 * sent(ranks)),
-                              .gather = gather / steps(ranks)};
+    scaling->link = link_of(cluster_ranks(cluster), &cost, gather);
     return true;
+}
+
+static bool measure_shared(struct cluster *cluster, struct scaling *scaling, struct error *error)
+{
+    struct cluster_cost cost;
+    double gather;
+    if (!measure_gather(cluster, &gather, error))
+        return false;
+    if (!shared_sums_measure(cluster, scaling->gradients, &cost))
+        return cluster_check(cluster, error); /* true: memory is short, so MPI sums here */
+    scaling->shared = true;
+    scaling->here = link_of(cluster_ranks(cluster), &cost, gather);
+    return true;
+}
+
+static bool measure_links(struct cluster *cluster, struct scaling *scaling, struct error *error)
+{
+    if (!measure_mpi(cluster, scaling, error))
+        return false;
+    scaling->here = scaling->link;
+    return !cluster_shares_memory(cluster) || measure_shared(cluster, scaling, error);
 }
 
 static size_t count_hosts(const struct cluster *cluster)
@@ -169,7 +199,7 @@ bool scaling_measure(const struct bench_settings *settings, struct scaling *scal
     return measure_without_messages(settings, each, true, scaling, &scaling->share, error) &&
            measure_without_messages(settings, each, false, scaling, &scaling->share_alone, error) &&
            measure_one(settings, scaling, error) && measure_together(settings, scaling, error) &&
-           measure_link(cluster, scaling, error);
+           measure_links(cluster, scaling, error);
 }
 
 bool scaling_compare(const struct bench_settings *settings, struct scaling *scaling,
@@ -192,7 +222,7 @@ static double messages(const struct scaling *scaling, size_t ranks, const struct
 
 double scaling_predict_measured(const struct scaling *scaling)
 {
-    return scaling->share + messages(scaling, scaling->ranks, &scaling->link);
+    return scaling->share + messages(scaling, scaling->ranks, &scaling->here);
 }
 
 /* Returns the time of an iteration of `images` images in one process. The line goes through both

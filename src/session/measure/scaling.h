@@ -11,8 +11,9 @@
  * overlapped: by default the gradients are sent after the backward pass unless that is slower
  * (gradient_buckets.h).
  *
- * All parameters are measured, with MPI's collectives and iterations on synthetic batches. Times
- * are seconds.
+ * All parameters are measured, with MPI's collectives and iterations on synthetic batches. Ranks of
+ * one host exchange through memory that they share; its parameters are measured as well, and
+ * predict the measured iteration, while those of MPI predict other clusters. Times are seconds.
  */
 #ifndef TINCA_SESSION_MEASURE_SCALING_H
 #define TINCA_SESSION_MEASURE_SCALING_H
@@ -43,7 +44,9 @@ struct scaling {
     double share_alone; /* an iteration of B / N images in one process, the others idle */
     double share;       /* the same in all ranks at once, without messages: the slowest */
     double together;    /* an iteration of all ranks: the slowest */
-    struct scaling_link link;
+    struct scaling_link link; /* of MPI */
+    bool shared;              /* the measured ranks exchange through memory that they share */
+    struct scaling_link here; /* of what they use: shared memory or MPI */
 };
 
 /* Measures. All ranks call it with equal settings, whose batch is that of all ranks; the settings'

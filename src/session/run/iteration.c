@@ -299,6 +299,23 @@ static void note_recording_refusal(struct trainer *trainer)
     trainer_add_finding(trainer, &finding);
 }
 
+/* Adds a finding, once, if the ranks are on one host, but could not have the memory to share. */
+static void note_sharing_failure(struct trainer *trainer)
+{
+    const struct cluster *cluster = trainer->run->cluster;
+    struct finding finding = {.kind = FINDING_SCALING,
+                              .iteration = trainer->moment.iteration,
+                              .epoch = trainer->moment.epoch};
+    if (!cluster || trainer->sharing_reported || !cluster_sharing_failure(cluster)[0])
+        return;
+    trainer->sharing_reported = true;
+    snprintf(
+        finding.text, sizeof finding.text,
+        "MPI moves the values between the ranks, which takes longer than shared memory: %.180s",
+        cluster_sharing_failure(cluster));
+    trainer_add_finding(trainer, &finding);
+}
+
 /* Adds a finding, once, if the loss is scaled down: then gradients overflow in float16 although
  * nothing magnifies them, and small ones are lost. */
 static void note_low_scale(struct trainer *trainer)
@@ -421,6 +438,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     *epoch_over = batch.last;
     record(trainer, &losses, rate);
     note_recording_refusal(trainer);
+    note_sharing_failure(trainer);
     note_skipped_step(trainer);
     note_low_scale(trainer);
     if (looking) {
