@@ -416,6 +416,9 @@ static void test_shared(size_t ranks)
     tap_ok(world.bytes_moved == 0, "  MPI adds nothing");
 }
 
+/* Clusters that have failed: cluster_close would end the process. */
+static struct cluster *failed[2];
+
 /* A rank that fails while the others wait for it in shared memory ends their wait. */
 static void *run_failing(void *context)
 {
@@ -424,6 +427,7 @@ static void *run_failing(void *context)
     struct error error;
     if (!cluster_join_module(&module, world.ranks, "test", &cluster, &error))
         return NULL;
+    failed[cluster_rank(cluster)] = cluster;
     if (cluster_rank(cluster) == 1) {
         error_set(&error, ERROR_SYSTEM, "a test", NULL, "it fails");
         cluster_fail(cluster, &error);
@@ -433,7 +437,8 @@ static void *run_failing(void *context)
         rank->good = !cluster_gather(cluster, &mine, sizeof mine, all) &&
                      !cluster_check(cluster, &error) && strstr(error.why, "it fails");
     }
-    return NULL; /* cluster_close would end the process */
+    cluster_leave(cluster, NULL);
+    return NULL;
 }
 
 static void test_failure(void)
