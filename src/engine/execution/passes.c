@@ -139,7 +139,8 @@ static float *new_floats(struct execution *execution, size_t count, const char *
 static bool allocate_training(struct execution *execution, struct error *error)
 {
     size_t count = execution->plan->graph->learnable_floats;
-    execution->gradients = new_floats(execution, count, "the gradients", error);
+    execution->gradients =
+        new_floats(execution, count * execution->plan->pieces, "the gradients", error);
     if (!execution->gradients)
         return false;
     for (size_t i = 0; i < solver_state_count(&execution->solver); i++) {

@@ -132,7 +132,7 @@ static bool measure_link(struct cluster *cluster, struct scaling *scaling, struc
     const size_t ranks = cluster_ranks(cluster);
     if (!measure_gather(cluster, &gather, error))
         return false;
-    if (!cluster_sums_measure(cluster, CLUSTER_SUM_EXACT, scaling->gradients, &cost))
+    if (!cluster_sums_measure(cluster, CLUSTER_SUM_EXACT, NULL, scaling->gradients, &cost))
         return cluster_check(cluster, error);
     scaling->link =
         (struct scaling_link){.latency = cost.latency / (2 * steps(ranks)),
