@@ -31,7 +31,7 @@ enum { MEASURED_PASSES = 3 };
 
 struct backend_share {
     struct batch_share batch;
-    struct image_piece own[IMAGE_PIECES_LIMIT]; /* of the batch */
+    struct image_piece own[IMAGE_PIECES_LIMIT]; /* batch.own: the pieces of this process */
     struct cluster *cluster;
     float *parts;  /* of the sums */
     float *losses; /* by loss: its sum over the whole batch, after a forward pass */
