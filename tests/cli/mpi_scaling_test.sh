@@ -48,7 +48,7 @@ mpi 2 bench lenet --cluster --batch 15
     not_ok "uneven shares" "$status: $(cat err)"
 [ "$(grep -c 'tinca:' err)" = 1 ] && ok "  are told once" || not_ok "  are told once" "$(cat err)"
 mpi 2 bench lenet --cluster --batch 18 --blocks 3
-[ "$status" = 2 ] && has_line 'whole subtrees' err && ok "blocks that cannot be shared" ||
+[ "$status" = 2 ] && has_line 'equally many of 3 blocks' err && ok "blocks that cannot be shared" ||
     not_ok "blocks that cannot be shared" "$status: $(cat err)"
 adversarial_network pair.json
 mpi 2 bench ./pair.json --cluster --batch 2

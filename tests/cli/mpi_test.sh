@@ -141,7 +141,7 @@ fi
     launched "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0" ui
     says "mpirun: it started 2 processes, but MPI" "a workbench that MPI does not know"
     mpi 2 train $job --blocks 3
-    says "2 processes cannot have whole subtrees of 3 blocks" "blocks that the processes cannot share"
+    says "2 processes cannot have equally many of 3 blocks" "blocks that the processes cannot share"
     mpi 2 train lenet --data digits --batch 15 --epochs 1 -q
     says "batch 15: 2 processes share each batch" "a batch that they cannot share"
     mpi 2 train $job --augment mixup=0.2

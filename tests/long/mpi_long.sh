@@ -4,7 +4,7 @@
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 export MPI_EVERY=yes TINCA JSON_LOOK
-for name in mpi mpi_overlap mpi_sweep; do
+for name in mpi mpi_blocks mpi_overlap mpi_sweep; do
     if sh "$srcdir/tests/cli/${name}_test.sh" >"$T/log" 2>&1; then ok "$name, with all repetitions"; else
         not_ok "$name, with all repetitions" "$(grep -A 5 '^not ok' "$T/log" || tail -n 5 "$T/log")"
     fi

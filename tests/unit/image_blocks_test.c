@@ -4,6 +4,7 @@
  * matter. */
 #include "base/memory.h"
 #include "base/random.h"
+#include "engine/devices/drivers.h"
 #include "engine/execution/execution.h"
 #include "engine/graph/image_blocks.h"
 #include "engine/network/network.h"
@@ -333,6 +334,39 @@ static void test_memory(void)
     lab_close(&cut);
 }
 
+/* --- several processes --- */
+
+/* Returns the gradients' bytes of LeNet that one of `processes` needs, 0 if the plan is refused. */
+static uint64_t gradient_bytes(size_t blocks, size_t processes, struct error *error)
+{
+    struct plan_settings settings = settings_of(24, blocks, 1);
+    struct network_request request = {.network = "lenet"};
+    struct network *network = network_build(&request, error);
+    settings.processes = processes;
+    struct plan *plan = network ? plan_build(&network->graph, &device_cpu, &settings, error) : NULL;
+    const uint64_t bytes = plan ? plan->forecast.gradients : 0;
+    plan_free(plan);
+    network_free(network);
+    return bytes;
+}
+
+static void test_pieces(void)
+{
+    struct error error = {0};
+    const uint64_t one = gradient_bytes(4, 1, &error);
+    tap_ok(one > 0 && gradient_bytes(6, 1, &error) == one, "one process has one array: %s",
+           error.why);
+    tap_ok(gradient_bytes(4, 2, &error) == 2 * one && gradient_bytes(6, 6, &error) == 2 * one &&
+               gradient_bytes(12, 3, &error) == 2 * one,
+           "processes with 2^n blocks have those of all processes, too: %s", error.why);
+    tap_ok(gradient_bytes(6, 2, &error) == 4 * one && gradient_bytes(12, 4, &error) == 4 * one,
+           "processes with three blocks have both twice, for two pieces: %s", error.why);
+    tap_ok(gradient_bytes(6, 4, &error) == 0 && error.kind == ERROR_USAGE &&
+               strstr(error.why, "4 processes cannot have equally many of 6 blocks") &&
+               strstr(error.advice, "multiple of 4"),
+           "uneven blocks are refused: %s", error.why);
+}
+
 int main(void)
 {
     test_tree();
@@ -350,5 +384,6 @@ int main(void)
     test_bits("norms.json", norms);
     test_bits("resnet20-dsc", NULL);
     test_memory();
+    test_pieces();
     return tap_done();
 }

@@ -98,7 +98,7 @@ bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, voi
 bool cluster_agree(struct cluster *cluster, bool good, struct error *error);
 /* data[0..bytes) becomes that of rank 0. */
 bool cluster_broadcast(struct cluster *cluster, void *data, size_t bytes);
-/* Each value becomes its sum over the ranks (cluster_sums.h), added in the tree of batch_share.h,
+/* Each value becomes its sum over the ranks (cluster_sums.h), added in the tree of image_blocks.h,
  * so that the bits do not depend on MPI; with `fast`, in an order that MPI chooses. `parts` has
  * cluster_sum_floats() values. */
 bool cluster_sum(struct cluster *cluster, float *values, size_t count, float *parts, bool fast);

@@ -39,6 +39,7 @@ struct cluster_sums {
     bool awaited;                     /* nobody computes meanwhile */
     /* What the thread has started for the first one. */
     enum { SUM_QUEUED, SUM_SCATTERED, SUM_COLLECTED } step;
+    size_t piece; /* that was scattered last */
     size_t steps; /* that it has taken so far */
 };
 

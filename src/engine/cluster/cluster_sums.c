@@ -1,9 +1,10 @@
 /* Computes sums in the cluster's thread, step by step, while another thread goes on.
  *
  * The queue is a list of the caller's structures. Only the thread takes from its head; the lock
- * guards the links. A sum has three steps: the parts are scattered, the thread adds its own, and
- * the sums are collected; MPI's own sum has one. Arrays of bf16 fit into `parts`: half of it takes
- * what the ranks send, the other half what this rank sends. */
+ * guards the links. A sum has three steps: the parts are scattered, those of one piece of each rank
+ * after the other, the thread adds its own, and the sums are collected; MPI's own sum has one.
+ * Arrays of bf16 fit into `parts`: half of it takes what the ranks send, the other half what this
+ * rank sends. */
 #include "engine/cluster/cluster_sums.h"
 
 #include "base/clock.h"
@@ -17,19 +18,32 @@
 
 /* --- addition --- */
 
-/* Adds the arrays of ranks [begin, begin + ranks) into that of rank `begin`, in the tree's order.
- */
-static void add_parts(float *parts, size_t length, size_t begin, size_t ranks)
+static void add(float *to, const float *from, size_t count)
 {
-    if (ranks == 1)
-        return;
-    const size_t left = image_blocks_left(ranks);
-    add_parts(parts, length, begin, left);
-    add_parts(parts, length, begin + left, ranks - left);
-    float *to = parts + begin * length;
-    const float *from = parts + (begin + left) * length;
-    for (size_t i = 0; i < length; i++)
+    for (size_t i = 0; i < count; i++)
         to[i] += from[i];
+}
+
+/* What the ranks have scattered: for each number of pieces, the values of the rank's piece of this
+ * number, rank by rank. */
+struct parts {
+    float *values;
+    size_t length, ranks;
+};
+
+static void add_part(void *context, const struct image_piece *to, const struct image_piece *from)
+{
+    const struct parts *parts = context;
+    add(parts->values + (to->number * parts->ranks + to->rank) * parts->length,
+        parts->values + (from->number * parts->ranks + from->rank) * parts->length, parts->length);
+}
+
+/* Adds the values of this rank's pieces to those of the first one. */
+static void add_own_pieces(const struct cluster *cluster, const struct cluster_sum *sum)
+{
+    const size_t pieces = image_pieces_list(&sum->pieces, cluster->place.rank, NULL);
+    for (size_t p = 1; p < pieces; p++)
+        add(sum->values, sum->values + p * sum->stride, sum->count);
 }
 
 void cluster_bf16_round(const float *from, uint16_t *to, size_t count)
@@ -73,18 +87,42 @@ static uint16_t *outgoing(const struct cluster *cluster, const struct cluster_su
     return (uint16_t *)sum->parts + cluster_sum_floats(cluster->place.ranks, sum->count);
 }
 
+/* Returns the number of values in this rank's part. */
+static size_t part_length(const struct cluster *cluster, const struct cluster_sum *sum)
+{
+    const size_t ranks = cluster->place.ranks, rank = cluster->place.rank;
+    return cluster_part_begin(sum->count, ranks, rank + 1) -
+           cluster_part_begin(sum->count, ranks, rank);
+}
+
+/* Returns how many pieces of each rank are scattered. */
+static size_t scattered_pieces(const struct cluster_sum *sum)
+{
+    return sum->kind == CLUSTER_SUM_EXACT ? sum->pieces.most : 1;
+}
+
+static bool scatter_piece(const struct cluster *cluster, const struct cluster_sum *sum,
+                          size_t piece, char *reason)
+{
+    float *parts = sum->parts + piece * cluster->place.ranks * part_length(cluster, sum);
+    return cluster->module->scatter(sum->values + piece * sum->stride, sum->count, sizeof(float),
+                                    parts, reason);
+}
+
 static bool start_step(const struct cluster *cluster, const struct cluster_sum *sum, char *reason)
 {
     const struct cluster_module *module = cluster->module;
     switch (sum->kind) {
     case CLUSTER_SUM_FAST:
+        add_own_pieces(cluster, sum);
         return module->add(sum->values, sum->count, reason);
     case CLUSTER_SUM_BF16:
+        add_own_pieces(cluster, sum);
         cluster_bf16_round(sum->values, outgoing(cluster, sum), sum->count);
         return module->scatter(outgoing(cluster, sum), sum->count, sizeof(uint16_t), sum->parts,
                                reason);
     default:
-        return module->scatter(sum->values, sum->count, sizeof(float), sum->parts, reason);
+        return scatter_piece(cluster, sum, 0, reason);
     }
 }
 
@@ -93,14 +131,15 @@ static bool collect_step(const struct cluster *cluster, const struct cluster_sum
 {
     const size_t ranks = cluster->place.ranks, rank = cluster->place.rank;
     const size_t first = cluster_part_begin(sum->count, ranks, rank);
-    const size_t length = cluster_part_begin(sum->count, ranks, rank + 1) - first;
+    const size_t length = part_length(cluster, sum);
     if (sum->kind == CLUSTER_SUM_BF16) {
         uint16_t *rounded = outgoing(cluster, sum);
         cluster_bf16_add((const uint16_t *)sum->parts, length, ranks, sum->values + first);
         cluster_bf16_round(sum->values + first, rounded + first, length);
         return cluster->module->collect(rounded, sum->count, sizeof *rounded, reason);
     }
-    add_parts(sum->parts, length, 0, ranks);
+    struct parts parts = {sum->parts, length, ranks};
+    image_pieces_join(&sum->pieces, add_part, &parts);
     memcpy(sum->values + first, sum->parts, length * sizeof *sum->values);
     return cluster->module->collect(sum->values, sum->count, sizeof(float), reason);
 }
@@ -134,6 +173,7 @@ bool cluster_sums_advance(struct cluster *cluster, char *reason)
         return true;
     if (sums->step == SUM_QUEUED) {
         sums->steps++;
+        sums->piece = 0;
         sums->step = sum->kind == CLUSTER_SUM_FAST ? SUM_COLLECTED : SUM_SCATTERED;
         return start_step(cluster, sum, reason);
     }
@@ -143,6 +183,8 @@ bool cluster_sums_advance(struct cluster *cluster, char *reason)
         return true;
     sums->steps++;
     if (sums->step == SUM_SCATTERED) {
+        if (++sums->piece < scattered_pieces(sum))
+            return scatter_piece(cluster, sum, sums->piece, reason);
         sums->step = SUM_COLLECTED;
         return collect_step(cluster, sum, reason);
     }
@@ -155,7 +197,10 @@ bool cluster_sums_advance(struct cluster *cluster, char *reason)
 void cluster_sums_start(struct cluster *cluster, struct cluster_sum *sum)
 {
     struct cluster_sums *sums = &cluster->sums;
+    const size_t ranks = cluster->place.ranks;
     sum->next = NULL;
+    if (sum->pieces.blocks == 0)
+        sum->pieces = image_pieces_divide(ranks, ranks);
     pthread_mutex_lock(&cluster->lock);
     if (!cluster->failed && !cluster->failing) {
         if (sums->last)
@@ -244,19 +289,22 @@ static bool add_measured(void *context, size_t count)
     return cluster_sums_wait(measured->cluster);
 }
 
-bool cluster_sums_measure(struct cluster *cluster, enum cluster_sum_kind kind, size_t count,
+bool cluster_sums_measure(struct cluster *cluster, enum cluster_sum_kind kind,
+                          const struct image_pieces *pieces, size_t count,
                           struct cluster_cost *cost)
 {
-    const size_t most = cluster_cost_values(count);
+    const size_t ranks = cluster->place.ranks, most = cluster_cost_values(count);
+    const size_t floats = (pieces ? pieces->most : 1) * cluster_sum_floats(ranks, most);
     struct error error;
-    float *values = memory_new(most + cluster_sum_floats(cluster->place.ranks, most),
-                               sizeof *values, "the measurement", &error);
+    float *values = memory_new(most + floats, sizeof *values, "the measurement", &error);
     if (!values) {
         cluster_fail(cluster, &error);
         return false;
     }
     struct measured_sum measured = {cluster,
                                     {.values = values, .parts = values + most, .kind = kind}};
+    if (pieces)
+        measured.sum.pieces = *pieces; /* stride 0: all have the same values */
     if (!cluster_cost_measure(cluster, add_measured, &measured, most, cost))
         return false; /* MPI may still write to the arrays, and the stack of the failed caller */
     free(values);

@@ -4,12 +4,14 @@
  * the other, in the order in which they were started, beside the other collectives: all ranks start
  * the same sums in the same order, but may gather and broadcast in between.
  *
- * CLUSTER_SUM_EXACT divides the values among the ranks: each gets its part of the values of all
- * ranks, adds them in the order of the tree (batch_share.h), and sends the result to all. The bits
- * do not depend on MPI, nor on how the values are divided into sums. CLUSTER_SUM_BF16 does the same
- * with values that are rounded to bf16, to nearest and ties to even, before each of both messages,
- * which halves the bytes; it adds in float32. What is rounded depends on the number of ranks, and
- * so do the bits. CLUSTER_SUM_FAST lets MPI choose the order.
+ * A rank may have values of several pieces of the batch (image_pieces.h). CLUSTER_SUM_EXACT divides
+ * the values among the ranks: each gets its part of the values of all pieces of all ranks, adds
+ * them in the order of the tree, and sends the result to all. The bits do not depend on MPI, nor on
+ * how the values are divided into sums. CLUSTER_SUM_BF16 does the same with values that are rounded
+ * to bf16, to nearest and ties to even, before each of both messages, which halves the bytes; it
+ * adds in float32. What is rounded depends on the number of ranks, and so do the bits: a rank adds
+ * the values of its own pieces first. CLUSTER_SUM_FAST does that too, and lets MPI choose the order
+ * of the ranks.
  *
  * One thread at a time starts and awaits sums. A struct cluster_sum and its arrays belong to the
  * cluster from the start until cluster_sums_wait returns; after a failure, until cluster_close.
@@ -18,15 +20,20 @@
 #define TINCA_ENGINE_CLUSTER_CLUSTER_SUMS_H
 
 #include "engine/cluster/cluster.h"
+#include "engine/graph/image_pieces.h"
 
 enum cluster_sum_kind { CLUSTER_SUM_EXACT, CLUSTER_SUM_BF16, CLUSTER_SUM_FAST };
 
 struct cluster_sum {
-    float *values; /* become the sums */
+    float *values; /* of the rank's first piece; become the sums */
     size_t count;
-    float *parts; /* cluster_sum_floats() values; sums may have the same, as one is computed at a
-                     time */
+    float *parts; /* pieces.most * cluster_sum_floats() values; sums may have the same, as one is
+                     computed at a time */
     enum cluster_sum_kind kind;
+    struct image_pieces pieces; /* of all ranks; {0}: one of each */
+    /* The values of piece p begin at values + p * stride. Those of all p < pieces.most can be read,
+     * but count only for the pieces that the rank has. */
+    size_t stride;
     struct cluster_sum *next; /* the cluster's */
 };
 
@@ -41,9 +48,11 @@ struct cluster_cost {
     double latency, seconds_per_byte;
 };
 
-/* Measures sums of few and of many values, up to `count`; all ranks call it at the same time and
- * get the figures of rank 0. Returns false after a failure. */
-bool cluster_sums_measure(struct cluster *cluster, enum cluster_sum_kind kind, size_t count,
+/* Measures sums of few and of many values, up to `count`, of these pieces (NULL: one of each rank);
+ * all ranks call it at the same time and get the figures of rank 0. Returns false after a failure.
+ */
+bool cluster_sums_measure(struct cluster *cluster, enum cluster_sum_kind kind,
+                          const struct image_pieces *pieces, size_t count,
                           struct cluster_cost *cost);
 
 /* --- for the bits of CLUSTER_SUM_BF16 --- */

@@ -31,7 +31,8 @@ struct execution {
     uint64_t prepared_version; /* of the weights that it was prepared from */
     float *rounded;            /* the weights as integers have them (int8_weights.h); or NULL */
     uint64_t rounded_version;  /* of the weights that they were rounded from; 0: none */
-    float *gradients;          /* gradients of the parameters, laid out as the learnable weights */
+    float *gradients;          /* gradients of the parameters, laid out as the learnable weights;
+                                  with several processes, those of each piece (image_pieces.h) */
     float *state[2];
     struct kernel_site *sites;      /* by step: the plan's, with the size of the bound batch */
     struct kernel_call *calls;      /* in execution order; values, labels and iteration change */

@@ -6,7 +6,8 @@
  *     the whole batch;
  *   - the sums of the losses are gathered, so that all processes see the same loss;
  *   - the gradients are added in the tree of blocks before the update, so every process makes the
- *     same update, and the weights stay equal.
+ *     same update, and the weights stay equal. A process whose blocks are several pieces of the
+ *     tree has gradients of each.
  *
  * On one host the processes have their gradients in memory that they share, and add them there
  * after the backward pass (shared_sums.h). Otherwise MPI moves them, in buckets
@@ -33,6 +34,7 @@ enum { MEASURED_PASSES = 3 };
 
 struct backend_share {
     struct batch_share batch;
+    struct image_piece own[IMAGE_PIECES_LIMIT]; /* batch.own: the pieces of this process */
     struct cluster *cluster;
     float *parts;  /* of the sums */
     float *losses; /* by loss: its sum over the whole batch, after a forward pass */
@@ -52,13 +54,15 @@ struct backend_share {
 
 static void gather(const struct batch_share *share, size_t count)
 {
-    if (cluster_gather(share->context, share->mine, count * sizeof *share->mine, share->all))
+    const size_t values = share->pieces.most * count;
+    if (cluster_gather(share->context, share->mine, values * sizeof *share->mine, share->all))
         return;
-    for (size_t r = 0; r < share->ranks; r++)
-        memcpy(share->all + r * count, share->mine, count * sizeof *share->mine);
+    for (size_t r = 0; r < share->pieces.ranks; r++)
+        memcpy(share->all + r * values, share->mine, values * sizeof *share->mine);
 }
 
-/* Returns how many sums are gathered at once, at most: three for each channel of a batch norm. */
+/* Returns how many sums of a piece are gathered at once, at most: three for each channel of a batch
+ * norm. */
 static size_t most_sums(const struct plan *plan)
 {
     size_t most = plan->graph->loss_count;
@@ -89,7 +93,9 @@ static void make_buckets(struct execution *execution, size_t bytes)
             (struct cluster_sum){.values = execution->gradients + share->buckets[b].first,
                                  .count = share->buckets[b].count,
                                  .parts = share->parts,
-                                 .kind = share->settings.kind};
+                                 .kind = share->settings.kind,
+                                 .pieces = share->batch.pieces,
+                                 .stride = execution->plan->graph->learnable_floats};
 }
 
 void backend_share_set_sums(struct execution *execution, const struct gradient_sums *sums)
@@ -106,7 +112,8 @@ static void choose_buckets(struct execution *execution)
     struct backend_share *share = execution->share;
     struct cluster_cost cost;
     const size_t floats = execution->plan->graph->learnable_floats;
-    if (!cluster_sums_measure(share->cluster, share->settings.kind, floats, &cost))
+    if (!cluster_sums_measure(share->cluster, share->settings.kind, &share->batch.pieces, floats,
+                              &cost))
         return;
     const size_t finest = gradient_buckets_divide(execution->plan, share->buckets);
     size_t bytes =
@@ -143,24 +150,41 @@ static bool allocate_buckets(struct execution *execution, struct error *error)
 
 /* --- creation --- */
 
+/* Divides the batch among the processes. */
+static void divide_batch(struct execution *execution)
+{
+    struct backend_share *share = execution->share;
+    const struct plan *plan = execution->plan;
+    share->batch = (struct batch_share){
+        .pieces = image_pieces_divide(plan->processes * plan->image_blocks, plan->processes),
+        .own = share->own,
+        .gather = gather,
+        .context = share->cluster};
+    share->batch.own_count =
+        image_pieces_list(&share->batch.pieces, cluster_rank(share->cluster), share->own);
+    /* what is not computed for each piece is that of the first one (batch_share_gradient) */
+    const size_t floats = plan->graph->learnable_floats;
+    for (size_t i = floats; execution->gradients && i < plan->pieces * floats; i++)
+        execution->gradients[i] = -0.0f;
+}
+
 static bool create(struct execution *execution, uint64_t seed, struct error *error)
 {
     const struct plan *plan = execution->plan;
-    const size_t sums = most_sums(plan);
+    const size_t sums = plan->pieces * most_sums(plan);
     struct backend_share *share = memory_new(1, sizeof *share, "the execution", error);
     (void)seed;
     execution->share = share;
     if (!share)
         return false;
     share->cluster = execution->device->cluster;
-    share->batch =
-        (struct batch_share){.ranks = plan->processes, .gather = gather, .context = share->cluster};
+    divide_batch(execution);
     share->batch.mine = memory_new(sums, sizeof *share->batch.mine, "the execution", error);
     share->batch.all =
         memory_new(plan->processes * sums, sizeof *share->batch.all, "the execution", error);
-    share->parts =
-        memory_new_aligned(cluster_sum_floats(plan->processes, plan->graph->learnable_floats),
-                           sizeof *share->parts, "the gradients of all processes", error);
+    share->parts = memory_new_aligned(
+        plan->pieces * cluster_sum_floats(plan->processes, plan->graph->learnable_floats),
+        sizeof *share->parts, "the gradients of all processes", error);
     share->losses =
         memory_new(plan->graph->loss_count, sizeof *share->losses, "the execution", error);
     set_share(execution, &share->batch);
@@ -194,7 +218,7 @@ static void bind(struct execution *execution, const struct execution_batch *batc
 {
     struct backend_share *share = execution->share;
     share->batch.first_image = cluster_rank(share->cluster) * batch->count;
-    share->batch.whole_images = share->batch.ranks * batch->count;
+    share->batch.whole_images = share->batch.pieces.ranks * batch->count;
     backend_host_bind(execution, batch);
 }
 
@@ -205,15 +229,17 @@ static void sum_losses(struct execution *execution)
 {
     struct backend_share *share = execution->share;
     const struct plan *plan = execution->plan;
-    const size_t losses = plan->graph->loss_count, blocks = plan->image_blocks;
+    const size_t losses = plan->graph->loss_count;
     if (!execution->batch.labels && !execution->batch.targets)
         return;
+    for (size_t p = 0; p < share->batch.own_count; p++)
+        for (size_t i = 0; i < losses; i++)
+            share->batch.mine[p * losses + i] = (double)execution_sum_losses(
+                backend_host_losses(execution, i), execution->batch.count, plan->image_blocks,
+                share->own[p].begin, share->own[p].count);
+    batch_share_add_float(&share->batch, losses);
     for (size_t i = 0; i < losses; i++)
-        share->batch.mine[i] = (double)execution_sum_losses(
-            backend_host_losses(execution, i), execution->batch.count, blocks, 0, blocks);
-    gather(&share->batch, losses);
-    for (size_t i = 0; i < losses; i++)
-        share->losses[i] = batch_share_sum_float(&share->batch, losses, i, 0, share->batch.ranks);
+        share->losses[i] = (float)share->batch.all[i];
 }
 
 float backend_share_loss(const struct execution *execution, size_t loss)
@@ -227,12 +253,13 @@ static void forward(struct execution *execution, uint64_t iteration)
     sum_losses(execution);
 }
 
-/* Returns whether the gradients are in shared memory. Before the first backward pass, when all
- * processes are here, moves them there if possible. */
+/* Returns whether the gradients are in shared memory. Before the first
+ * backward pass, when all processes are here, moves them there if possible. */
 static bool shares_gradients(struct execution *execution)
 {
     struct backend_share *share = execution->share;
-    const size_t bytes = execution->plan->graph->learnable_floats * sizeof(float);
+    const struct plan *plan = execution->plan;
+    const size_t bytes = plan->pieces * plan->graph->learnable_floats * sizeof(float);
     if (!share->settings.share || share->settings.kind != CLUSTER_SUM_EXACT ||
         !cluster_shares_memory(share->cluster))
         return false;
@@ -251,8 +278,9 @@ static void backward(struct execution *execution)
     struct backend_share *share = execution->share;
     if (shares_gradients(execution)) {
         execution_run_backward(execution);
-        shared_sums_add(share->cluster, share->memory, execution->plan->graph->learnable_floats,
-                        execution->device->pool);
+        const size_t count = execution->plan->graph->learnable_floats;
+        const struct shared_sum sum = {count, share->batch.pieces, .stride = count};
+        shared_sums_add(share->cluster, share->memory, &sum, execution->device->pool);
         return;
     }
     share->next = 0;

@@ -3,12 +3,14 @@
  * A kernel is called with the images of one block as if these were the batch, in both directions:
  * its results then depend on the images of the block alone, even if a kernel for another number of
  * images would add in another order. The gradients of the left half of a tree are written where the
- * whole tree's are wanted; those of the right half are written to the workspace, and added. */
+ * whole tree's are wanted; those of the right half are written to the workspace, and added. A
+ * process that has several pieces of a tree (graph/image_pieces.h) has an array of gradients for
+ * each, one behind the other. */
 #include "engine/execution/image_blocks.h"
 
 #include "base/memory.h"
 #include "base/threads/pool.h"
-#include "engine/graph/image_blocks.h"
+#include "engine/graph/batch_share.h"
 #include "engine/plan/plan.h"
 
 enum { TASK_VALUES = 16384 };
@@ -134,9 +136,17 @@ static void run_tree(const struct tree *tree, size_t begin, size_t count, const 
 void image_blocks_run(const struct execution *execution, const struct plan_step *step,
                       enum plan_pass pass, const struct kernel_call *call)
 {
+    const struct plan *plan = execution->plan;
     const struct tree tree = {execution, step, pass, call};
-    struct sums sums = {.workspace = (char *)call->workspace + step->partial_sums};
-    for (size_t p = 0; p < call->site->node->parameter_count; p++)
-        sums.gradients[p] = call->parameter_gradients[p];
-    run_tree(&tree, 0, execution->plan->image_blocks, &sums);
+    const struct image_piece whole = {.count = plan->image_blocks};
+    const struct image_piece *piece = call->share ? call->share->own : &whole;
+    const size_t count = call->share ? call->share->own_count : 1;
+    for (size_t i = 0; i < count; i++, piece++) {
+        struct sums sums = {.workspace = (char *)call->workspace + step->partial_sums};
+        for (size_t p = 0; p < call->site->node->parameter_count; p++)
+            if (call->parameter_gradients[p])
+                sums.gradients[p] =
+                    call->parameter_gradients[p] + i * plan->graph->learnable_floats;
+        run_tree(&tree, piece->begin, piece->count, &sums);
+    }
 }

@@ -139,8 +139,9 @@ static float *new_floats(struct execution *execution, size_t count, const char *
 void execution_move_gradients(struct execution *execution, float *to)
 {
     struct device *device = execution->device;
-    memcpy(to, execution->gradients, execution->plan->graph->learnable_floats * sizeof *to);
-    for (size_t a = 0; a < execution->plan->order_count; a++) {
+    const struct plan *plan = execution->plan;
+    memcpy(to, execution->gradients, plan->pieces * plan->graph->learnable_floats * sizeof *to);
+    for (size_t a = 0; a < plan->order_count; a++) {
         float **gradients = execution->calls[a].parameter_gradients;
         for (size_t p = 0; p < NODE_MAX_PARAMETERS; p++)
             if (gradients[p])
@@ -153,7 +154,8 @@ void execution_move_gradients(struct execution *execution, float *to)
 static bool allocate_training(struct execution *execution, struct error *error)
 {
     size_t count = execution->plan->graph->learnable_floats;
-    execution->gradients = new_floats(execution, count, "the gradients", error);
+    execution->gradients =
+        new_floats(execution, count * execution->plan->pieces, "the gradients", error);
     if (!execution->gradients)
         return false;
     for (size_t i = 0; i < solver_state_count(&execution->solver); i++) {

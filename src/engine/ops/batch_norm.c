@@ -119,18 +119,30 @@ static void move_towards(float *running, float momentum, double value)
     *running = (float)((1.0 - momentum) * *running + momentum * value);
 }
 
-/* Gathers the moments of all channels of a part of the batch from all processes. */
+/* Joins the moments of all channels with those of all processes. */
 static void share_moments(const struct kernel_call *call)
 {
+    const struct batch_share *share = call->share;
     const size_t channels = call->site->inputs[0].channels;
-    for (size_t c = 0; c < channels; c++) {
-        const struct moments moments = channel_moments(call, c, 0, image_blocks_of(call));
-        double *mine = call->share->mine + 3 * c;
-        mine[0] = moments.count;
-        mine[1] = moments.mean;
-        mine[2] = moments.squares;
-    }
-    call->share->gather(call->share, 3 * channels);
+    double *mine = share->mine;
+    for (const struct image_piece *piece = share->own; piece < share->own + share->own_count;
+         piece++)
+        for (size_t c = 0; c < channels; c++, mine += 3) {
+            const struct moments moments = channel_moments(call, c, piece->begin, piece->count);
+            mine[0] = moments.count;
+            mine[1] = moments.mean;
+            mine[2] = moments.squares;
+        }
+    batch_share_join_moments(share, channels);
+}
+
+/* Returns the moments of channel c in the whole batch. */
+static struct moments whole_moments(const struct kernel_call *call, size_t c)
+{
+    if (!call->share)
+        return channel_moments(call, c, 0, image_blocks_of(call));
+    const double *shared = call->share->all + 3 * c;
+    return (struct moments){shared[0], shared[1], shared[2]};
 }
 
 /* In training: writes the statistics of the batch to saved[] and updates the running statistics. */
@@ -138,9 +150,7 @@ static void measure_channel(const struct kernel_call *call, size_t c)
 {
     const struct batch_norm_attributes *norm = &call->site->node->attributes.batch_norm;
     const size_t channels = call->site->inputs[0].channels;
-    const struct moments moments =
-        call->share ? batch_share_moments(call->share, 3 * channels, 3 * c, 0, call->share->ranks)
-                    : channel_moments(call, c, 0, image_blocks_of(call));
+    const struct moments moments = whole_moments(call, c);
     const double values = moments.count, mean = moments.mean, squares = moments.squares;
     float *saved = call->saved;
     saved[c] = (float)mean;
@@ -245,27 +255,29 @@ static struct gradient_sums sum_gradients(const struct kernel_call *call, size_t
     return sums;
 }
 
-/* Gathers the sums of all channels of a part of the batch from all processes. */
+/* Adds the sums of all channels to those of all processes. */
 static void share_sums(const struct kernel_call *call)
 {
+    const struct batch_share *share = call->share;
     const size_t channels = call->site->inputs[0].channels;
-    for (size_t c = 0; c < channels; c++) {
-        const struct gradient_sums sums = sum_gradients(call, c, 0, image_blocks_of(call));
-        call->share->mine[2 * c] = sums.g;
-        call->share->mine[2 * c + 1] = sums.g_xhat;
-    }
-    call->share->gather(call->share, 2 * channels);
+    double *mine = share->mine;
+    for (const struct image_piece *piece = share->own; piece < share->own + share->own_count;
+         piece++)
+        for (size_t c = 0; c < channels; c++, mine += 2) {
+            const struct gradient_sums sums = sum_gradients(call, c, piece->begin, piece->count);
+            mine[0] = sums.g;
+            mine[1] = sums.g_xhat;
+        }
+    batch_share_add(share, 2 * channels);
 }
 
 /* Returns the sums of channel c over the whole batch. */
 static struct gradient_sums whole_sums(const struct kernel_call *call, size_t c)
 {
-    const struct batch_share *share = call->share;
-    const size_t stride = 2 * call->site->inputs[0].channels;
-    if (!share)
+    if (!call->share)
         return sum_gradients(call, c, 0, image_blocks_of(call));
-    return (struct gradient_sums){batch_share_sum(share, stride, 2 * c, 0, share->ranks),
-                                  batch_share_sum(share, stride, 2 * c + 1, 0, share->ranks)};
+    const double *shared = call->share->all + 2 * c;
+    return (struct gradient_sums){shared[0], shared[1]};
 }
 
 static void backward_channel(const struct kernel_call *call, size_t c)

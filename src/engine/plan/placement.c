@@ -122,7 +122,7 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
         forecast->weights *= 2; /* and as they are rounded (execution/int8_weights.h) */
     if (plan->mode == PLAN_TRAINING && !plan->frozen) {
         /* several processes: also the parts of all, which are added (cluster_sum) */
-        forecast->gradients = plan->processes > 1 ? 2 * learnable : learnable;
+        forecast->gradients = (plan->processes > 1 ? 2 * learnable : learnable) * plan->pieces;
         forecast->solver = learnable * solver_state_count(&settings->solver);
     }
     forecast->workspace = workspace;

@@ -125,6 +125,7 @@ struct plan {
     size_t processes;     /* that share an iteration's batch (cluster.h); 1 or more */
     size_t image_blocks;  /* over which sums over images are taken (image_blocks.h); 1 or more;
                              with several processes, of each */
+    size_t pieces;        /* of a process's blocks, at most (image_pieces.h): arrays of gradients */
     size_t threads;
     struct machine_model machine; /* to which the sites point */
     struct plan_step *steps;      /* in the order of their nodes; inputs have none */

@@ -15,6 +15,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "engine/graph/image_pieces.h"
 #include "engine/ops/op.h"
 #include "engine/plan/arena.h"
 #include "engine/plan/fallback.h"
@@ -218,12 +219,11 @@ static size_t processes_of(const struct plan_settings *settings)
     return settings->mode == PLAN_TRAINING && settings->processes ? settings->processes : 1;
 }
 
-/* Checks that several processes can have equal parts of the batch, whole subtrees of its blocks. */
+/* Checks that several processes can have equal parts of the batch, whole blocks of images. */
 static bool check_processes(const struct device_driver *driver,
                             const struct plan_settings *settings, struct error *error)
 {
     const size_t processes = processes_of(settings), blocks = image_blocks_of(settings);
-    const size_t each = blocks / processes;
     char what[64], advice[96];
     if (processes == 1)
         return true;
@@ -232,13 +232,11 @@ static bool check_processes(const struct device_driver *driver,
                          "choose the device cpu, or give one process several GPUs (cuda:0,1)",
                          "several processes cannot share a batch on it");
     snprintf(what, sizeof what, "--blocks %zu", blocks);
-    if (blocks % processes || (each & (each - 1)))
-        return error_set(error, ERROR_USAGE, what,
-                         "choose 1, 2, 4, 8, ... blocks for each process, or another number of "
-                         "processes",
-                         "%zu processes cannot have whole subtrees of %zu blocks, as equal bits "
-                         "for any number of processes need",
-                         processes, blocks);
+    snprintf(advice, sizeof advice, _("choose a multiple of %zu, or another number of processes"),
+             processes);
+    if (blocks % processes)
+        return error_set(error, ERROR_USAGE, what, advice,
+                         "%zu processes cannot have equally many of %zu blocks", processes, blocks);
     snprintf(what, sizeof what, _("batch %zu"), settings->batch);
     snprintf(advice, sizeof advice, _("choose a multiple of %zu"), blocks);
     return settings->batch % blocks == 0 ||
@@ -290,21 +288,23 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
     struct plan *plan = possible ? memory_new(1, sizeof *plan, "the plan", error) : NULL;
     if (!plan)
         return NULL;
-    *plan = (struct plan){.graph = graph,
-                          .driver = driver,
-                          .mode = settings->mode,
-                          .frozen = settings->frozen,
-                          .seeds_output_gradient = settings->seeds_output_gradient,
-                          .sample_batches = settings->sample_batches,
-                          .device_batches = settings->device_batches,
-                          .soft_targets = settings->soft_targets,
-                          .batch = batch / ranks / processes_of(settings),
-                          .ranks = ranks,
-                          .processes = processes_of(settings),
-                          .image_blocks = image_blocks_of(settings) / processes_of(settings),
-                          .threads = settings->threads ? settings->threads : 1,
-                          .bf16 = settings->precision == PRECISION_BF16 && driver->computes_on_host,
-                          .int8 = settings->precision == PRECISION_INT8};
+    *plan = (struct plan){
+        .graph = graph,
+        .driver = driver,
+        .mode = settings->mode,
+        .frozen = settings->frozen,
+        .seeds_output_gradient = settings->seeds_output_gradient,
+        .sample_batches = settings->sample_batches,
+        .device_batches = settings->device_batches,
+        .soft_targets = settings->soft_targets,
+        .batch = batch / ranks / processes_of(settings),
+        .ranks = ranks,
+        .processes = processes_of(settings),
+        .image_blocks = image_blocks_of(settings) / processes_of(settings),
+        .pieces = image_pieces_divide(image_blocks_of(settings), processes_of(settings)).most,
+        .threads = settings->threads ? settings->threads : 1,
+        .bf16 = settings->precision == PRECISION_BF16 && driver->computes_on_host,
+        .int8 = settings->precision == PRECISION_INT8};
     if (settings->machine)
         plan->machine = *settings->machine;
     if (plan->int8)

@@ -144,7 +144,7 @@ static bool measure_mpi(struct cluster *cluster, struct scaling *scaling, struct
     cluster_exchange_by_mpi(cluster, false);
     if (!good)
         return false;
-    if (!cluster_sums_measure(cluster, CLUSTER_SUM_EXACT, scaling->gradients, &cost))
+    if (!cluster_sums_measure(cluster, CLUSTER_SUM_EXACT, NULL, scaling->gradients, &cost))
         return cluster_check(cluster, error);
     scaling->link = link_of(cluster_ranks(cluster), &cost, gather);
     return true;

@@ -82,25 +82,32 @@ static void keep_channel(const struct norm *norm, size_t c, struct moments momen
                  moments.squares / (values > 1 ? values - 1 : 1));
 }
 
+/* Joins the moments of all channels with those of all processes. */
+static void share_moments(const struct norm *norm, const struct batch_share *share)
+{
+    double *mine = share->mine;
+    for (const struct image_piece *piece = share->own; piece < share->own + share->own_count;
+         piece++)
+        for (size_t c = 0; c < norm->shape.channels; c++, mine += 3) {
+            const struct moments moments = join_moments(norm, c, piece->begin, piece->count);
+            mine[0] = moments.count;
+            mine[1] = moments.mean;
+            mine[2] = moments.squares;
+        }
+    batch_share_join_moments(share, norm->shape.channels);
+}
+
 void KERNEL(norm_keep)(const struct norm *norm)
 {
     const struct batch_share *share = norm->call->share;
-    const size_t channels = norm->shape.channels;
-    for (size_t c = 0; c < channels; c++) {
-        const struct moments moments = join_moments(norm, c, 0, norm->blocks);
-        if (!share) {
-            keep_channel(norm, c, moments);
-            continue;
-        }
-        share->mine[3 * c] = moments.count;
-        share->mine[3 * c + 1] = moments.mean;
-        share->mine[3 * c + 2] = moments.squares;
+    if (share)
+        share_moments(norm, share);
+    for (size_t c = 0; c < norm->shape.channels; c++) {
+        const double *shared = share ? share->all + 3 * c : NULL;
+        keep_channel(norm, c,
+                     share ? (struct moments){shared[0], shared[1], shared[2]}
+                           : join_moments(norm, c, 0, norm->blocks));
     }
-    if (!share)
-        return;
-    share->gather(share, 3 * channels);
-    for (size_t c = 0; c < channels; c++)
-        keep_channel(norm, c, batch_share_moments(share, 3 * channels, 3 * c, 0, share->ranks));
 }
 
 /* --- backward --- */
@@ -147,24 +154,29 @@ static void finish_channel(const struct norm *norm, size_t c, struct pair sums)
     norm->offset[c] = (float)(-factor * sums.a / values);
 }
 
+/* Adds the sums of all channels to those of all processes. */
+static void share_sums(const struct norm *norm, const struct batch_share *share)
+{
+    double *mine = share->mine;
+    for (const struct image_piece *piece = share->own; piece < share->own + share->own_count;
+         piece++)
+        for (size_t c = 0; c < norm->shape.channels; c++, mine += 2) {
+            const struct pair sums = add_sums(norm, c, piece->begin, piece->count);
+            mine[0] = sums.a;
+            mine[1] = sums.b;
+        }
+    batch_share_add(share, 2 * norm->shape.channels);
+}
+
 void KERNEL(norm_finish)(const struct norm *norm)
 {
     const struct batch_share *share = norm->call->share;
-    const size_t stride = 2 * norm->shape.channels;
+    if (share)
+        share_sums(norm, share);
     for (size_t c = 0; c < norm->shape.channels; c++) {
-        const struct pair sums = add_sums(norm, c, 0, norm->blocks);
-        if (!share) {
-            finish_channel(norm, c, sums);
-            continue;
-        }
-        share->mine[2 * c] = sums.a;
-        share->mine[2 * c + 1] = sums.b;
-    }
-    if (!share)
-        return;
-    share->gather(share, stride);
-    for (size_t c = 0; c < norm->shape.channels; c++)
+        const double *shared = share ? share->all + 2 * c : NULL;
         finish_channel(norm, c,
-                       (struct pair){batch_share_sum(share, stride, 2 * c, 0, share->ranks),
-                                     batch_share_sum(share, stride, 2 * c + 1, 0, share->ranks)});
+                       share ? (struct pair){shared[0], shared[1]}
+                             : add_sums(norm, c, 0, norm->blocks));
+    }
 }

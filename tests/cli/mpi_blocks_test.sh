@@ -1,0 +1,115 @@
+#!/bin/sh
+# Ranks that have other numbers of blocks than 1, 2, 4, ... (--blocks): the same bits for any number of ranks that
+# divides the blocks, and a run that goes on with another number of them.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+. "$srcdir/tests/cli/mpi.sh"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
+cd "$T" || exit 99
+need_mpi "several blocks for each rank"
+
+# same NAME FOLDER FOLDER: two runs have the same weights
+same() {
+    if [ -s "$2/weights.safetensors" ] && cmp -s "$2/weights.safetensors" "$3/weights.safetensors"; then
+        ok "$1"
+    else
+        not_ok "$1" "$2 and $3 differ; the last messages: $(told)"
+    fi
+}
+
+# alike NAME K WAYS OPTION...: one process and several train to the same bits with K blocks; WAYS are words
+# RANKS:BUCKET:THREADS
+alike() {
+    name=$1-$2 blocks=$2 ways=$3
+    shift 3
+    run train "$@" --blocks "$blocks" --threads 2 --run-dir "$T/$name-1" -q
+    [ "$status" = 0 ] || not_ok "$name trains in one process" "$(told)"
+    for way in $ways; do
+        ranks=${way%%:*} threads=${way##*:} bucket=${way#*:} bucket=${bucket%:*}
+        mpi "$ranks" train "$@" --blocks "$blocks" --threads "$threads" --bucket "$bucket" \
+            --run-dir "$T/$name-$way" -q
+        same "$name: $ranks processes, $threads threads, --bucket $bucket" "$name-1" "$name-$way"
+    done
+}
+
+# different NAME FOLDER FOLDER: two runs have other weights
+different() {
+    if [ -s "$2/weights.safetensors" ] && ! cmp -s "$2/weights.safetensors" "$3/weights.safetensors"; then
+        ok "$1"
+    else
+        not_ok "$1" "$2 and $3 are the same; the last messages: $(told)"
+    fi
+}
+
+# --- the same bits ---
+
+cat >norms.json <<'NETWORK'
+{"name": "norms", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
+ "layers": [{"op": "conv", "name": "conv1", "output": 20, "kernel": 5, "stride": 2, "pad": 2},
+            {"op": "batch_norm", "name": "bn1"}, {"op": "relu", "name": "relu1"},
+            {"op": "dropout", "name": "drop1", "rate": 0.3, "channels": true},
+            {"op": "conv", "name": "conv2", "output": 7, "kernel": 3, "stride": 2, "pad": 1},
+            {"op": "batch_norm", "name": "bn2"}, {"op": "relu", "name": "relu2"},
+            {"op": "dropout", "name": "drop2", "rate": 0.4},
+            {"op": "linear", "name": "ip1", "output": 33},
+            {"op": "batch_norm", "name": "bn3"}, {"op": "relu", "name": "relu3"},
+            {"op": "linear", "name": "ip2", "output": "classes"}]}
+NETWORK
+digits="--data digits,limit=96 --seed 3"
+small="2:64K:1 3:whole:1 6:1:1"
+every && small="2:whole:1 2:1:2 2:64K:1 2:auto:1 3:whole:1 3:1:2 6:1:1 6:auto:1"
+# shellcheck disable=SC2086 # lists of options
+{
+    alike lenet 6 "$small" lenet $digits --batch 12 --iterations 4
+    alike lenet 12 "4:auto:1" lenet $digits --batch 24 --iterations 5
+    alike resnet20 6 "2:64K:1 3:whole:1" resnet20 --data shapes,limit=24 --batch 6 --iterations 2 --augment yes
+    alike resnet20 12 "4:1:1" resnet20 --data shapes,limit=24 --batch 12 --iterations 1
+    alike norms 6 "$small" ./norms.json $digits --batch 12 --iterations 4 --validate digits,limit=20 --clip-norm 1
+    alike norms 12 "4:1:2" ./norms.json $digits --batch 12 --iterations 3 --device reference
+    alike adam 14 "2:1:1" ./norms.json $digits --batch 28 --iterations 3 --solver adam --freeze conv1
+    alike bf16 6 "2:1:1" ./norms.json $digits --batch 12 --iterations 3 --precision bf16
+    different "  another K gives other bits" lenet-6-1 lenet-12-1
+}
+
+# --- sums whose bits may depend on the ranks ---
+
+# shellcheck disable=SC2086 # lists of options
+{
+    mpi 2 train ./norms.json $digits --batch 12 --iterations 4 --blocks 6 --compress bf16 --bucket 1 --run-dir "$T/half" -q
+    mpi 2 train ./norms.json $digits --batch 12 --iterations 4 --blocks 6 --compress bf16 --run-dir "$T/again" -q
+    same "--compress bf16: the same for the same ranks" half again
+    different "  but others than without it" half norms-6-1
+    mpi 2 train lenet $digits --batch 12 --iterations 60 --blocks 6 --reduce fast --run-dir "$T/fast" \
+        --validate digits,limit=100 -q
+    run eval fast/weights.safetensors --data digits,limit=96 --json
+    top1=$("$JSON_LOOK" out top1)
+    top1=${top1%%.*}
+    [ "$status" = 0 ] && [ "${top1:-0}" -ge 40 ] && ok "--reduce fast learns, too ($top1 %)" ||
+        not_ok "--reduce fast learns, too" "$status: $(cat out err)"
+}
+
+# --- resuming with another number of ranks ---
+
+# shellcheck disable=SC2086 # lists of options
+{
+    run train ./norms.json $digits --batch 12 --iterations 30 --blocks 6 --run-dir "$T/long" -q
+    mpi 2 train ./norms.json $digits --batch 12 --iterations 30 --blocks 6 --max-time 0.001s --run-dir "$T/resumed" -q
+    mpi 4 resume "$T/resumed" -q
+    [ "$status" = 2 ] && grep -q '4 processes cannot have equally many of 6 blocks' err &&
+        grep -q 'choose a multiple of 4' err && ok "four ranks do not resume a run with six blocks" ||
+        not_ok "four ranks do not resume a run with six blocks" "$status: $(told)"
+    mpi 3 resume "$T/resumed" --max-time 0.001s -q
+    mpi 6 resume "$T/resumed" --max-time 0.001s -q
+    if grep -q '"iteration":30,' resumed/journal.jsonl; then not_ok "  three, and six, resume a part of it"; else
+        ok "  three, and six, resume a part of it"
+    fi
+    mpi 2 resume "$T/resumed" --max-time 1h -q
+    same "  two finish it, to the same bits as one process" long resumed
+    is_resumed=$(grep -c '"event":"resume"' resumed/journal.jsonl)
+    [ "$is_resumed" = 3 ] && ok "  it was resumed three times" || not_ok "  it was resumed three times" "$is_resumed"
+    run runs --check "$T/resumed"
+    [ "$status" = 0 ] && ok "  it is a valid run" || not_ok "  it is a valid run" "$(told)"
+}
+
+done_testing
