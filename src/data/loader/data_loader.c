@@ -178,6 +178,24 @@ static bool start_workers(struct data_loader *loader, struct error *error)
                      "no decode worker could be started");
 }
 
+/* Sets which batches there are: of an evaluation those that are wanted. */
+static void choose_batches(struct data_loader *loader)
+{
+    const struct data_loader_settings *settings = &loader->settings;
+    const size_t images = dataset_facts(loader->dataset)->images;
+    loader->per_epoch = images / settings->batch;
+    loader->stride = 1;
+    if (settings->training)
+        return;
+    loader->per_epoch += images % settings->batch > 0;
+    if (settings->parts > 1) {
+        loader->stride = settings->parts;
+        loader->first_number = settings->part;
+        loader->per_epoch =
+            (loader->per_epoch - settings->part + settings->parts - 1) / settings->parts;
+    }
+}
+
 static void choose_start(struct data_loader *loader)
 {
     loader->opened =
@@ -213,9 +231,7 @@ struct data_loader *data_loader_open(const struct dataset *dataset,
     if (!settings->training)
         loader->settings.augmentation = (struct augmentation){0};
     loader->image_values = facts->channels * facts->height * facts->width;
-    loader->per_epoch = facts->images / settings->batch;
-    if (!settings->training && facts->images % settings->batch)
-        loader->per_epoch++;
+    choose_batches(loader);
     loader->workers = choose_workers(settings, loader->source->quick);
     loader->slots = choose_slots(loader->workers, loader->held);
     if (!settings->training && loader->slots > loader->per_epoch)
@@ -320,6 +336,7 @@ static void describe_batch(const struct data_loader *loader, const struct slot *
                            struct data_batch *batch)
 {
     bool paired = dataset_facts(loader->dataset)->paired;
+    const uint64_t last = (loader->per_epoch - 1) * loader->stride + loader->first_number;
     *batch = (struct data_batch){.images = slot->images,
                                  .labels = paired ? NULL : slot->labels,
                                  .partner_labels = slot->partner_labels,
@@ -331,7 +348,7 @@ static void describe_batch(const struct data_loader *loader, const struct slot *
                                  .count = slot->count,
                                  .epoch = slot->epoch,
                                  .number = slot->number,
-                                 .last = slot->number + 1 == loader->per_epoch};
+                                 .last = slot->number == last};
 }
 
 bool data_loader_next(struct data_loader *loader, struct data_batch *batch, struct error *error)

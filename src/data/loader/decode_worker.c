@@ -30,7 +30,7 @@ static struct slot *open_slot(struct data_loader *loader)
         return NULL;
     size_t images = dataset_facts(loader->dataset)->images;
     slot->epoch = loader->opened / loader->per_epoch;
-    slot->number = loader->opened % loader->per_epoch;
+    slot->number = loader->opened % loader->per_epoch * loader->stride + loader->first_number;
     size_t left = images - (size_t)slot->number * loader->settings.batch;
     slot->count = left < loader->held ? left : loader->held;
     slot->taken = slot->done = 0;

@@ -54,6 +54,7 @@ struct data_loader {
     struct sample_table table;
     size_t image_values; /* C x H x W */
     size_t per_epoch, slots, workers;
+    size_t stride, first_number; /* an epoch has every stride-th batch, from first_number on */
     size_t held, first;          /* of each batch: how many images, and from which on, are wanted */
     size_t portion;              /* images that a worker takes at a time */
     bool mixes;                  /* mixup or cutmix */

@@ -7,6 +7,7 @@
 #include "engine/network/network_compression.h"
 #include "engine/quantize/simulate.h"
 #include "engine/training/soft_targets.h"
+#include "engine/weights/weights_average.h"
 #include "session/config/config_data.h"
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
@@ -37,6 +38,32 @@ static struct network *build_network(const struct run_config *config, size_t cla
     return network;
 }
 
+/* Opens the validation set. A rank other than 0 can do without: rank 0 then validates alone, or
+ * with those that have it. */
+static bool open_validation(struct preparation *prepared, const struct run_config *config,
+                            const struct dataset_request *wish, struct error *error)
+{
+    char spec[CONFIG_SPEC];
+    const bool first = cluster_rank(prepared->cluster) == 0;
+    if (!config_validation_spec(config, spec)[0])
+        return true;
+    prepared->validation =
+        dataset_open(spec, "test", wish, first ? error : &prepared->no_validation);
+    return prepared->validation || !first;
+}
+
+/* Leaves a rank other than 0 without the validation set, because of an error. Returns false on
+ * rank 0, for which that is a failure. */
+static bool drop_validation(struct preparation *prepared, const struct error *error)
+{
+    if (cluster_rank(prepared->cluster) == 0)
+        return false;
+    prepared->no_validation = *error;
+    dataset_free(prepared->validation);
+    prepared->validation = NULL;
+    return true;
+}
+
 static bool open_data(struct preparation *prepared, const struct run_config *config,
                       struct error *error)
 {
@@ -46,8 +73,7 @@ static bool open_data(struct preparation *prepared, const struct run_config *con
     prepared->data = dataset_open(config_training_spec(config, spec), "train", &wish, error);
     if (!prepared->data)
         return false;
-    if (cluster_rank(prepared->cluster) == 0 && config_validation_spec(config, spec)[0] &&
-        !(prepared->validation = dataset_open(spec, "test", &wish, error)))
+    if (!open_validation(prepared, config, &wish, error))
         return false;
     const struct dataset_facts *facts = dataset_facts(prepared->data);
     bool has_classes = prepared->network->classes > 0;
@@ -257,28 +283,20 @@ static struct data_loader_settings loader_settings(const struct preparation *pre
     return settings;
 }
 
-static bool make_plan(struct preparation *prepared, const struct run_config *config,
-                      struct error *error)
+/* Fills the forecast with what training and validation take. */
+static void forecast_memory(struct preparation *prepared, const struct run_config *config,
+                            const struct plan_settings *settings)
 {
-    const struct data_loader_settings loader = loader_settings(prepared, config, 0);
-    const struct graph *graph = &prepared->network->graph;
-    struct plan_settings settings = settings_plan(config, prepared->device->threads, PLAN_TRAINING);
     struct forecast *forecast = &prepared->forecast;
-    settings.sample_batches = data_loader_has_samples(prepared->data, &loader);
-    settings.device = prepared->device;
-    settings.machine = &prepared->device->machine;
-    settings.choices = prepared->device->choices;
-    settings.distillation = prepared->teacher ? &prepared->teacher->settings : NULL;
     const struct dataset_facts *validation =
         prepared->validation ? dataset_facts(prepared->validation) : NULL;
     const struct memory_check_request question = {
         .network = prepared->network,
         .driver = prepared->device->driver,
         .device = config->device,
-        .settings = &settings,
+        .settings = settings,
         .stored = dataset_kind_of(config->data)->stored,
-        .validation_stored =
-            validation && dataset_kind_of(dataset_facts(prepared->validation)->spec)->stored,
+        .validation_stored = validation && dataset_kind_of(validation->spec)->stored,
         .samples = prepared->network->classes == 0,
         .average = config->ema > 0,
         .curve_bytes = series_bytes(count_iterations(prepared, config)),
@@ -287,15 +305,41 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
         .validation_decode_bytes = validation ? validation->decode_bytes : 0,
         .validation_images = validation ? validation->images : 0,
         .validation = validation ? evaluator_batch(prepared->network, validation->images) : 0};
-    if (!build_plans(prepared, config, &settings, error))
-        return false;
-    *forecast = (struct forecast){.parameters = graph_parameter_count(graph),
-                                  .flops = graph_flops(graph),
+    *forecast = (struct forecast){.parameters = graph_parameter_count(&prepared->network->graph),
+                                  .flops = graph_flops(&prepared->network->graph),
                                   .classes = prepared->network->classes,
                                   .input = prepared->network->input,
                                   .memory = *planned_memory(prepared)};
     memory_check(&question, forecast);
+}
+
+/* Returns whether the run fits into memory; a rank other than 0 may do without validation. */
+static bool fits_memory(struct preparation *prepared, const struct run_config *config,
+                        const struct plan_settings *settings, struct error *error)
+{
+    const struct forecast *forecast = &prepared->forecast;
+    forecast_memory(prepared, config, settings);
+    if (!forecast->fits && prepared->validation && cluster_rank(prepared->cluster) > 0) {
+        forecast_refuse(forecast, config->batch, error);
+        drop_validation(prepared, error);
+        forecast_memory(prepared, config, settings);
+    }
     return forecast->fits || forecast_refuse(forecast, config->batch, error);
+}
+
+static bool make_plan(struct preparation *prepared, const struct run_config *config,
+                      struct error *error)
+{
+    const struct data_loader_settings loader = loader_settings(prepared, config, 0);
+    struct plan_settings settings = settings_plan(config, prepared->device->threads, PLAN_TRAINING);
+    settings.sample_batches = data_loader_has_samples(prepared->data, &loader);
+    settings.device = prepared->device;
+    settings.machine = &prepared->device->machine;
+    settings.choices = prepared->device->choices;
+    settings.distillation = prepared->teacher ? &prepared->teacher->settings : NULL;
+    if (!build_plans(prepared, config, &settings, error))
+        return false;
+    return fits_memory(prepared, config, &settings, error);
 }
 
 static bool allocate(struct preparation *prepared, const struct run_config *config,
@@ -415,8 +459,9 @@ static bool make_samples(struct preparation *prepared, struct error *error)
                           prepared->device, dataset, &prepared->normalisation, error);
 }
 
+/* Makes the evaluator; `batch` 0: in batches as large as fit, else in these if they fit. */
 static bool make_evaluator(struct preparation *prepared, const struct run_config *config,
-                           struct error *error)
+                           size_t batch, struct error *error)
 {
     const uint64_t room = prepared->forecast.validation_available;
     struct evaluator_settings settings = {
@@ -425,13 +470,42 @@ static bool make_evaluator(struct preparation *prepared, const struct run_config
         .device = prepared->device,
         .dataset = prepared->validation,
         .normalisation = &prepared->normalisation,
+        .batch = batch,
+        .refuse_memory = batch > 0,
         .tolerance = (double)config->tolerance,
         .keep_losses = true,
-        .stored = prepared->validation &&
-                  dataset_kind_of(dataset_facts(prepared->validation)->spec)->stored,
+        .stored = dataset_kind_of(dataset_facts(prepared->validation)->spec)->stored,
         /* at least 1, because 0 means that the free memory is unknown */
         .memory_free = room == UINT64_MAX ? 0 : room + 1};
-    return !prepared->validation || evaluator_create(&prepared->evaluator, &settings, error);
+    return evaluator_create(&prepared->evaluator, &settings, error);
+}
+
+bool prepare_evaluator(struct preparation *prepared, const struct run_config *config, size_t batch,
+                       const struct plan_choices *choices, struct error *error)
+{
+    const struct plan_choices *usual = prepared->device->choices;
+    if (!prepared->validation) {
+        *error = prepared->no_validation;
+        return false;
+    }
+    prepared->device->choices = choices;
+    const bool made = make_evaluator(prepared, config, batch, error);
+    prepared->device->choices = usual;
+    if (!made)
+        evaluator_free(&prepared->evaluator);
+    return made;
+}
+
+void prepare_average(struct preparation *prepared, const struct run_config *config,
+                     uint64_t iteration)
+{
+    if (!prepared->average.values)
+        return;
+    if (iteration == 0)
+        weights_average_begin(&prepared->average, &prepared->weights);
+    else
+        weights_average_update(&prepared->average, &prepared->weights, config->ema,
+                               prepared->device->pool);
 }
 
 /* --- everything --- */
@@ -476,7 +550,8 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !open_data(prepared, config, error) || !fit_classes(prepared, config, error) ||
         !open_teacher(prepared, config, error) || !smooth_labels(prepared, config, error) ||
         !make_soft_targets(prepared, config, error) || !check_cluster(prepared, config, error) ||
-        !check_stop_metric(prepared, config, error) || !check_class_names(prepared, error) ||
+        !check_stop_metric(prepared, config, error) ||
+        (!check_class_names(prepared, error) && !drop_validation(prepared, error)) ||
         !(prepared->device = tuned_device_open(config->device, config->threads, NULL, error)) ||
         !set_up_device(prepared->device, config, choices, prepared->cluster, error) ||
         !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
@@ -484,7 +559,8 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !begin_weights(prepared, config, first_iteration, error) ||
         !make_samples(prepared, error) || !open_feed(prepared, config, first_iteration, error) ||
         !prepare_groups(prepared, config, first_iteration, error) ||
-        !make_evaluator(prepared, config, error))
+        (prepared->validation && cluster_rank(prepared->cluster) == 0 &&
+         !make_evaluator(prepared, config, 0, error)))
         return false;
     prepared->memory_expected = prepared->device->driver->computes_on_host
                                     ? forecast_peak(&prepared->forecast)

@@ -17,6 +17,7 @@ struct preparation {
     struct cluster *cluster; /* the processes that share every batch; NULL: there are no others */
     struct network *network;
     struct dataset *data, *validation; /* validation NULL: none */
+    struct error no_validation; /* ranks other than 0: why `validation` cannot be used here */
     struct device *device;
     struct plan *plan; /* with a discriminator, this and the execution are NULL: gan has its own */
     struct weights weights;
@@ -47,7 +48,8 @@ struct preparation {
  * because the device belongs to that thread. The first batch is that of `first_iteration` (0,
  * except in a resumed run). `choices`, which must live as long, are the kernels that the run has
  * recorded; NULL: it begins. `cluster`, which must live as long too, has the processes that share
- * every batch; NULL: there are no others. Ranks other than 0 validate nothing and make no samples.
+ * every batch; NULL: there are no others. Ranks other than 0 make no samples and no evaluator
+ * (prepare_evaluator), and need no validation set.
  * Returns false with an error, and frees everything, if the configuration cannot work. */
 bool prepare(struct preparation *prepared, const struct run_config *config,
              uint64_t first_iteration, const struct plan_choices *choices, struct cluster *cluster,
@@ -57,6 +59,17 @@ bool prepare(struct preparation *prepared, const struct run_config *config,
  * with an error if a pattern matches nothing or the device cannot. */
 bool prepare_groups(struct preparation *prepared, const struct run_config *config,
                     uint64_t iteration, struct error *error);
+
+/* Makes the evaluator of a rank other than 0, in batches of `batch` images and with the kernels
+ * that rank 0 has chosen. Returns false with an error, and frees it, if this rank cannot validate:
+ * it lacks the set or the memory. */
+bool prepare_evaluator(struct preparation *prepared, const struct run_config *config, size_t batch,
+                       const struct plan_choices *choices, struct error *error);
+
+/* Takes the weights after the step of iteration number `iteration` into their average, if the run
+ * has one. */
+void prepare_average(struct preparation *prepared, const struct run_config *config,
+                     uint64_t iteration);
 
 /* Returns the weights that are validated and saved: the average, if there is one. */
 const struct weights *prepare_model_weights(const struct preparation *prepared);

@@ -199,9 +199,16 @@ bool ranks_agree(struct cluster *cluster, const struct run_config *config,
 
 /* --- commands --- */
 
-static bool command(struct cluster *cluster, struct ranks_command *command, struct error *error)
+bool ranks_broadcast(struct cluster *cluster, void *data, size_t bytes, struct error *error)
 {
-    return cluster_broadcast(cluster, command, sizeof *command) || cluster_check(cluster, error);
+    return cluster_broadcast(cluster, data, bytes) || cluster_check(cluster, error);
+}
+
+bool ranks_command(struct cluster *cluster, const struct ranks_command *command,
+                   struct error *error)
+{
+    struct ranks_command copy = *command;
+    return ranks_broadcast(cluster, &copy, sizeof copy, error);
 }
 
 bool ranks_begin(struct cluster *cluster, const struct run_config *config, uint64_t first_iteration,
@@ -211,8 +218,8 @@ bool ranks_begin(struct cluster *cluster, const struct run_config *config, uint6
     struct run_config copy = *config;
     if (!cluster)
         return true;
-    return command(cluster, &begin, error) &&
-           (cluster_broadcast(cluster, &copy, sizeof copy) || cluster_check(cluster, error));
+    return ranks_command(cluster, &begin, error) &&
+           ranks_broadcast(cluster, &copy, sizeof copy, error);
 }
 
 bool ranks_broadcast_state(struct cluster *cluster, struct preparation *preparation)
@@ -228,6 +235,11 @@ bool ranks_broadcast_state(struct cluster *cluster, struct preparation *preparat
             return false;
     }
     execution_touch(preparation->execution);
+    if (!preparation->average.values)
+        return true;
+    if (!cluster_broadcast(cluster, preparation->average.values, all))
+        return false;
+    weights_mark_changed(&preparation->average);
     return true;
 }
 
@@ -239,7 +251,7 @@ bool ranks_share_state(struct cluster *cluster, struct preparation *preparation,
     struct ranks_command state = {.order = RANKS_STATE,
                                   .solver_step = execution_solver_step(preparation->execution),
                                   .loss_scale = execution_loss_scale(preparation->execution)};
-    return command(cluster, &state, error) && execution_join(preparation->execution, error) &&
+    return ranks_command(cluster, &state, error) && execution_join(preparation->execution, error) &&
            (ranks_broadcast_state(cluster, preparation) || cluster_check(cluster, error));
 }
 
@@ -248,21 +260,21 @@ void ranks_step(struct cluster *cluster, uint64_t iteration, float learning_rate
     struct ranks_command step = {
         .order = RANKS_STEP, .iteration = iteration, .learning_rate = learning_rate, .next = next};
     if (cluster)
-        command(cluster, &step, NULL);
+        ranks_command(cluster, &step, NULL);
 }
 
 void ranks_end(struct cluster *cluster)
 {
     struct ranks_command end = {.order = RANKS_END};
     if (cluster)
-        command(cluster, &end, NULL);
+        ranks_command(cluster, &end, NULL);
 }
 
 void ranks_quit(struct cluster *cluster)
 {
     struct ranks_command quit = {.order = RANKS_QUIT};
     if (cluster)
-        command(cluster, &quit, NULL);
+        ranks_command(cluster, &quit, NULL);
 }
 
 /* --- work --- */
@@ -284,7 +296,8 @@ struct cluster_work *ranks_collect_work(struct cluster *cluster, const struct cl
 {
     struct ranks_command work = {.order = RANKS_WORK};
     struct cluster_work *all;
-    return command(cluster, &work, NULL) && ranks_gather_work(cluster, mine, &all) ? all : NULL;
+    return ranks_command(cluster, &work, NULL) && ranks_gather_work(cluster, mine, &all) ? all
+                                                                                         : NULL;
 }
 
 /* --- the first bad layer --- */
@@ -330,7 +343,7 @@ bool ranks_find_first_bad_layer(struct cluster *cluster, struct execution *execu
     struct ranks_command find = {.order = RANKS_FIND, .iteration = iteration};
     if (!cluster)
         return execution_find_first_bad_layer(execution, iteration, layer);
-    command(cluster, &find, NULL);
+    ranks_command(cluster, &find, NULL);
     return ranks_gather_bad_layers(cluster, execution, execution_graph(execution), iteration,
                                    layer);
 }

@@ -1,5 +1,5 @@
-/* What a rank other than 0 does: it prepares the runs that rank 0 begins, without their folders,
- * validation and samples, and computes its part of each iteration.
+/* What a rank other than 0 does: it prepares the runs that rank 0 begins, without their folders and
+ * samples, and computes its part of each iteration and validation.
  *
  * A rank that cannot go on tells all others with cluster_fail; otherwise the others would wait for
  * its sums. */
@@ -18,6 +18,7 @@ struct service {
     struct preparation prepared;
     struct execution_batch batch;
     struct ranks_meter meter;
+    struct ranks_validation validation;
     bool runs; /* `prepared` is */
 };
 
@@ -67,6 +68,7 @@ static void end_run(struct service *service)
 {
     if (service->runs)
         prepare_free(&service->prepared);
+    ranks_validation_free(&service->validation);
     service->runs = false;
 }
 
@@ -97,10 +99,13 @@ static bool step(struct service *service, const struct ranks_command *command, s
     }
     ranks_meter_start(&service->meter);
     prepare_bind(prepared, &service->batch, command->iteration);
-    execution_iterate(prepared->execution, command->iteration, command->learning_rate);
+    const float loss =
+        execution_iterate(prepared->execution, command->iteration, command->learning_rate);
     ranks_meter_stop(&service->meter);
     if (!device_check(prepared->device, error))
         return fail(service, error);
+    if (command->next && isfinite(loss))
+        prepare_average(prepared, &service->config, command->iteration);
     return cluster_check(service->cluster, error);
 }
 
@@ -130,8 +135,14 @@ static bool obey(struct service *service, const struct ranks_command *command, s
         return begin_run(service, command->iteration, error);
     case RANKS_STATE:
         return take_state(service, command, error);
+    case RANKS_DIVIDE:
+        return ranks_take_part(service->cluster, command, &service->config, &service->prepared,
+                               &service->validation, error);
     case RANKS_STEP:
         return step(service, command, error);
+    case RANKS_VALIDATE:
+        return ranks_validate_part(service->cluster, command, &service->prepared,
+                                   &service->validation, error);
     case RANKS_FIND:
         return find(service, command->iteration, error);
     case RANKS_WORK:

@@ -15,7 +15,6 @@
 
 #include "base/clock.h"
 #include "base/host/host.h"
-#include "engine/weights/weights_average.h"
 #include "session/ranks/ranks.h"
 #include "session/run/energy.h"
 
@@ -345,19 +344,6 @@ void iteration_count_last_step(struct trainer *trainer)
     note_low_scale(trainer);
 }
 
-/* Takes the weights after the step of the iteration into their average. */
-static void average_weights(struct trainer *trainer)
-{
-    struct preparation *prepared = &trainer->prepared;
-    if (!prepared->average.values)
-        return;
-    if (trainer->moment.iteration == 0)
-        weights_average_begin(&prepared->average, &prepared->weights);
-    else
-        weights_average_update(&prepared->average, &prepared->weights, trainer->run->config.ema,
-                               prepared->device->pool);
-}
-
 /* Measures the weights before an inspected iteration, outside its time. */
 static void prepare_inspection(struct trainer *trainer)
 {
@@ -415,7 +401,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
         return false;
     if (!stepped)
         return diverge(trainer, &losses, rate);
-    average_weights(trainer);
+    prepare_average(prepared, &trainer->run->config, trainer->moment.iteration);
     if (looking)
         trainer->iteration_start += inspector_after(&trainer->inspector, prepared, batch.count);
     *epoch_over = batch.last;
