@@ -114,8 +114,6 @@ short="--batch 16 --iterations 4 --seed 3"
     says "2 processes cannot have whole subtrees of 3 blocks" "blocks that the processes cannot share"
     mpi 2 train lenet --data digits --batch 15 --epochs 1 -q
     says "batch 15: 2 processes share each batch" "a batch that they cannot share"
-    mpi 2 train $job --augment mixup=0.2
-    says "cannot mix their images" "mixed images"
     mpirun -n 1 "$TINCA" train $job : -n 1 "$TINCA" train $job --seed 4 >"$T/out" 2>"$T/err" </dev/null
     status=$?
     says "rank 1 on .*: --seed is 4, but 3 on rank 0" "ranks with other settings"

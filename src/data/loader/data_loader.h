@@ -49,7 +49,8 @@ struct data_loader_settings {
     bool samples; /* the consumer takes batches of samples, where the loader can have them */
     /* Training: the consumer wants only one of `parts` equal parts of each batch, that of number
      * `part`; `parts` divides the batch. The batches are otherwise the same: what an image is and
-     * how it is augmented does not depend on it. Images cannot be mixed then.
+     * how it is augmented does not depend on it. With mixup or cutmix the loader also reads the
+     * partners of these images, which may be in another part.
      * Evaluation: the consumer wants only every `parts`-th batch, beginning with that of number
      * `part`, which must exist; these batches are an epoch. 0 parts: all. */
     size_t parts, part;

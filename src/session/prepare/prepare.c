@@ -169,7 +169,13 @@ static bool make_soft_targets(struct preparation *prepared, const struct run_con
         return true;
     prepared->soft_targets =
         memory_new(config->batch, sizeof *prepared->soft_targets, "the soft targets", error);
-    return prepared->soft_targets;
+    if (!prepared->class_weights || !prepared->cluster)
+        return prepared->soft_targets;
+    prepared->part_weights =
+        memory_new(config->batch, sizeof *prepared->part_weights, "the soft targets", error);
+    prepared->batch_weights =
+        memory_new(config->batch, sizeof *prepared->batch_weights, "the soft targets", error);
+    return prepared->soft_targets && prepared->part_weights && prepared->batch_weights;
 }
 
 static bool check_stop_metric(const struct preparation *prepared, const struct run_config *config,
@@ -365,8 +371,7 @@ static bool allocate(struct preparation *prepared, const struct run_config *conf
                              &prepared->teacher->model.weights, NULL, config->seed, error);
     if (prepared->execution)
         execution_set_sums(prepared->execution, &sums);
-    return prepared->execution && (!prepared->teacher || prepared->teaching) &&
-           execution_set_clipping(prepared->execution, &clipping, error);
+    return prepared->execution && execution_set_clipping(prepared->execution, &clipping, error);
 }
 
 static bool allocate_average(struct preparation *prepared, const struct run_config *config,
@@ -514,8 +519,6 @@ void prepare_average(struct preparation *prepared, const struct run_config *conf
 static bool check_cluster(const struct preparation *prepared, const struct run_config *config,
                           struct error *error)
 {
-    const struct augmentation augmentation =
-        settings_augmentation(config, dataset_facts(prepared->data));
     if (!prepared->cluster)
         return true;
     if (network_has_discriminator(prepared->network))
@@ -523,13 +526,9 @@ static bool check_cluster(const struct preparation *prepared, const struct run_c
                          "train it in one process",
                          "a network with a discriminator cannot be "
                          "trained by several processes");
-    if (config->teacher[0])
-        return error_set(error, ERROR_UNSUPPORTED, "--teacher", "train it in one process",
-                         "several processes cannot learn from a teacher");
-    return !augmentation_mixes(&augmentation) ||
-           error_set(error, ERROR_UNSUPPORTED, "--augment",
-                     "leave mixup and cutmix out, or train in one process",
-                     "several processes have parts of each batch, and cannot mix their images");
+    return !config->teacher[0] ||
+           error_set(error, ERROR_UNSUPPORTED, "--teacher", "train it in one process",
+                     "several processes cannot learn from a teacher");
 }
 
 static bool set_up_device(struct device *device, const struct run_config *config,
@@ -582,7 +581,11 @@ bool prepare(struct preparation *prepared, const struct run_config *config,
 struct execution_batch prepare_batch(const struct preparation *prepared,
                                      const struct data_batch *batch)
 {
-    if (prepared->soft_targets)
+    if (prepared->part_weights)
+        soft_targets_fill_part(prepared->soft_targets, batch->labels, batch->partner_labels,
+                               batch->shares, prepared->class_weights, batch->count,
+                               prepared->part_weights);
+    else if (prepared->soft_targets)
         soft_targets_fill(prepared->soft_targets, batch->labels, batch->partner_labels,
                           batch->shares, prepared->class_weights, batch->count);
     struct execution_batch bound =
@@ -590,6 +593,15 @@ struct execution_batch prepare_batch(const struct preparation *prepared,
     bound.soft_targets = prepared->soft_targets;
     bound.class_weights = prepared->class_weights;
     return bound;
+}
+
+void prepare_share(const struct preparation *prepared, const struct execution_batch *batch)
+{
+    if (prepared->part_weights &&
+        cluster_gather(prepared->cluster, prepared->part_weights,
+                       batch->count * sizeof *prepared->part_weights, prepared->batch_weights))
+        soft_targets_scale(prepared->soft_targets, batch->count, prepared->batch_weights,
+                           batch->count * cluster_ranks(prepared->cluster));
 }
 
 void prepare_bind(const struct preparation *prepared, const struct execution_batch *batch,
@@ -617,6 +629,10 @@ void prepare_free(struct preparation *prepared)
     data_loader_free(prepared->loader); /* the executions may have been reading its batches */
     free(prepared->soft_targets);
     free(prepared->class_weights);
+    if (cluster_check(prepared->cluster, NULL)) { /* else MPI may still write to them */
+        free(prepared->part_weights);
+        free(prepared->batch_weights);
+    }
     if (prepared->plan != prepared->distillation.student)
         plan_free(prepared->plan);
     distillation_plan_free(&prepared->distillation);

@@ -37,7 +37,10 @@ struct preparation {
     struct data_loader *loader;
     float *class_weights;             /* [network->classes]; NULL: none */
     struct soft_target *soft_targets; /* [batch], with mixup, cutmix or class weights; else NULL */
-    struct evaluator evaluator;       /* with validation only; shares weights and device */
+    /* With a cluster and class weights: the weight of each image of the last batch
+     * (soft_targets.h), of this rank's part and of the whole batch; else NULL. */
+    double *part_weights, *batch_weights;
+    struct evaluator evaluator; /* with validation only; shares weights and device */
     struct normalisation normalisation;
     struct forecast forecast;
     uint64_t per_epoch, iterations; /* iterations of an epoch and of the run */
@@ -75,9 +78,13 @@ void prepare_average(struct preparation *prepared, const struct run_config *conf
 const struct weights *prepare_model_weights(const struct preparation *prepared);
 
 /* Returns what is bound to train on a batch of the loader, which it borrows. Its soft targets are
- * valid until the next call. */
+ * valid until the next call. With a cluster, prepare_share must follow on all ranks. */
 struct execution_batch prepare_batch(const struct preparation *prepared,
                                      const struct data_batch *batch);
+
+/* Lets the ranks exchange what their parts of a batch depend on; all of them call it. Does nothing
+ * without a cluster. After a failure, cluster_check returns false. */
+void prepare_share(const struct preparation *prepared, const struct execution_batch *batch);
 
 /* Binds a batch for a step of the network, with the predictions of its teacher if it has one. Not
  * for a network with a discriminator. */

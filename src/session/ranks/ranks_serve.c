@@ -98,6 +98,8 @@ static bool step(struct service *service, const struct ranks_command *command, s
         service->batch = prepare_batch(prepared, &batch);
     }
     ranks_meter_start(&service->meter);
+    if (command->next)
+        prepare_share(prepared, &service->batch);
     prepare_bind(prepared, &service->batch, command->iteration);
     const float loss =
         execution_iterate(prepared->execution, command->iteration, command->learning_rate);

@@ -251,8 +251,10 @@ static bool diverge(struct trainer *trainer, const struct gan_losses *losses, do
 static bool step_alone(const struct preparation *prepared, const struct execution_batch *batch,
                        bool next, uint64_t iteration, float rate, struct gan_losses *losses)
 {
-    prepare_bind(prepared, batch, iteration);
     ranks_step(prepared->cluster, iteration, rate, next);
+    if (next)
+        prepare_share(prepared, batch);
+    prepare_bind(prepared, batch, iteration);
     *losses =
         (struct gan_losses){.generator = execution_iterate(prepared->execution, iteration, rate),
                             .discriminator = NAN,
