@@ -58,4 +58,49 @@ weights=1,2,3,4,5,6,7,8,9,10
     same "a run that mixes goes on with other processes" unstopped stopped
 }
 
+# --- a teacher ---
+
+cat >teacher.json <<'NETWORK'
+{"name": "teacher", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
+ "layers": [{"op": "conv", "name": "conv1", "output": 12, "kernel": 5, "stride": 2, "pad": 2},
+            {"op": "batch_norm", "name": "bn1"}, {"op": "relu", "name": "relu1"},
+            {"op": "conv", "name": "conv2", "output": 24, "kernel": 3, "stride": 2, "pad": 1},
+            {"op": "batch_norm", "name": "bn2"}, {"op": "relu", "name": "relu2"},
+            {"op": "linear", "name": "ip1", "output": 70}, {"op": "relu", "name": "relu3"},
+            {"op": "linear", "name": "ip2", "output": "classes"}]}
+NETWORK
+run train ./teacher.json --data digits,limit=128 --batch 16 --iterations 16 --seed 5 --save teacher.safetensors -q
+[ "$status" = 0 ] || not_ok "the teacher" "$(told)"
+# shellcheck disable=SC2086 # a list of options
+{
+    taught="--teacher $T/teacher.safetensors --temperature 3 --distill-weight 0.7"
+    alike taught lenet --data digits,limit=64 $short $taught
+    differ "  the teacher teaches" plain-1 taught-1
+    alike mixed lenet --data digits,limit=64 $short $taught --augment mixup=0.3 --validate digits,limit=120
+    alike few lenet --data digits,limit=64 --batch 4 --iterations 4 --seed 3 $taught
+    if [ "$(grep -c '"loss_teacher":[0-9]' taught-4/journal.jsonl)" = 6 ]; then ok "both parts of the loss are recorded"; else
+        not_ok "both parts of the loss are recorded" "$(head -n 3 taught-4/journal.jsonl)"
+    fi
+
+    mkdir here there
+    cp teacher.safetensors here
+    job="lenet --data digits,limit=64 $short --teacher /proc/self/cwd/teacher.safetensors --threads 1 -q"
+    status=0
+    mpirun -n 1 -wdir "$T/here" "$TINCA" train $job : -n 1 -wdir "$T/there" "$TINCA" train $job >out 2>err </dev/null ||
+        status=$?
+    if [ "$status" != 0 ] && grep -q 'rank 1 on .*teacher.safetensors' err; then ok "a host without the teacher"; else
+        not_ok "a host without the teacher" "$status: $(told)"
+    fi
+    run train ./teacher.json --data digits,limit=128 --batch 16 --iterations 3 --seed 5 \
+        --save there/teacher.safetensors -q
+    status=0
+    mpirun -n 1 -wdir "$T/here" "$TINCA" train $job : -n 1 -wdir "$T/there" "$TINCA" train $job >out 2>err </dev/null ||
+        status=$?
+    if [ "$status" != 0 ] && grep -q "rank 1 on .*the checksum of the teacher's file" err; then
+        ok "a host with another teacher"
+    else
+        not_ok "a host with another teacher" "$status: $(told)"
+    fi
+}
+
 done_testing

@@ -348,6 +348,19 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
     return fits_memory(prepared, config, &settings, error);
 }
 
+static bool allocate_teacher(struct preparation *prepared, const struct run_config *config,
+                             struct error *error)
+{
+    const size_t logits = distillation_logits(&prepared->distillation);
+    if (logits > 0)
+        prepared->teacher_logits = memory_new_aligned(logits, sizeof *prepared->teacher_logits,
+                                                      "the teacher's predictions", error);
+    prepared->teaching =
+        execution_create(prepared->distillation.teacher, prepared->device,
+                         &prepared->teacher->model.weights, NULL, config->seed, error);
+    return prepared->teaching && (logits == 0 || prepared->teacher_logits);
+}
+
 static bool allocate(struct preparation *prepared, const struct run_config *config,
                      struct error *error)
 {
@@ -365,10 +378,8 @@ static bool allocate(struct preparation *prepared, const struct run_config *conf
     }
     prepared->execution = execution_create(prepared->plan, prepared->device, &prepared->weights,
                                            &solver, config->seed, error);
-    if (prepared->teacher)
-        prepared->teaching =
-            execution_create(prepared->distillation.teacher, prepared->device,
-                             &prepared->teacher->model.weights, NULL, config->seed, error);
+    if (prepared->teacher && !allocate_teacher(prepared, config, error))
+        return false;
     if (prepared->execution)
         execution_set_sums(prepared->execution, &sums);
     return prepared->execution && execution_set_clipping(prepared->execution, &clipping, error);
@@ -526,9 +537,10 @@ static bool check_cluster(const struct preparation *prepared, const struct run_c
                          "train it in one process",
                          "a network with a discriminator cannot be "
                          "trained by several processes");
-    return !config->teacher[0] ||
-           error_set(error, ERROR_UNSUPPORTED, "--teacher", "train it in one process",
-                     "several processes cannot learn from a teacher");
+    return !config->teacher[0] || !config_on_gpu(config) ||
+           error_set(error, ERROR_UNSUPPORTED, "--teacher",
+                     "train it in one process, or choose the device cpu",
+                     "a student with a teacher trains on one GPU");
 }
 
 static bool set_up_device(struct device *device, const struct run_config *config,
@@ -608,7 +620,8 @@ void prepare_bind(const struct preparation *prepared, const struct execution_bat
                   uint64_t iteration)
 {
     if (prepared->teaching)
-        distillation_bind(prepared->execution, prepared->teaching, batch, iteration);
+        distillation_bind(prepared->execution, prepared->teaching, prepared->teacher_logits, batch,
+                          iteration);
     else
         execution_bind(prepared->execution, batch);
 }
@@ -627,6 +640,7 @@ void prepare_free(struct preparation *prepared)
     execution_free(prepared->execution);
     execution_free(prepared->teaching);
     data_loader_free(prepared->loader); /* the executions may have been reading its batches */
+    free(prepared->teacher_logits);
     free(prepared->soft_targets);
     free(prepared->class_weights);
     if (cluster_check(prepared->cluster, NULL)) { /* else MPI may still write to them */

@@ -31,6 +31,7 @@ struct preparation {
     /* With a teacher: both plans, of which `plan` is the student's, and the teacher's execution. */
     struct distillation_plan distillation;
     struct execution *teaching;
+    float *teacher_logits; /* distillation_bind; NULL: none */
     struct gan_plan gan_plan;
     struct gan *gan; /* NULL: there is no discriminator */
     struct samples samples;

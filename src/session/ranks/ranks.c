@@ -67,7 +67,7 @@ bool ranks_compare(struct cluster *cluster, const struct run_config *config, str
 
 /* --- how the ranks have prepared a run --- */
 
-enum { REPORT_FACTS = 7, REPORT_NODES_SEED = 5381 };
+enum { REPORT_FACTS = 8, REPORT_NODES_SEED = 5381 };
 
 struct report {
     bool prepared;
@@ -86,7 +86,7 @@ static const char *const fact_names[REPORT_FACTS] = {
     N_("images in the training set"), N_("classes in the training set"),
     N_("values of an image"),         N_("layers in the network"),
     N_("weights in the network"),     N_("the checksum of the layers' names"),
-    N_("iterations in an epoch"),
+    N_("iterations in an epoch"),     N_("the checksum of the teacher's file"),
 };
 
 /* Returns a checksum of the names of a network's layers and of their operators. */
@@ -112,10 +112,14 @@ static void fill_report(struct report *report, const struct run_config *config,
     }
     const struct dataset_facts *facts = dataset_facts(prepared->data);
     const struct graph *graph = &prepared->network->graph;
-    const uint64_t values[REPORT_FACTS] = {
-        facts->images,      facts->classes,      facts->channels * facts->height * facts->width,
-        graph->node_count,  graph->total_floats, sum_names(graph),
-        prepared->per_epoch};
+    const uint64_t values[REPORT_FACTS] = {facts->images,
+                                           facts->classes,
+                                           facts->channels * facts->height * facts->width,
+                                           graph->node_count,
+                                           graph->total_floats,
+                                           sum_names(graph),
+                                           prepared->per_epoch,
+                                           prepared->teacher ? prepared->teacher->crc32 : 0};
     memcpy(report->facts, values, sizeof values);
 }
 
