@@ -103,4 +103,35 @@ run train ./teacher.json --data digits,limit=128 --batch 16 --iterations 16 --se
     fi
 }
 
+# --- a discriminator ---
+
+cat >adversarial.json <<'NETWORK'
+{"name": "adversarial", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss",
+ "layers": [{"block": "unet", "width": 4, "widest": 8, "steps": 2, "dropout_steps": 1},
+            {"op": "tanh"}],
+ "discriminator": {"layers": [{"op": "conv", "name": "c1", "output": 6, "kernel": 4, "stride": 2, "pad": 1},
+                              {"op": "batch_norm", "name": "bn1"}, {"op": "leaky_relu", "name": "relu1"},
+                              {"op": "conv", "name": "c2", "output": 1, "kernel": 3, "pad": 1}]}}
+NETWORK
+# losses FOLDER: prints the losses of both networks
+losses() { sed -n 's/.*"iteration":\([0-9]*\).*"loss":\([^,}]*\).*"loss_discriminator":\([^,}]*\).*/\1 \2 \3/p' "$1/journal.jsonl"; }
+# shellcheck disable=SC2086 # lists of options
+{
+    job="./adversarial.json --data maps,limit=32 --batch 8 --seed 3"
+    alike adversarial $job --iterations 6 --validate maps,limit=10 --solver adam
+    alike clipped $job --iterations 3 --clip-norm 0.5 --augment flip
+    mpi 2 train $job --iterations 60 --blocks 4 --threads 1 --max-time 0.1s --run-dir "$T/half" -q
+    mpi 4 resume "$T/half" --max-time '' -q
+    run train $job --iterations 60 --blocks 4 --run-dir "$T/entire" -q
+    same "a run with a discriminator goes on with other processes" entire half
+    mpi 2 train $job --iterations 2 --run-dir "$T/told"
+    if [ "$status" = 0 ]; then ok "a run that measures before it begins"; else
+        not_ok "a run that measures before it begins" "$status: $(told)"
+    fi
+    mpi 2 train $job --iterations 60 --lr 1e30 --run-dir "$T/diverged" -q
+    if [ "$status" != 0 ] && grep -q 'became NaN or infinite' err; then ok "a loss that diverges ends all"; else
+        not_ok "a loss that diverges ends all" "$status: $(told)"
+    fi
+}
+
 done_testing

@@ -152,9 +152,9 @@ static bool create(struct execution *execution, uint64_t seed, struct error *err
     share->batch.mine = memory_new(sums, sizeof *share->batch.mine, "the execution", error);
     share->batch.all =
         memory_new(plan->processes * sums, sizeof *share->batch.all, "the execution", error);
-    share->parts =
-        memory_new_aligned(cluster_sum_floats(plan->processes, plan->graph->learnable_floats),
-                           sizeof *share->parts, "the gradients of all processes", error);
+    share->parts = memory_new_aligned(
+        cluster_sum_floats(plan->processes, plan->frozen ? 1 : plan->graph->learnable_floats),
+        sizeof *share->parts, "the gradients of all processes", error);
     share->losses =
         memory_new(plan->graph->loss_count, sizeof *share->losses, "the execution", error);
     set_share(execution, &share->batch);

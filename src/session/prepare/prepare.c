@@ -12,10 +12,9 @@
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
-#include "session/measure/memory_check.h"
 #include "session/model/device_batch.h"
 #include "session/prepare/class_weights.h"
-#include "session/values/series.h"
+#include "session/prepare/prepare_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,32 +37,6 @@ static struct network *build_network(const struct run_config *config, size_t cla
     return network;
 }
 
-/* Opens the validation set. A rank other than 0 can do without: rank 0 then validates alone, or
- * with those that have it. */
-static bool open_validation(struct preparation *prepared, const struct run_config *config,
-                            const struct dataset_request *wish, struct error *error)
-{
-    char spec[CONFIG_SPEC];
-    const bool first = cluster_rank(prepared->cluster) == 0;
-    if (!config_validation_spec(config, spec)[0])
-        return true;
-    prepared->validation =
-        dataset_open(spec, "test", wish, first ? error : &prepared->no_validation);
-    return prepared->validation || !first;
-}
-
-/* Leaves a rank other than 0 without the validation set, because of an error. Returns false on
- * rank 0, for which that is a failure. */
-static bool drop_validation(struct preparation *prepared, const struct error *error)
-{
-    if (cluster_rank(prepared->cluster) == 0)
-        return false;
-    prepared->no_validation = *error;
-    dataset_free(prepared->validation);
-    prepared->validation = NULL;
-    return true;
-}
-
 static bool open_data(struct preparation *prepared, const struct run_config *config,
                       struct error *error)
 {
@@ -73,7 +46,7 @@ static bool open_data(struct preparation *prepared, const struct run_config *con
     prepared->data = dataset_open(config_training_spec(config, spec), "train", &wish, error);
     if (!prepared->data)
         return false;
-    if (!open_validation(prepared, config, &wish, error))
+    if (!prepare_open_validation(prepared, config, &wish, error))
         return false;
     const struct dataset_facts *facts = dataset_facts(prepared->data);
     bool has_classes = prepared->network->classes > 0;
@@ -187,27 +160,6 @@ static bool check_stop_metric(const struct preparation *prepared, const struct r
                      "%s makes pictures and has no accuracy", prepared->network->name);
 }
 
-/* Returns whether the classes have the names of folders, or those that a list gives. */
-static bool named_by_files(const struct dataset_facts *facts)
-{
-    return strcmp(facts->kind, "folder") == 0 || strcmp(facts->kind, "list") == 0;
-}
-
-/* Checks that both sets have the same classes: the names of folders number the classes. */
-static bool check_class_names(const struct preparation *prepared, struct error *error)
-{
-    const struct dataset *train = prepared->data, *test = prepared->validation;
-    const struct dataset_facts *facts = test ? dataset_facts(test) : NULL;
-    if (!test || !named_by_files(facts) || !named_by_files(dataset_facts(train)))
-        return true;
-    for (size_t i = 0; i < facts->classes && i < dataset_facts(train)->classes; i++)
-        if (strcmp(dataset_class_name(train, i), dataset_class_name(test, i)) != 0)
-            return error_set(error, ERROR_INPUT, facts->spec, "give both sets the same folders",
-                             "its class %zu is %s, but that of the training set is %s", i,
-                             dataset_class_name(test, i), dataset_class_name(train, i));
-    return true;
-}
-
 /* Chooses the normalisation. "auto" is the teacher's, or without one what the network expects; for
  * CIFAR the measured mean and deviation are known. */
 static bool choose_normalisation(struct preparation *prepared, const struct run_config *config,
@@ -249,28 +201,6 @@ static bool build_plans(struct preparation *prepared, const struct run_config *c
     return prepared->plan;
 }
 
-/* Returns the memory that training takes by the plans. */
-static const struct memory_forecast *planned_memory(const struct preparation *prepared)
-{
-    return prepared->teacher ? &prepared->distillation.forecast
-           : prepared->plan  ? &prepared->plan->forecast
-                             : &prepared->gan_plan.forecast;
-}
-
-static uint64_t count_iterations(const struct preparation *prepared,
-                                 const struct run_config *config)
-{
-    const uint64_t per_epoch = dataset_facts(prepared->data)->images / config->batch;
-    return config->has_iterations ? config->iterations : per_epoch * config->epochs;
-}
-
-/* Returns how many images of a set are files of their own. */
-static size_t files_of(const struct dataset *dataset)
-{
-    const struct dataset_facts *facts = dataset ? dataset_facts(dataset) : NULL;
-    return facts && facts->decode_bytes && !facts->generator ? facts->images : 0;
-}
-
 static struct data_loader_settings loader_settings(const struct preparation *prepared,
                                                    const struct run_config *config,
                                                    uint64_t first_iteration)
@@ -289,50 +219,6 @@ static struct data_loader_settings loader_settings(const struct preparation *pre
     return settings;
 }
 
-/* Fills the forecast with what training and validation take. */
-static void forecast_memory(struct preparation *prepared, const struct run_config *config,
-                            const struct plan_settings *settings)
-{
-    struct forecast *forecast = &prepared->forecast;
-    const struct dataset_facts *validation =
-        prepared->validation ? dataset_facts(prepared->validation) : NULL;
-    const struct memory_check_request question = {
-        .network = prepared->network,
-        .driver = prepared->device->driver,
-        .device = config->device,
-        .settings = settings,
-        .stored = dataset_kind_of(config->data)->stored,
-        .validation_stored = validation && dataset_kind_of(validation->spec)->stored,
-        .samples = prepared->network->classes == 0,
-        .average = config->ema > 0,
-        .curve_bytes = series_bytes(count_iterations(prepared, config)),
-        .files = files_of(prepared->data) + files_of(prepared->validation),
-        .decode_bytes = dataset_facts(prepared->data)->decode_bytes,
-        .validation_decode_bytes = validation ? validation->decode_bytes : 0,
-        .validation_images = validation ? validation->images : 0,
-        .validation = validation ? evaluator_batch(prepared->network, validation->images) : 0};
-    *forecast = (struct forecast){.parameters = graph_parameter_count(&prepared->network->graph),
-                                  .flops = graph_flops(&prepared->network->graph),
-                                  .classes = prepared->network->classes,
-                                  .input = prepared->network->input,
-                                  .memory = *planned_memory(prepared)};
-    memory_check(&question, forecast);
-}
-
-/* Returns whether the run fits into memory; a rank other than 0 may do without validation. */
-static bool fits_memory(struct preparation *prepared, const struct run_config *config,
-                        const struct plan_settings *settings, struct error *error)
-{
-    const struct forecast *forecast = &prepared->forecast;
-    forecast_memory(prepared, config, settings);
-    if (!forecast->fits && prepared->validation && cluster_rank(prepared->cluster) > 0) {
-        forecast_refuse(forecast, config->batch, error);
-        drop_validation(prepared, error);
-        forecast_memory(prepared, config, settings);
-    }
-    return forecast->fits || forecast_refuse(forecast, config->batch, error);
-}
-
 static bool make_plan(struct preparation *prepared, const struct run_config *config,
                       struct error *error)
 {
@@ -345,7 +231,7 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
     settings.distillation = prepared->teacher ? &prepared->teacher->settings : NULL;
     if (!build_plans(prepared, config, &settings, error))
         return false;
-    return fits_memory(prepared, config, &settings, error);
+    return prepare_fits_memory(prepared, config, &settings, error);
 }
 
 static bool allocate_teacher(struct preparation *prepared, const struct run_config *config,
@@ -374,6 +260,8 @@ static bool allocate(struct preparation *prepared, const struct run_config *conf
     if (!prepared->plan) {
         prepared->gan = gan_create(&prepared->gan_plan, prepared->device, &prepared->weights,
                                    &solver, config->seed, error);
+        if (prepared->gan)
+            gan_set_sums(prepared->gan, &sums);
         return prepared->gan && gan_set_clipping(prepared->gan, &clipping, error);
     }
     prepared->execution = execution_create(prepared->plan, prepared->device, &prepared->weights,
@@ -452,13 +340,13 @@ static bool open_feed(struct preparation *prepared, const struct run_config *con
     if (!prepared->loader)
         return false;
     prepared->per_epoch = data_loader_batches_per_epoch(prepared->loader);
-    prepared->iterations = count_iterations(prepared, config);
+    prepared->iterations = prepare_count_iterations(prepared, config);
     return true;
 }
 
-static struct weights *validated_weights(struct preparation *prepared)
+struct execution *prepare_execution(const struct preparation *prepared)
 {
-    return prepared->average.values ? &prepared->average : &prepared->weights;
+    return prepared->gan ? gan_generator_execution(prepared->gan) : prepared->execution;
 }
 
 const struct weights *prepare_model_weights(const struct preparation *prepared)
@@ -471,45 +359,9 @@ static bool make_samples(struct preparation *prepared, struct error *error)
 {
     const struct dataset *dataset = prepared->validation ? prepared->validation : prepared->data;
     return prepared->network->classes || cluster_rank(prepared->cluster) > 0 ||
-           samples_create(&prepared->samples, prepared->network, validated_weights(prepared),
-                          prepared->device, dataset, &prepared->normalisation, error);
-}
-
-/* Makes the evaluator; `batch` 0: in batches as large as fit, else in these if they fit. */
-static bool make_evaluator(struct preparation *prepared, const struct run_config *config,
-                           size_t batch, struct error *error)
-{
-    const uint64_t room = prepared->forecast.validation_available;
-    struct evaluator_settings settings = {
-        .network = prepared->network,
-        .weights = validated_weights(prepared),
-        .device = prepared->device,
-        .dataset = prepared->validation,
-        .normalisation = &prepared->normalisation,
-        .batch = batch,
-        .refuse_memory = batch > 0,
-        .tolerance = (double)config->tolerance,
-        .keep_losses = true,
-        .stored = dataset_kind_of(dataset_facts(prepared->validation)->spec)->stored,
-        /* at least 1, because 0 means that the free memory is unknown */
-        .memory_free = room == UINT64_MAX ? 0 : room + 1};
-    return evaluator_create(&prepared->evaluator, &settings, error);
-}
-
-bool prepare_evaluator(struct preparation *prepared, const struct run_config *config, size_t batch,
-                       const struct plan_choices *choices, struct error *error)
-{
-    const struct plan_choices *usual = prepared->device->choices;
-    if (!prepared->validation) {
-        *error = prepared->no_validation;
-        return false;
-    }
-    prepared->device->choices = choices;
-    const bool made = make_evaluator(prepared, config, batch, error);
-    prepared->device->choices = usual;
-    if (!made)
-        evaluator_free(&prepared->evaluator);
-    return made;
+           samples_create(&prepared->samples, prepared->network,
+                          prepare_validated_weights(prepared), prepared->device, dataset,
+                          &prepared->normalisation, error);
 }
 
 void prepare_average(struct preparation *prepared, const struct run_config *config,
@@ -530,17 +382,15 @@ void prepare_average(struct preparation *prepared, const struct run_config *conf
 static bool check_cluster(const struct preparation *prepared, const struct run_config *config,
                           struct error *error)
 {
-    if (!prepared->cluster)
+    if (!prepared->cluster || !config_on_gpu(config))
         return true;
     if (network_has_discriminator(prepared->network))
         return error_set(error, ERROR_UNSUPPORTED, prepared->network->name,
-                         "train it in one process",
-                         "a network with a discriminator cannot be "
-                         "trained by several processes");
-    return !config->teacher[0] || !config_on_gpu(config) ||
-           error_set(error, ERROR_UNSUPPORTED, "--teacher",
-                     "train it in one process, or choose the device cpu",
-                     "a student with a teacher trains on one GPU");
+                         "train it in one process, or choose the device cpu",
+                         "a network with a discriminator trains on one GPU");
+    return !config->teacher[0] || error_set(error, ERROR_UNSUPPORTED, "--teacher",
+                                            "train it in one process, or choose the device cpu",
+                                            "a student with a teacher trains on one GPU");
 }
 
 static bool set_up_device(struct device *device, const struct run_config *config,
@@ -562,7 +412,8 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !open_teacher(prepared, config, error) || !smooth_labels(prepared, config, error) ||
         !make_soft_targets(prepared, config, error) || !check_cluster(prepared, config, error) ||
         !check_stop_metric(prepared, config, error) ||
-        (!check_class_names(prepared, error) && !drop_validation(prepared, error)) ||
+        (!prepare_check_class_names(prepared, error) &&
+         !prepare_drop_validation(prepared, error)) ||
         !(prepared->device = tuned_device_open(config->device, config->threads, NULL, error)) ||
         !set_up_device(prepared->device, config, choices, prepared->cluster, error) ||
         !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
@@ -571,7 +422,7 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !make_samples(prepared, error) || !open_feed(prepared, config, first_iteration, error) ||
         !prepare_groups(prepared, config, first_iteration, error) ||
         (prepared->validation && cluster_rank(prepared->cluster) == 0 &&
-         !make_evaluator(prepared, config, 0, error)))
+         !prepare_make_evaluator(prepared, config, 0, error)))
         return false;
     prepared->memory_expected = prepared->device->driver->computes_on_host
                                     ? forecast_peak(&prepared->forecast)

@@ -75,6 +75,9 @@ bool prepare_evaluator(struct preparation *prepared, const struct run_config *co
 void prepare_average(struct preparation *prepared, const struct run_config *config,
                      uint64_t iteration);
 
+/* Returns the execution of the network; of one with a discriminator, the generator's. */
+struct execution *prepare_execution(const struct preparation *prepared);
+
 /* Returns the weights that are validated and saved: the average, if there is one. */
 const struct weights *prepare_model_weights(const struct preparation *prepared);
 

@@ -226,36 +226,51 @@ bool ranks_begin(struct cluster *cluster, const struct run_config *config, uint6
            ranks_broadcast(cluster, &copy, sizeof copy, error);
 }
 
-bool ranks_broadcast_state(struct cluster *cluster, struct preparation *preparation)
+/* Broadcasts the weights of a network and the state of its solver. */
+static bool broadcast_network(struct cluster *cluster, const struct weights *weights,
+                              struct execution *execution)
 {
-    const struct graph *graph = &preparation->network->graph;
-    const size_t all = graph->total_floats * sizeof(float);
-    const size_t learnable = graph->learnable_floats * sizeof(float);
-    if (!cluster_broadcast(cluster, preparation->weights.values, all))
+    const struct graph *graph = weights->graph;
+    if (!cluster_broadcast(cluster, weights->values, graph->total_floats * sizeof(float)))
         return false;
     for (size_t i = 0; i < 2; i++) {
-        float *state = execution_solver_state(preparation->execution, i);
-        if (state && !cluster_broadcast(cluster, state, learnable))
+        float *state = execution_solver_state(execution, i);
+        if (state && !cluster_broadcast(cluster, state, graph->learnable_floats * sizeof(float)))
             return false;
     }
-    execution_touch(preparation->execution);
-    if (!preparation->average.values)
-        return true;
-    if (!cluster_broadcast(cluster, preparation->average.values, all))
+    execution_touch(execution);
+    return true;
+}
+
+bool ranks_broadcast_state(struct cluster *cluster, struct preparation *preparation)
+{
+    struct gan *gan = preparation->gan;
+    struct weights *average = &preparation->average;
+    if (!broadcast_network(cluster, &preparation->weights, prepare_execution(preparation)) ||
+        (gan &&
+         !broadcast_network(cluster, gan_discriminator(gan), gan_discriminator_execution(gan))))
         return false;
-    weights_mark_changed(&preparation->average);
+    if (!average->values)
+        return true;
+    if (!cluster_broadcast(cluster, average->values, average->graph->total_floats * sizeof(float)))
+        return false;
+    weights_mark_changed(average);
     return true;
 }
 
 bool ranks_share_state(struct cluster *cluster, struct preparation *preparation,
                        struct error *error)
 {
+    struct execution *execution = prepare_execution(preparation);
+    struct gan *gan = preparation->gan;
     if (!cluster)
         return true;
-    struct ranks_command state = {.order = RANKS_STATE,
-                                  .solver_step = execution_solver_step(preparation->execution),
-                                  .loss_scale = execution_loss_scale(preparation->execution)};
-    return ranks_command(cluster, &state, error) && execution_join(preparation->execution, error) &&
+    const struct ranks_command state = {
+        .order = RANKS_STATE,
+        .solver_step = execution_solver_step(execution),
+        .discriminator_step = gan ? execution_solver_step(gan_discriminator_execution(gan)) : 0,
+        .loss_scale = execution_loss_scale(execution)};
+    return ranks_command(cluster, &state, error) && execution_join(execution, error) &&
            (ranks_broadcast_state(cluster, preparation) || cluster_check(cluster, error));
 }
 
@@ -308,11 +323,11 @@ struct cluster_work *ranks_collect_work(struct cluster *cluster, const struct cl
 
 struct found {
     bool found;
-    size_t place; /* of the layer in the graph */
+    size_t place; /* of the layer in the network */
     struct bad_layer layer;
 };
 
-static size_t place_of(const struct graph *graph, const char *name)
+static size_t place_in(const struct graph *graph, const char *name)
 {
     size_t n = 0;
     while (n < graph->node_count && strcmp(graph->nodes[n].name, name) != 0)
@@ -320,14 +335,31 @@ static size_t place_of(const struct graph *graph, const char *name)
     return n;
 }
 
-bool ranks_gather_bad_layers(struct cluster *cluster, struct execution *execution,
-                             const struct graph *graph, uint64_t iteration, struct bad_layer *layer)
+/* Returns the place of a layer; a discriminator comes after the generator. */
+static size_t place_of(const struct network *network, const char *name)
+{
+    static const char other[] = "discriminator: ";
+    return strncmp(name, other, sizeof other - 1) == 0
+               ? network->graph.node_count +
+                     place_in(&network->discriminator, name + sizeof other - 1)
+               : place_in(&network->graph, name);
+}
+
+static bool find_own(const struct preparation *prepared, uint64_t iteration,
+                     struct bad_layer *layer)
+{
+    return prepared->gan ? gan_find_first_bad_layer(prepared->gan, iteration, layer)
+                         : execution_find_first_bad_layer(prepared->execution, iteration, layer);
+}
+
+bool ranks_gather_bad_layers(struct cluster *cluster, const struct preparation *prepared,
+                             uint64_t iteration, struct bad_layer *layer)
 {
     const size_t ranks = cluster_ranks(cluster);
     struct found mine = {0};
     struct found *all = memory_new(ranks, sizeof *all, "the ranks", NULL);
-    mine.found = execution_find_first_bad_layer(execution, iteration, &mine.layer);
-    mine.place = mine.found ? place_of(graph, mine.layer.node) : SIZE_MAX;
+    mine.found = find_own(prepared, iteration, &mine.layer);
+    mine.place = mine.found ? place_of(prepared->network, mine.layer.node) : SIZE_MAX;
     struct found first = mine;
     if (!all || !cluster_gather(cluster, &mine, sizeof mine, all))
         ; /* only this rank's: all ranks end anyway, and MPI may still write to the array */
@@ -341,13 +373,12 @@ bool ranks_gather_bad_layers(struct cluster *cluster, struct execution *executio
     return first.found;
 }
 
-bool ranks_find_first_bad_layer(struct cluster *cluster, struct execution *execution,
+bool ranks_find_first_bad_layer(struct cluster *cluster, const struct preparation *prepared,
                                 uint64_t iteration, struct bad_layer *layer)
 {
-    struct ranks_command find = {.order = RANKS_FIND, .iteration = iteration};
+    const struct ranks_command find = {.order = RANKS_FIND, .iteration = iteration};
     if (!cluster)
-        return execution_find_first_bad_layer(execution, iteration, layer);
+        return find_own(prepared, iteration, layer);
     ranks_command(cluster, &find, NULL);
-    return ranks_gather_bad_layers(cluster, execution, execution_graph(execution), iteration,
-                                   layer);
+    return ranks_gather_bad_layers(cluster, prepared, iteration, layer);
 }

@@ -1,9 +1,9 @@
 /* ranks.h: a run that several processes compute (engine/cluster/cluster.h).
  *
- * Rank 0 has the run: folder, journal, checkpoints, validation, and all decisions. The other ranks
- * wait for its commands in ranks_serve: prepare a run, take over the weights, compute an iteration
- * with this learning rate, end the run. So a learning-rate schedule, a pause, or a stop needs no
- * agreement. Each rank reads its part of every batch itself.
+ * Rank 0 has the run: folder, journal, checkpoints, and all decisions. The other ranks wait for its
+ * commands in ranks_serve: prepare a run, take over the weights, compute an iteration with this
+ * learning rate, compute a part of a validation, end the run. So a learning-rate schedule, a pause,
+ * or a stop needs no agreement. Each rank reads its part of every batch itself.
  *
  * In all functions, `cluster` may be NULL: then there are no other ranks, and nothing is done.
  * Functions that return false have set the error.
@@ -70,8 +70,9 @@ bool ranks_validate(struct cluster *cluster, struct ranks_validation *validation
  * on that of the last one. */
 void ranks_step(struct cluster *cluster, uint64_t iteration, float learning_rate, bool next);
 
-/* Finds the first bad layer of all parts of a batch (execution_find_first_bad_layer). */
-bool ranks_find_first_bad_layer(struct cluster *cluster, struct execution *execution,
+/* Finds the first bad layer of all parts of a batch (execution_find_first_bad_layer,
+ * gan_find_first_bad_layer). */
+bool ranks_find_first_bad_layer(struct cluster *cluster, const struct preparation *prepared,
                                 uint64_t iteration, struct bad_layer *layer);
 
 /* Tells the others that the run is over. */

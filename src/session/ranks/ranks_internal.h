@@ -21,8 +21,9 @@ enum ranks_order {
 /* A command as it is broadcast. RANKS_COMPARE and RANKS_BEGIN are followed by a broadcast of the
  * configuration, RANKS_STATE by the arrays, and RANKS_DIVIDE by the record of the kernels. */
 struct ranks_command {
-    uint64_t order, iteration, solver_step;
-    uint64_t batch, bytes; /* RANKS_DIVIDE: of a validation; of the record */
+    uint64_t order, iteration;
+    uint64_t solver_step, discriminator_step; /* RANKS_STATE; the second with a discriminator */
+    uint64_t batch, bytes;                    /* RANKS_DIVIDE: of a validation; of the record */
     struct loss_scale loss_scale;
     float learning_rate;
     bool next;
@@ -52,9 +53,8 @@ bool ranks_validate_part(struct cluster *cluster, const struct ranks_command *va
                          struct error *error);
 
 /* Gathers what each rank has found, and returns the first layer of all. */
-bool ranks_gather_bad_layers(struct cluster *cluster, struct execution *execution,
-                             const struct graph *graph, uint64_t iteration,
-                             struct bad_layer *layer);
+bool ranks_gather_bad_layers(struct cluster *cluster, const struct preparation *prepared,
+                             uint64_t iteration, struct bad_layer *layer);
 
 /* Rank 0 gets the work of all ranks, in their order, and frees the array; NULL after a failure or
  * without memory. `mine` is its own. The second function is that of the other ranks. */

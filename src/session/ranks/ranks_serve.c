@@ -75,13 +75,32 @@ static void end_run(struct service *service)
 static bool take_state(struct service *service, const struct ranks_command *command,
                        struct error *error)
 {
-    if (!execution_join(service->prepared.execution, error))
+    struct execution *execution = prepare_execution(&service->prepared);
+    struct gan *gan = service->prepared.gan;
+    if (!execution_join(execution, error))
         return cluster_check(service->cluster, error); /* rank 0 ends the run */
     if (!ranks_broadcast_state(service->cluster, &service->prepared))
         return cluster_check(service->cluster, error);
-    execution_set_solver_step(service->prepared.execution, command->solver_step);
-    execution_set_loss_scale(service->prepared.execution, command->loss_scale);
+    execution_set_solver_step(execution, command->solver_step);
+    execution_set_loss_scale(execution, command->loss_scale);
+    if (gan)
+        execution_set_solver_step(gan_discriminator_execution(gan), command->discriminator_step);
     return true;
+}
+
+/* Computes an iteration. Returns false if the loss is not finite. */
+static bool iterate(struct service *service, const struct ranks_command *command)
+{
+    struct preparation *prepared = &service->prepared;
+    struct gan_losses unused;
+    if (command->next)
+        prepare_share(prepared, &service->batch);
+    if (prepared->gan)
+        return gan_iterate(prepared->gan, &service->batch, command->iteration,
+                           command->learning_rate, &unused);
+    prepare_bind(prepared, &service->batch, command->iteration);
+    return isfinite(
+        execution_iterate(prepared->execution, command->iteration, command->learning_rate));
 }
 
 static bool step(struct service *service, const struct ranks_command *command, struct error *error)
@@ -98,15 +117,11 @@ static bool step(struct service *service, const struct ranks_command *command, s
         service->batch = prepare_batch(prepared, &batch);
     }
     ranks_meter_start(&service->meter);
-    if (command->next)
-        prepare_share(prepared, &service->batch);
-    prepare_bind(prepared, &service->batch, command->iteration);
-    const float loss =
-        execution_iterate(prepared->execution, command->iteration, command->learning_rate);
+    const bool finite = iterate(service, command);
     ranks_meter_stop(&service->meter);
     if (!device_check(prepared->device, error))
         return fail(service, error);
-    if (command->next && isfinite(loss))
+    if (command->next && finite)
         prepare_average(prepared, &service->config, command->iteration);
     return cluster_check(service->cluster, error);
 }
@@ -114,8 +129,7 @@ static bool step(struct service *service, const struct ranks_command *command, s
 static bool find(struct service *service, uint64_t iteration, struct error *error)
 {
     struct bad_layer unused;
-    ranks_gather_bad_layers(service->cluster, service->prepared.execution,
-                            &service->prepared.network->graph, iteration, &unused);
+    ranks_gather_bad_layers(service->cluster, &service->prepared, iteration, &unused);
     return cluster_check(service->cluster, error);
 }
 

@@ -286,7 +286,7 @@ bool ranks_validate_part(struct cluster *cluster, const struct ranks_command *va
 {
     struct part part = {cluster, validate->iteration};
     if (validation->part < validation->parts) {
-        execution_wait(prepared->execution);
+        execution_wait(prepare_execution(prepared));
         data_loader_pause(prepared->loader);
         const bool good = evaluator_run_part(&prepared->evaluator, goes_on, &part, error);
         data_loader_continue(prepared->loader);

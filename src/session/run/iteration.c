@@ -229,9 +229,7 @@ static bool diverge(struct trainer *trainer, const struct gan_losses *losses, do
     struct finding finding;
     const struct preparation *prepared = &trainer->prepared;
     const uint64_t iteration = trainer->moment.iteration;
-    bool found = prepared->gan ? gan_find_first_bad_layer(prepared->gan, iteration, &layer)
-                               : ranks_find_first_bad_layer(prepared->cluster, prepared->execution,
-                                                            iteration, &layer);
+    const bool found = ranks_find_first_bad_layer(prepared->cluster, prepared, iteration, &layer);
     record(trainer, losses, rate);
     watcher_divergence(trainer->moment, losses->generator, found ? &layer : NULL, &finding);
     trainer_add_finding(trainer, &finding);
@@ -245,15 +243,11 @@ static bool diverge(struct trainer *trainer, const struct gan_losses *losses, do
                                         : "; this layer's values were the first to break");
 }
 
-/* Trains a network that has no discriminator for one step, on all ranks. `next`: the batch is
- * another than that of the last step. Returns false, and changes nothing, if
+/* Trains a network that has no discriminator for one step. Returns false, and changes nothing, if
  * the loss is not finite. */
 static bool step_alone(const struct preparation *prepared, const struct execution_batch *batch,
-                       bool next, uint64_t iteration, float rate, struct gan_losses *losses)
+                       uint64_t iteration, float rate, struct gan_losses *losses)
 {
-    ranks_step(prepared->cluster, iteration, rate, next);
-    if (next)
-        prepare_share(prepared, batch);
     prepare_bind(prepared, batch, iteration);
     *losses =
         (struct gan_losses){.generator = execution_iterate(prepared->execution, iteration, rate),
@@ -262,16 +256,19 @@ static bool step_alone(const struct preparation *prepared, const struct executio
     return isfinite(losses->generator);
 }
 
-/* Trains on trainer->batch for one step. Returns false if the loss is not finite. */
+/* Trains on trainer->batch for one step, on all ranks. Returns false if the loss is not finite. */
 static bool step(struct trainer *trainer, double rate, struct gan_losses *losses)
 {
     const struct preparation *prepared = &trainer->prepared;
     const uint64_t iteration = trainer->moment.iteration;
     const bool next = trainer->new_batch;
     trainer->new_batch = false;
+    ranks_step(prepared->cluster, iteration, (float)rate, next);
+    if (next)
+        prepare_share(prepared, &trainer->batch);
     return prepared->gan
                ? gan_iterate(prepared->gan, &trainer->batch, iteration, (float)rate, losses)
-               : step_alone(prepared, &trainer->batch, next, iteration, (float)rate, losses);
+               : step_alone(prepared, &trainer->batch, iteration, (float)rate, losses);
 }
 
 static double current_rate(const struct trainer *trainer)
