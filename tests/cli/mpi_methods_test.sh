@@ -50,10 +50,10 @@ weights=1,2,3,4,5,6,7,8,9,10
     differ "  class weights do something" plain-1 weighted-1
     alike everything lenet --data digits,limit=64 $short --class-weights balanced --augment mixup=0.4,cutmix=1
 
-    mpi 2 train lenet --data digits,limit=640 --batch 16 --iterations 400 --seed 3 --blocks 4 --threads 1 \
+    mpi 2 train lenet --data digits,limit=640 --batch 16 --iterations 150 --seed 3 --blocks 4 --threads 1 \
         --augment mixup=0.4 --class-weights $weights --max-time 0.1s --run-dir "$T/stopped" -q
     mpi 4 resume "$T/stopped" --max-time '' -q
-    run train lenet --data digits,limit=640 --batch 16 --iterations 400 --seed 3 --blocks 4 \
+    run train lenet --data digits,limit=640 --batch 16 --iterations 150 --seed 3 --blocks 4 \
         --augment mixup=0.4 --class-weights $weights --run-dir "$T/unstopped" -q
     same "a run that mixes goes on with other processes" unstopped stopped
 }
@@ -120,15 +120,15 @@ losses() { sed -n 's/.*"iteration":\([0-9]*\).*"loss":\([^,}]*\).*"loss_discrimi
     job="./adversarial.json --data maps,limit=32 --batch 8 --seed 3"
     alike adversarial $job --iterations 6 --validate maps,limit=10 --solver adam
     alike clipped $job --iterations 3 --clip-norm 0.5 --augment flip
-    mpi 2 train $job --iterations 60 --blocks 4 --threads 1 --max-time 0.1s --run-dir "$T/half" -q
+    mpi 2 train $job --iterations 24 --blocks 4 --threads 1 --max-time 0.1s --run-dir "$T/half" -q
     mpi 4 resume "$T/half" --max-time '' -q
-    run train $job --iterations 60 --blocks 4 --run-dir "$T/entire" -q
+    run train $job --iterations 24 --blocks 4 --run-dir "$T/entire" -q
     same "a run with a discriminator goes on with other processes" entire half
     mpi 2 train $job --iterations 2 --run-dir "$T/told"
     if [ "$status" = 0 ]; then ok "a run that measures before it begins"; else
         not_ok "a run that measures before it begins" "$status: $(told)"
     fi
-    mpi 2 train $job --iterations 60 --lr 1e30 --run-dir "$T/diverged" -q
+    mpi 2 train $job --iterations 24 --lr 1000000 --run-dir "$T/diverged" -q
     if [ "$status" != 0 ] && grep -q 'became NaN or infinite' err; then ok "a loss that diverges ends all"; else
         not_ok "a loss that diverges ends all" "$status: $(told)"
     fi
