@@ -81,6 +81,7 @@ refused() {
 refused 2 'GPU of its number on its host: choose --device cuda' "a GPU by its number" 2 --device cuda:1
 refused 2 'GPU of its number on its host' "several GPUs" 2 --device cuda:0,1
 refused 1 'blocks 1' "blocks" 2 --device cuda --blocks 4
+refused 1 'a student with a teacher trains on one GPU' "a teacher" 2 --device cuda --teacher "$T/group-sgd/weights.safetensors"
 TINCA_EMULATED_NCCL=no refused 1 'NCCL' "no NCCL" 2 --device cuda
 TINCA_EMULATED_GPUS=1 refused 1 "$(uname -n).*2 ranks.*they see 1.*at most 1" "more ranks than GPUs" 2 --device cuda
 
