@@ -48,3 +48,27 @@ finish() {
     cp "$T/$1.out" "$T/out"
     cp "$T/$1.err" "$T/err"
 }
+
+# is_rank RANK LAUNCHER: whether this rank is there, as $process
+is_rank() {
+    for process in $(pgrep -P "$2" -f "tinca train" 2>/dev/null); do
+        grep -qsz "^OMPI_COMM_WORLD_RANK=$1$" "/proc/$process/environ" && return
+    done
+    return 1
+}
+
+# none_left FOLDER: whether no process of this run is left
+none_left() {
+    ! grep -las "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null | while read -r environment; do
+        grep -qazxF "$T/$1" "$(dirname "$environment")/cmdline" 2>/dev/null && echo left
+    done | grep -q left
+}
+
+# same NAME FOLDER FOLDER: two runs have the same weights
+same() {
+    if [ -s "$2/weights.safetensors" ] && cmp -s "$2/weights.safetensors" "$3/weights.safetensors"; then
+        ok "$1"
+    else
+        not_ok "$1" "$2 and $3 differ; the last messages: $(told)"
+    fi
+}

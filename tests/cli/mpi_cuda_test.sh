@@ -19,7 +19,7 @@ cat >odd.json <<'NETWORK'
  "layers": [{"op": "conv", "output": 6, "kernel": 3, "stride": 3}, {"op": "batch_norm"}, {"op": "relu"},
             {"op": "flatten"}, {"op": "dropout", "rate": 0.4}, {"op": "linear", "output": "classes"}]}
 NETWORK
-job="./odd.json --data digits,limit=64 --batch 16 --threads 1 --seed 3 --validate digits,limit=20"
+job="./odd.json --data digits,limit=64 --batch 16 --threads 1 --seed 3 --validate digits,limit=220"
 
 # like_group NAME RANKS GPUS OPTION...: processes with one GPU each compute what one process with all of them does
 like_group() {
@@ -30,7 +30,11 @@ like_group() {
     [ "$status" = 0 ] || not_ok "$name in one process" "$(told)"
     # shellcheck disable=SC2086
     mpi "$ranks" train $job --device cuda "$@" --run-dir "mpi-$name" -q
-    if [ "$status" = 0 ] && cmp -s "group-$name/weights.safetensors" "mpi-$name/weights.safetensors"; then
+    for run in group mpi; do
+        grep '"event":"validation"' "$run-$name/journal.jsonl" | sed 's/"seconds":[^,}]*//' >"$run-validations"
+    done
+    if [ "$status" = 0 ] && cmp -s "group-$name/weights.safetensors" "mpi-$name/weights.safetensors" &&
+        [ -s mpi-validations ] && cmp -s group-validations mpi-validations; then
         ok "$ranks processes: $name"
     else
         not_ok "$ranks processes: $name" "exit $status: $(told)"
@@ -77,6 +81,7 @@ refused() {
 refused 2 'GPU of its number on its host: choose --device cuda' "a GPU by its number" 2 --device cuda:1
 refused 2 'GPU of its number on its host' "several GPUs" 2 --device cuda:0,1
 refused 1 'blocks 1' "blocks" 2 --device cuda --blocks 4
+refused 1 'a student with a teacher trains on one GPU' "a teacher" 2 --device cuda --teacher "$T/group-sgd/weights.safetensors"
 TINCA_EMULATED_NCCL=no refused 1 'NCCL' "no NCCL" 2 --device cuda
 TINCA_EMULATED_GPUS=1 refused 1 "$(uname -n).*2 ranks.*they see 1.*at most 1" "more ranks than GPUs" 2 --device cuda
 

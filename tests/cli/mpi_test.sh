@@ -49,15 +49,6 @@ need_mpi "training in several processes"
     fi
 }
 
-# same NAME FOLDER FOLDER: two runs have the same weights
-same() {
-    if [ -s "$2/weights.safetensors" ] && cmp -s "$2/weights.safetensors" "$3/weights.safetensors"; then
-        ok "$1"
-    else
-        not_ok "$1" "$2 and $3 differ; the last messages: $(told)"
-    fi
-}
-
 # alike NAME OPTION...: 1, 2 and 4 processes train the network to the same bits, with any threads
 alike() {
     name=$1
@@ -144,8 +135,6 @@ fi
     says "2 processes cannot have equally many of 3 blocks" "blocks that the processes cannot share"
     mpi 2 train lenet --data digits --batch 15 --epochs 1 -q
     says "batch 15: 2 processes share each batch" "a batch that they cannot share"
-    mpi 2 train $job --augment mixup=0.2
-    says "cannot mix their images" "mixed images"
     mpirun -n 1 "$TINCA" train $job : -n 1 "$TINCA" train $job --seed 4 >"$T/out" 2>"$T/err" </dev/null
     status=$?
     says "rank 1 on .*: --seed is 4, but 3 on rank 0" "ranks with other settings"
@@ -177,19 +166,6 @@ fi
 
 long="lenet --data digits,limit=400 --batch 20 --iterations 400 --seed 3 --blocks 4"
 often="--checkpoint 0.05 --checkpoint-share 100"
-# is_rank RANK LAUNCHER: whether this rank is there, as $process
-is_rank() {
-    for process in $(pgrep -P "$2" -f "tinca train" 2>/dev/null); do
-        grep -qsz "^OMPI_COMM_WORLD_RANK=$1$" "/proc/$process/environ" && return
-    done
-    return 1
-}
-# none_left FOLDER: whether no process of this run is left
-none_left() {
-    ! grep -las "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null | while read -r environment; do
-        grep -qazxF "$T/$1" "$(dirname "$environment")/cmdline" 2>/dev/null && echo left
-    done | grep -q left
-}
 writer_stops() { is_rank 0 $launcher && is_stopped "$process"; }
 writer_stops_or_gone() { writer_stops || gone $launcher; }
 

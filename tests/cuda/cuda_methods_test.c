@@ -235,7 +235,7 @@ static float lesson_iterate(struct lesson *lesson, size_t iteration, size_t coun
 {
     const struct execution_batch batch = {
         .images = lesson->lab.images, .labels = lesson->lab.labels, .count = count};
-    distillation_bind(lesson->lab.execution, lesson->teaching, &batch, iteration);
+    distillation_bind(lesson->lab.execution, lesson->teaching, NULL, &batch, iteration);
     return execution_iterate(lesson->lab.execution, iteration, 0.05f);
 }
 

@@ -64,6 +64,7 @@ struct trial {
     struct distillation_plan plan;
     struct weights weights, teacher_weights;
     struct execution *execution, *teaching;
+    float *logits; /* of the teacher, if it runs in blocks */
     float images[BATCH * VALUES], class_weights[CLASSES];
     int32_t labels[BATCH];
     struct soft_target soft_targets[BATCH];
@@ -76,6 +77,7 @@ static void trial_free(struct trial *trial)
 {
     execution_free(trial->execution);
     execution_free(trial->teaching);
+    free(trial->logits);
     weights_free(&trial->weights);
     weights_free(&trial->teacher_weights);
     distillation_plan_free(&trial->plan);
@@ -127,6 +129,9 @@ static bool trial_prepare(struct trial *trial, const struct lesson *lesson, cons
         !weights_create(&trial->weights, &trial->student->graph, error) ||
         !weights_create(&trial->teacher_weights, &trial->teacher->graph, error))
         return false;
+    const size_t logits = distillation_logits(&trial->plan);
+    if (logits && !(trial->logits = memory_new(logits, sizeof(float), "the teacher", error)))
+        return false;
     weights_initialise(&trial->weights, seed, trial->device->pool);
     draw_teacher(trial);
     for (size_t c = 0; c < CLASSES; c++)
@@ -174,7 +179,7 @@ static void bind(struct trial *trial, size_t iteration)
         soft_targets_fill(trial->soft_targets, trial->labels, NULL, NULL, trial->class_weights,
                           BATCH);
     }
-    distillation_bind(trial->execution, trial->teaching, &batch, iteration);
+    distillation_bind(trial->execution, trial->teaching, trial->logits, &batch, iteration);
 }
 
 static struct differences compare(struct trial *trial, const struct json *golden)

@@ -330,6 +330,56 @@ static void test_partners(void)
     dataset_free(set);
 }
 
+/* Each of several loaders has an equal part of a batch (three parts: the second has the middle, and
+ * mixes with itself). Returns whether their images are those of the whole batch. */
+static bool has_parts(const struct dataset *set, const struct data_loader_settings *how,
+                      const struct data_batch *whole, size_t parts)
+{
+    bool same = true;
+    const size_t each = how->batch / parts;
+    for (size_t part = 0; part < parts; part++) {
+        struct data_loader_settings wanted = *how;
+        struct data_batch batch;
+        wanted.parts = parts;
+        wanted.part = part;
+        struct data_loader *loader = data_loader_open(set, &wanted, NULL);
+        if (!loader || !data_loader_next(loader, &batch, NULL) ||
+            !data_loader_next(loader, &batch, NULL) || batch.count != each)
+            return false;
+        const size_t first = part * each;
+        same = same &&
+               memcmp(batch.images, whole->images + first * 3072, each * 3072 * sizeof(float)) == 0;
+        for (size_t i = 0; i < each; i++)
+            same = same && batch.labels[i] == whole->labels[first + i] &&
+                   batch.indices[i] == whole->indices[first + i] &&
+                   batch.partner_labels[i] == whole->partner_labels[first + i] &&
+                   batch.shares[i] == whole->shares[first + i];
+        data_loader_free(loader);
+    }
+    return same;
+}
+
+static void test_parts(bool balanced)
+{
+    struct dataset *set = dataset_open("shapes,limit=64", "train", &small, NULL);
+    struct data_loader_settings how = {.batch = 24,
+                                       .training = true,
+                                       .balanced = balanced,
+                                       .seed = 5,
+                                       .augmentation = {.mixup = 0.5, .cutmix = 1},
+                                       .normalisation = {"", {0, 0, 0}, {1, 1, 1}}};
+    struct data_batch whole;
+    struct data_loader *loader = data_loader_open(set, &how, NULL);
+    const bool read =
+        loader && data_loader_next(loader, &whole, NULL) && data_loader_next(loader, &whole, NULL);
+    for (size_t parts = 2; parts < 5; parts++)
+        tap_ok(read && has_parts(set, &how, &whole, parts),
+               "%zu parts of a mixed batch%s are those of the whole one", parts,
+               balanced ? ", balanced," : "");
+    data_loader_free(loader);
+    dataset_free(set);
+}
+
 static void test_mask(void)
 {
     struct dataset *set = dataset_open("shapes,limit=64", "train", &small, NULL);
@@ -427,6 +477,8 @@ int main(void)
     test_batches("crop=2,mixup=0.2,cutmix=1", false);
     test_batches("flip,cutmix=1", true);
     test_partners();
+    test_parts(false);
+    test_parts(true);
     test_mask();
     test_refusal("shapes,limit=20", "mixup=1", 1, "only one");
     test_refusal("shapes,limit=20", "cutout=33", 4, "square of 33");

@@ -149,6 +149,31 @@ static bool is_window(const float *window, const struct image *image, int x, int
     return true;
 }
 
+/* Parts of an evaluation have every so many batches, in two epochs. */
+static void test_evaluation_parts(void)
+{
+    struct dataset *set = dataset_open("digits,limit=70", "test", NULL, NULL);
+    bool right = set;
+    for (size_t part = 0; right && part < 3; part++) {
+        const struct data_loader_settings how = {
+            .batch = 10, .parts = 3, .part = part, .normalisation = {"", {0, 0, 0}, {1, 1, 1}}};
+        const size_t own = part == 0 ? 3 : 2;
+        struct data_loader *loader = data_loader_open(set, &how, NULL);
+        struct data_batch batch;
+        right = loader && data_loader_batches_per_epoch(loader) == own;
+        for (size_t i = 0; right && i < 2 * own; i++) {
+            const size_t number = i % own * 3 + part;
+            right = data_loader_next(loader, &batch, NULL) && batch.number == number &&
+                    batch.epoch == i / own && batch.last == (i % own == own - 1) &&
+                    batch.count == 10 && batch.indices[0] == number * 10 &&
+                    batch.indices[9] == number * 10 + 9;
+        }
+        data_loader_free(loader);
+    }
+    tap_ok(right, "a part of an evaluation has every third batch");
+    dataset_free(set);
+}
+
 static void test_augmentation(void)
 {
     struct dataset *set = opened("shapes,limit=40", &small);
@@ -537,6 +562,7 @@ int main(void)
         return 1;
     test_training_order();
     test_evaluation_order();
+    test_evaluation_parts();
     test_augmentation();
     test_digits_stay();
     test_same_bits("shapes,limit=70", &small, 7, 24, "in epochs of full batches");

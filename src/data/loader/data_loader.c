@@ -32,6 +32,15 @@ static size_t wanted_images(const struct data_loader_settings *settings)
                                                  : settings->batch;
 }
 
+/* Returns how many more images of a batch are read, only to be mixed with the wanted ones: as many,
+ * unless these are in the middle of the batch, where they are partners of each other. */
+static size_t partner_images(const struct data_loader_settings *settings)
+{
+    const size_t held = wanted_images(settings), parts = settings->parts ? settings->parts : 1;
+    const bool mixes = settings->training && augmentation_mixes(&settings->augmentation);
+    return mixes && 2 * settings->part + 1 != parts ? held : 0;
+}
+
 static bool check_settings(const struct dataset_facts *facts,
                            const struct data_loader_settings *settings, struct error *error)
 {
@@ -78,11 +87,12 @@ uint64_t data_loader_bytes(const struct data_loader_settings *settings, size_t i
                            size_t values, bool paired, bool stored)
 {
     const size_t workers = choose_workers(settings, stored);
-    const size_t slots = choose_slots(workers, wanted_images(settings));
+    const size_t places = wanted_images(settings) + partner_images(settings);
+    const size_t slots = choose_slots(workers, places);
     const size_t each = settings->samples ? sizeof(uint8_t) : sizeof(float);
     const uint64_t pixels = (uint64_t)values * each * (paired ? 2 : 1);
     const struct slot *slot = NULL;
-    uint64_t held = (uint64_t)slots * wanted_images(settings);
+    uint64_t held = (uint64_t)slots * places;
     if (!settings->training && images < held)
         held = images;
     const size_t mixed = settings->training && augmentation_mixes(&settings->augmentation)
@@ -121,7 +131,7 @@ static void free_batch_array(const struct data_loader *loader, void *array)
 static bool allocate_values(struct data_loader *loader, float **values, uint8_t **samples,
                             struct error *error)
 {
-    const size_t count = loader->held * loader->image_values;
+    const size_t count = (loader->held + loader->partners) * loader->image_values;
     if (loader->samples)
         *samples = batch_array(loader, count, sizeof **samples, error);
     else
@@ -131,7 +141,7 @@ static bool allocate_values(struct data_loader *loader, float **values, uint8_t 
 
 static bool allocate_slot(struct data_loader *loader, struct slot *slot, struct error *error)
 {
-    size_t batch = loader->held;
+    const size_t batch = loader->held + loader->partners;
     if (batch > SIZE_MAX / sizeof(float) / loader->image_values)
         return error_set_memory(error, "the data loader's prefetch queue", SIZE_MAX);
     if (!allocate_values(loader, &slot->images, &slot->image_samples, error) ||
@@ -178,6 +188,24 @@ static bool start_workers(struct data_loader *loader, struct error *error)
                      "no decode worker could be started");
 }
 
+/* Sets which batches there are: of an evaluation those that are wanted. */
+static void choose_batches(struct data_loader *loader)
+{
+    const struct data_loader_settings *settings = &loader->settings;
+    const size_t images = dataset_facts(loader->dataset)->images;
+    loader->per_epoch = images / settings->batch;
+    loader->stride = 1;
+    if (settings->training)
+        return;
+    loader->per_epoch += images % settings->batch > 0;
+    if (settings->parts > 1) {
+        loader->stride = settings->parts;
+        loader->first_number = settings->part;
+        loader->per_epoch =
+            (loader->per_epoch - settings->part + settings->parts - 1) / settings->parts;
+    }
+}
+
 static void choose_start(struct data_loader *loader)
 {
     loader->opened =
@@ -207,17 +235,16 @@ struct data_loader *data_loader_open(const struct dataset *dataset,
     loader->source = dataset_source(dataset);
     loader->settings = *settings;
     loader->held = wanted_images(settings);
+    loader->partners = partner_images(settings);
     loader->first = settings->training ? settings->part * loader->held : 0;
     loader->mixes = settings->training && augmentation_mixes(&settings->augmentation);
     loader->samples = data_loader_has_samples(dataset, settings);
     if (!settings->training)
         loader->settings.augmentation = (struct augmentation){0};
     loader->image_values = facts->channels * facts->height * facts->width;
-    loader->per_epoch = facts->images / settings->batch;
-    if (!settings->training && facts->images % settings->batch)
-        loader->per_epoch++;
+    choose_batches(loader);
     loader->workers = choose_workers(settings, loader->source->quick);
-    loader->slots = choose_slots(loader->workers, loader->held);
+    loader->slots = choose_slots(loader->workers, loader->held + loader->partners);
     if (!settings->training && loader->slots > loader->per_epoch)
         loader->slots = loader->per_epoch;
     loader->portion = loader->source->quick ? COPY_PORTION : 1;
@@ -320,6 +347,7 @@ static void describe_batch(const struct data_loader *loader, const struct slot *
                            struct data_batch *batch)
 {
     bool paired = dataset_facts(loader->dataset)->paired;
+    const uint64_t last = (loader->per_epoch - 1) * loader->stride + loader->first_number;
     *batch = (struct data_batch){.images = slot->images,
                                  .labels = paired ? NULL : slot->labels,
                                  .partner_labels = slot->partner_labels,
@@ -331,7 +359,7 @@ static void describe_batch(const struct data_loader *loader, const struct slot *
                                  .count = slot->count,
                                  .epoch = slot->epoch,
                                  .number = slot->number,
-                                 .last = slot->number + 1 == loader->per_epoch};
+                                 .last = slot->number == last};
 }
 
 bool data_loader_next(struct data_loader *loader, struct data_batch *batch, struct error *error)

@@ -49,7 +49,10 @@ struct data_loader_settings {
     bool samples; /* the consumer takes batches of samples, where the loader can have them */
     /* Training: the consumer wants only one of `parts` equal parts of each batch, that of number
      * `part`; `parts` divides the batch. The batches are otherwise the same: what an image is and
-     * how it is augmented does not depend on it. Images cannot be mixed then. 0 parts: all. */
+     * how it is augmented does not depend on it. With mixup or cutmix the loader also reads the
+     * partners of these images, which may be in another part.
+     * Evaluation: the consumer wants only every `parts`-th batch, beginning with that of number
+     * `part`, which must exist; these batches are an epoch. 0 parts: all. */
     size_t parts, part;
     size_t threads;                    /* decode workers; 0: as many as suit the data set */
     uint64_t first_epoch, first_batch; /* where to begin: not 0 when a run is resumed */
@@ -117,7 +120,7 @@ char *data_loader_broken(struct data_loader *loader, char *text, size_t size);
 bool data_loader_has_samples(const struct dataset *dataset,
                              const struct data_loader_settings *settings);
 
-/* Returns the number of batches in an epoch. */
+/* Returns the number of batches in an epoch, as far as they are wanted. */
 size_t data_loader_batches_per_epoch(const struct data_loader *loader);
 
 /* Returns how many workers a loader with these settings starts. `stored`: the images of the set are

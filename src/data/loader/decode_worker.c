@@ -6,19 +6,29 @@
 
 /* --- what is in a batch --- */
 
+/* Returns the place in the whole batch of a place in a slot. The partners of a part are those at
+ * the other end of the batch. */
+static size_t place_in_batch(const struct data_loader *loader, size_t place)
+{
+    if (place < loader->held)
+        return loader->first + place;
+    return loader->settings.batch - loader->first - loader->held + (place - loader->held);
+}
+
 /* Writes the numbers of the slot's images. The caller holds the lock. */
 static void set_indices(struct data_loader *loader, struct slot *slot)
 {
-    size_t first = (size_t)slot->number * loader->settings.batch + loader->first;
+    const size_t first = (size_t)slot->number * loader->settings.batch;
     if (loader->settings.training && (!loader->order_valid || loader->order_epoch != slot->epoch)) {
         epoch_order_fill(loader->settings.balanced ? &loader->classes : NULL, loader->settings.seed,
                          slot->epoch, loader->order, dataset_facts(loader->dataset)->images);
         loader->order_epoch = slot->epoch;
         loader->order_valid = true;
     }
-    for (size_t i = 0; i < slot->count; i++)
-        slot->indices[i] =
-            loader->settings.training ? loader->order[first + i] : (uint32_t)(first + i);
+    for (size_t i = 0; i < slot->places; i++) {
+        const size_t at = first + place_in_batch(loader, i);
+        slot->indices[i] = loader->settings.training ? loader->order[at] : (uint32_t)at;
+    }
 }
 
 /* Returns the next batch's slot, opened, or NULL if it is in use or its batch is not wanted yet.
@@ -30,9 +40,10 @@ static struct slot *open_slot(struct data_loader *loader)
         return NULL;
     size_t images = dataset_facts(loader->dataset)->images;
     slot->epoch = loader->opened / loader->per_epoch;
-    slot->number = loader->opened % loader->per_epoch;
+    slot->number = loader->opened % loader->per_epoch * loader->stride + loader->first_number;
     size_t left = images - (size_t)slot->number * loader->settings.batch;
     slot->count = left < loader->held ? left : loader->held;
+    slot->places = slot->count + loader->partners;
     slot->taken = slot->done = 0;
     slot->failed = false;
     slot->state = SLOT_FILLING;
@@ -48,7 +59,7 @@ static struct slot *open_slot(struct data_loader *loader)
 static uint64_t draw_number(const struct data_loader *loader, const struct slot *slot, size_t place)
 {
     const struct data_loader_settings *settings = &loader->settings;
-    return settings->balanced ? slot->number * settings->batch + loader->first + place
+    return settings->balanced ? slot->number * settings->batch + place_in_batch(loader, place)
                               : slot->indices[place];
 }
 
@@ -107,13 +118,14 @@ static bool fill_place(struct data_loader *loader, struct slot *slot, size_t pla
 
 /* --- mixing --- */
 
-/* Mixes the images of a complete batch in pairs, and sets the labels and shares. */
+/* Mixes the images of a complete batch in pairs, and sets the labels and shares. The images of a
+ * part and their partners are mirrored in the slot as those of a whole batch are in it. */
 static void mix_batch(const struct data_loader *loader, struct slot *slot)
 {
     const struct data_loader_settings *settings = &loader->settings;
     const struct dataset_facts *facts = dataset_facts(loader->dataset);
     for (size_t i = 0; i < slot->count; i++) {
-        const size_t j = mix_partner(i, slot->count);
+        const size_t j = mix_partner(i, slot->places);
         struct mix mixes[2];
         if (j < i)
             break; /* the pair is mixed */
@@ -147,7 +159,7 @@ static bool take_portion(struct data_loader *loader, struct portion *portion)
         return false;
     if (loader->opened > loader->next) {
         slot = &loader->slot[(loader->opened - 1) % loader->slots];
-        if (slot->state != SLOT_FILLING || slot->taken == slot->count)
+        if (slot->state != SLOT_FILLING || slot->taken == slot->places)
             slot = NULL;
     }
     if (!slot && !(slot = open_slot(loader)))
@@ -155,7 +167,7 @@ static bool take_portion(struct data_loader *loader, struct portion *portion)
     portion->slot = slot;
     portion->begin = slot->taken;
     portion->end =
-        slot->count - slot->taken < loader->portion ? slot->count : slot->taken + loader->portion;
+        slot->places - slot->taken < loader->portion ? slot->places : slot->taken + loader->portion;
     slot->taken = portion->end;
     loader->in_progress++;
     return true;
@@ -174,7 +186,7 @@ static void finish_portion(struct data_loader *loader, const struct portion *por
         slot->error = *error;
     }
     slot->done += portion->end - portion->begin;
-    const bool complete = slot->done == slot->count;
+    const bool complete = slot->done == slot->places;
     if (complete && loader->mixes && !slot->failed) {
         pthread_mutex_unlock(&loader->lock);
         mix_batch(loader, slot);

@@ -6,6 +6,10 @@
  *
  *     FREE -> FILLING -> READY -> LENT -> FREE
  *
+ * A loader of a part of each batch that mixes images (mix.h) reads their partners, too, unless
+ * these belong to the part: the images at the other end of the batch, after the part in the slot.
+ * In the slot they are mirrored like those of a whole batch.
+ *
  * When a slot opens (FREE -> FILLING), the images of its batch are written into slot->indices.
  * Workers then take these images in portions; the worker that completes the last one mixes the
  * images, if mixup or cutmix is on (mix.h), and makes the slot READY. As soon as all portions of
@@ -40,7 +44,8 @@ struct slot {
     int32_t *labels, *partner_labels; /* partner_labels and shares: NULL unless images are mixed */
     float *shares;
     uint32_t *indices;
-    size_t count, taken, done; /* images in the batch; taken by workers; completed */
+    size_t count;               /* images for the consumer, which are the first ones */
+    size_t places, taken, done; /* images to read; taken by workers; completed */
     uint64_t epoch, number;
     bool failed;
     size_t failed_at; /* first image of the portion that `error` comes from */
@@ -54,7 +59,9 @@ struct data_loader {
     struct sample_table table;
     size_t image_values; /* C x H x W */
     size_t per_epoch, slots, workers;
+    size_t stride, first_number; /* an epoch has every stride-th batch, from first_number on */
     size_t held, first;          /* of each batch: how many images, and from which on, are wanted */
+    size_t partners;             /* images of each batch that are only read for mixing (mix.h) */
     size_t portion;              /* images that a worker takes at a time */
     bool mixes;                  /* mixup or cutmix */
     bool samples;                /* batches of 8-bit samples (data_loader_has_samples) */

@@ -183,7 +183,8 @@ static bool create(struct execution *execution, uint64_t seed, struct error *err
     share->batch.all =
         memory_new(plan->processes * sums, sizeof *share->batch.all, "the execution", error);
     share->parts = memory_new_aligned(
-        plan->pieces * cluster_sum_floats(plan->processes, plan->graph->learnable_floats),
+        plan->pieces *
+            cluster_sum_floats(plan->processes, plan->frozen ? 1 : plan->graph->learnable_floats),
         sizeof *share->parts, "the gradients of all processes", error);
     share->losses =
         memory_new(plan->graph->loss_count, sizeof *share->losses, "the execution", error);
@@ -261,7 +262,7 @@ static bool shares_gradients(struct execution *execution)
     const struct plan *plan = execution->plan;
     const size_t bytes = plan->pieces * plan->graph->learnable_floats * sizeof(float);
     if (!share->settings.share || share->settings.kind != CLUSTER_SUM_EXACT ||
-        !cluster_shares_memory(share->cluster))
+        !cluster_shares_memory(share->cluster) || plan->frozen)
         return false;
     if (!share->asked) {
         share->asked = true;

@@ -7,8 +7,12 @@
  * teacher reads the images where the student has them. */
 #include "engine/execution/distillation.h"
 
+#include "engine/cluster/cluster.h"
 #include "engine/execution/backend.h"
+#include "engine/graph/image_blocks.h"
 #include "engine/ops/op.h"
+
+#include <string.h>
 
 static const char teacher_name[] = "teacher", loss_name[] = "distillation";
 
@@ -65,8 +69,9 @@ static struct plan *build_teacher(const struct device_driver *driver,
                                   const struct plan_settings *training, struct error *error)
 {
     static const struct plan_choices fixed_rules = {0};
+    const size_t blocks = training->image_blocks ? training->image_blocks : 1;
     const struct plan_settings settings = {.mode = PLAN_INFERENCE,
-                                           .batch = training->batch,
+                                           .batch = (training->batch + blocks - 1) / blocks,
                                            .threads = training->threads,
                                            .strict_device = training->strict_device,
                                            .precision = training->precision,
@@ -82,10 +87,11 @@ static void add_forecasts(struct distillation_plan *plan)
 {
     const struct memory_forecast *teacher = &plan->teacher->forecast;
     struct memory_forecast *sum = &plan->forecast;
+    const uint64_t all = teacher->total + distillation_logits(plan) * sizeof(float);
     *sum = plan->student->forecast;
-    sum->teacher = teacher->total;
-    sum->total += teacher->total;
-    sum->unlimited += teacher->total;
+    sum->teacher = all;
+    sum->total += all;
+    sum->unlimited += all;
     sum->tables += teacher->tables;
     sum->flops += teacher->flops;
     sum->fallback_nodes += teacher->fallback_nodes;
@@ -167,15 +173,53 @@ void distillation_plan_free(struct distillation_plan *plan)
 
 /* --- a step --- */
 
-void distillation_bind(struct execution *student, struct execution *teacher,
+size_t distillation_logits(const struct distillation_plan *plan)
+{
+    const struct plan *student = plan->student;
+    return student->image_blocks * student->processes > 1
+               ? student->batch * shape_count(*output_of(student->graph))
+               : 0;
+}
+
+/* Runs the teacher on some of the images; `number` distinguishes the passes of all iterations.
+ * Returns its logits. */
+static const float *teach(struct execution *teacher, const struct execution_batch *bound,
+                          struct image_range range, uint64_t number)
+{
+    const size_t values = shape_count(teacher->plan->graph->nodes[0].output);
+    const struct execution_batch images = {.images = bound->images + range.first * values,
+                                           .count = range.count};
+    execution_bind_device(teacher, &images);
+    execution_forward(teacher, number);
+    return execution_device_output(teacher);
+}
+
+/* Runs the teacher on one block of images after the other, which lie in host memory. */
+static void teach_blocks(const struct execution *student, struct execution *teacher, float *logits,
+                         const struct execution_batch *bound, uint64_t iteration)
+{
+    const struct plan *plan = student->plan;
+    const size_t classes = shape_count(*output_of(plan->graph)), blocks = plan->image_blocks;
+    const size_t before = plan->processes > 1 ? cluster_rank(student->device->cluster) * blocks : 0;
+    for (size_t b = 0; b < blocks; b++) {
+        const struct image_range range = image_blocks_range(bound->count, blocks, b, 1);
+        if (range.count == 0)
+            continue;
+        const float *output =
+            teach(teacher, bound, range, iteration * blocks * plan->processes + before + b);
+        memcpy(logits + range.first * classes, output, range.count * classes * sizeof *logits);
+    }
+}
+
+void distillation_bind(struct execution *student, struct execution *teacher, float *logits,
                        const struct execution_batch *batch, uint64_t iteration)
 {
     execution_bind(student, batch);
     struct execution_batch bound = *execution_device_batch(student);
-    const struct execution_batch images = {.images = bound.images, .count = bound.count};
-    execution_bind_device(teacher, &images);
-    execution_forward(teacher, iteration);
-    bound.targets = execution_device_output(teacher);
+    if (logits)
+        teach_blocks(student, teacher, logits, &bound, iteration);
+    bound.targets =
+        logits ? logits : teach(teacher, &bound, (struct image_range){0, bound.count}, iteration);
     execution_bind_device(student, &bound);
 }
 

@@ -9,6 +9,10 @@
  * with the logits t of the teacher and x of the student, the temperature T and the weight W. Label
  * smoothing, soft targets and class weights belong to the student's own losses.
  *
+ * The teacher runs on the whole batch at once or, if sums over images are taken in blocks
+ * (image_blocks.h), on one block after the other: so its logits do not depend on how many processes
+ * share the batch.
+ *
  * Teacher and student have a plan each, and one forecast. The student's plan is of a copy of its
  * graph with two more nodes: an input for the teacher's logits ("teacher") and the loss
  * ("distillation"). They have no parameters, so the weights are those of the student's own graph.
@@ -33,7 +37,7 @@ struct distillation_settings {
 struct distillation_plan {
     struct graph graph;   /* the student's, with the two nodes */
     struct plan *student; /* of this graph, for training */
-    struct plan *teacher; /* for inference */
+    struct plan *teacher; /* for inference, of a block of images */
     struct memory_forecast forecast;
 };
 
@@ -50,9 +54,14 @@ void distillation_plan_free(struct distillation_plan *plan); /* may be {0} */
 bool distillation_check(const struct graph *student, const struct graph *teacher,
                         struct error *error);
 
+/* Returns how many floats distillation_bind needs for the teacher's logits; 0: none, since the
+ * teacher runs on the whole batch at once. */
+size_t distillation_logits(const struct distillation_plan *plan);
+
 /* Binds a batch for a step of the student: runs the teacher on the images, and gives its logits to
- * the student. The teacher's values are valid until its next pass. */
-void distillation_bind(struct execution *student, struct execution *teacher,
+ * the student. The teacher's values and `logits`, of distillation_logits() values, are valid until
+ * its next pass. */
+void distillation_bind(struct execution *student, struct execution *teacher, float *logits,
                        const struct execution_batch *batch, uint64_t iteration);
 
 /* The parts of the student's loss = (1 - W) * labels + W * teacher. */

@@ -291,6 +291,12 @@ bool gan_set_clipping(struct gan *gan, const struct gradient_clipping *clipping,
            execution_set_clipping(gan->discriminator_step, clipping, error);
 }
 
+void gan_set_sums(struct gan *gan, const struct gradient_sums *sums)
+{
+    execution_set_sums(gan->generator, sums);
+    execution_set_sums(gan->discriminator_step, sums);
+}
+
 static void pair_images(struct gan *gan, const float *images)
 {
     copy_parts(gan, gan->pairs + gan->input_values, gan->input_values + gan->image_values, images,
@@ -302,7 +308,11 @@ static float discriminator_loss(const struct gan *gan, struct execution *executi
                                 const float *targets, uint64_t iteration)
 {
     struct execution_batch batch = {.images = gan->pairs, .targets = targets, .count = gan->count};
-    execution_bind_device(execution, &batch);
+    if (gan->plan->generator->processes >
+        1) /* these are in host memory, and need to know the part */
+        execution_bind(execution, &batch);
+    else
+        execution_bind_device(execution, &batch);
     execution_forward(execution, iteration);
     return execution_loss(execution);
 }

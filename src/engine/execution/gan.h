@@ -7,6 +7,9 @@
  *   G   on bce(D(x, G(x)), 1) + w * (main loss of G(x) against y), D held constant
  * with bce the mean over all of D's answers and w the weight of G's main loss. Batch statistics are
  * those of each pass: real and fake pairs are never mixed.
+ *
+ * Several processes that share the batch (plan_settings.processes) have a gan each, and call its
+ * functions at the same time, as those of an execution.
  */
 #ifndef TINCA_ENGINE_EXECUTION_GAN_H
 #define TINCA_ENGINE_EXECUTION_GAN_H
@@ -46,6 +49,9 @@ void gan_free(struct gan *gan); /* may be NULL */
 /* Limits the gradients of both networks, each by itself (execution_set_clipping). */
 bool gan_set_clipping(struct gan *gan, const struct gradient_clipping *clipping,
                       struct error *error);
+
+/* Sets how several processes add the gradients of both networks (execution_set_sums). */
+void gan_set_sums(struct gan *gan, const struct gradient_sums *sums);
 
 struct gan_losses {
     float generator;     /* its objective: adversarial + w * main */

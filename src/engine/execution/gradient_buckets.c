@@ -23,7 +23,7 @@ size_t gradient_buckets_divide(const struct plan *plan, struct gradient_bucket *
 {
     const struct graph *graph = plan->graph;
     size_t count = 0, end = graph->learnable_floats, entry = plan->step_count;
-    while (end > 0) {
+    while (end > 0 && !plan->frozen) {
         size_t nearest = graph->parameter_count; /* the parameter before `end` */
         for (size_t p = 0; p < graph->parameter_count; p++)
             if (graph->parameters[p].learnable && graph->parameters[p].offset < end &&

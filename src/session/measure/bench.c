@@ -230,21 +230,12 @@ static bool quantize_if_asked(struct bench *bench, const struct bench_settings *
     return bench->assumed_ranges = true;
 }
 
-static bool check_cluster(const struct bench *bench, const struct bench_settings *settings,
-                          struct error *error)
-{
-    return !settings->cluster || !network_has_discriminator(bench->network) ||
-           error_set(error, ERROR_UNSUPPORTED, bench->network->name, "measure it in one process",
-                     "a network with a discriminator cannot be trained by several processes");
-}
-
 static bool prepare_bench(struct bench *bench, struct workload *workload,
                           const struct bench_settings *settings, struct error *error)
 {
     bench->network = network_build(&settings->network, error);
-    bench->device = bench->network && check_cluster(bench, settings, error)
-                        ? tuned_device_open(settings->device, settings->threads, NULL, error)
-                        : NULL;
+    bench->device =
+        bench->network ? tuned_device_open(settings->device, settings->threads, NULL, error) : NULL;
     if (!bench->device)
         return false;
     bench->mode = mode_of(bench, settings);

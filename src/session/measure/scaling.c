@@ -57,6 +57,8 @@ static bool measure_iteration(const struct bench_settings *settings, struct scal
     scaling->technique = bench.network->technique;
     scaling->threads = bench.device->threads;
     scaling->gradients = bench.main.graph->learnable_floats;
+    if (bench.discriminator.graph) /* two passes, and a sum after each */
+        scaling->gradients += 2 * bench.discriminator.graph->learnable_floats;
     if (settings->cluster)
         scaling->gathers = (size_t)(cluster_gathers(settings->cluster) - before) /
                            (bench.iterations + bench.warm_up);

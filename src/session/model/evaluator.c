@@ -83,11 +83,13 @@ static bool make_plan(struct evaluator *evaluator, const struct evaluator_settin
         uint64_t needed = evaluator->plan->arena_bytes + evaluator->plan->prepared_bytes +
                           evaluator->plan->forecast.tables +
                           data_loader_bytes(&loader, images, values, paired, settings->stored);
-        if (settings->batch || batch == 1 || settings->memory_free == 0 ||
-            needed <= settings->memory_free)
+        const bool fits = settings->memory_free == 0 || needed <= settings->memory_free;
+        if (fits || (!settings->refuse_memory && (settings->batch || batch == 1)))
             return true;
         plan_free(evaluator->plan);
         evaluator->plan = NULL;
+        if (settings->refuse_memory)
+            return error_set_memory(error, "the evaluation", needed);
     }
 }
 
@@ -97,6 +99,7 @@ bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settin
     *evaluator = (struct evaluator){.network = settings->network,
                                     .dataset = settings->dataset,
                                     .device = settings->device,
+                                    .parts = 1,
                                     .watch = settings->watch,
                                     .watcher = settings->watcher};
     if (!check_set(settings->network, settings->dataset, error) ||
@@ -108,6 +111,7 @@ bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settin
             (settings->tolerance + 0.001) / fabs((double)settings->normalisation->deviation[c]);
     evaluator->normalisation = *settings->normalisation;
     const struct data_loader_settings loader = loader_settings(settings, evaluator->plan->batch);
+    evaluator->loader_settings = loader;
     evaluator->execution =
         execution_create(evaluator->plan, settings->device, settings->weights, NULL, 0, error);
     evaluator->loader =
@@ -122,6 +126,7 @@ bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settin
         evaluator->warm_up = (EVALUATOR_WARM_UP + batch - 1) / batch;
     evaluator->times =
         memory_new(evaluator->batches, sizeof *evaluator->times, "the evaluation", error);
+    evaluator->results = memory_new(batch, sizeof *evaluator->results, "the evaluation", error);
     if (settings->keep_losses)
         evaluator->losses = memory_new(evaluator->batches * batch, sizeof *evaluator->losses,
                                        "the evaluation", error);
@@ -129,7 +134,8 @@ bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settin
         evaluator->right =
             memory_new(correct_images_bytes(dataset_facts(settings->dataset)->images), 1,
                        "the evaluation", error);
-    return evaluator->times && (!settings->keep_losses || evaluator->losses) &&
+    return evaluator->times && evaluator->results &&
+           (!settings->keep_losses || evaluator->losses) &&
            (!settings->network->classes || evaluator->right);
 }
 
@@ -140,11 +146,18 @@ void evaluator_free(struct evaluator *evaluator)
     plan_free(evaluator->plan);
     free(evaluator->times);
     free(evaluator->losses);
+    free(evaluator->results);
     free(evaluator->right);
     *evaluator = (struct evaluator){0};
 }
 
 /* --- a pass --- */
+
+/* Returns how many of the batches a part has. */
+static size_t batches_of(const struct evaluator *evaluator, size_t part)
+{
+    return (evaluator->batches - part + evaluator->parts - 1) / evaluator->parts;
+}
 
 struct tally {
     double loss, squares; /* sums over the images */
@@ -162,23 +175,28 @@ static size_t rank_of(const float *values, size_t classes, size_t label)
     return better;
 }
 
-/* Returns the share of correct pixels: every channel is within the tolerance of its target. */
-static double tally_pixels(const struct evaluator *evaluator, const float *output,
-                           const float *target, struct tally *tally)
+static struct shape output_shape(const struct evaluator *evaluator)
 {
     const struct graph *graph = &evaluator->network->graph;
-    const struct shape shape = graph->nodes[graph->output].output;
-    const size_t area = shape_area(shape), before = tally->right_pixels;
+    return graph->nodes[graph->output].output;
+}
+
+/* Returns the number of correct pixels: every channel is within the tolerance of its target. */
+static size_t count_right_pixels(const struct evaluator *evaluator, const float *output,
+                                 const float *target)
+{
+    const struct shape shape = output_shape(evaluator);
+    const size_t area = shape_area(shape);
+    size_t count = 0;
     for (size_t p = 0; p < area; p++) {
         bool right = true;
         for (size_t c = 0; c < shape.channels; c++) {
             double difference = fabs((double)output[c * area + p] - (double)target[c * area + p]);
             right = right && difference <= evaluator->tolerance[c < 3 ? c : 2];
         }
-        tally->right_pixels += right;
+        count += right;
     }
-    tally->pixels += area;
-    return (double)(tally->right_pixels - before) / (double)area;
+    return count;
 }
 
 /* Returns the class of rank 0 and its probability; OUTCOME_NONE if a value is NaN, because no class
@@ -204,41 +222,33 @@ static void report(const struct evaluator *evaluator, struct outcome outcome, co
         evaluator->watch(evaluator->watcher, &outcome, logits);
 }
 
-static void tally_batch(const struct evaluator *evaluator, const struct data_batch *batch,
-                        struct tally *tally)
+/* Returns the score of image i of a batch, and reports what became of it. */
+static size_t judge_image(const struct evaluator *evaluator, const struct data_batch *batch,
+                          size_t i)
 {
-    const float *losses = execution_image_losses(evaluator->execution);
-    const float *output = execution_output(evaluator->execution);
-    size_t classes = evaluator->network->classes;
-    for (size_t i = 0; i < batch->count; i++) {
-        tally->loss += (double)losses[i];
-        tally->squares += (double)losses[i] * (double)losses[i];
-        if (evaluator->losses)
-            evaluator->losses[tally->images + i] = losses[i];
-        if (!classes) {
-            const struct graph *graph = &evaluator->network->graph;
-            const size_t values = shape_count(graph->nodes[graph->output].output);
-            double share =
-                tally_pixels(evaluator, output + i * values, batch->targets + i * values, tally);
-            report(evaluator, (struct outcome){batch->indices[i], 0, 0, (float)share}, NULL);
-            continue;
-        }
-        size_t rank = rank_of(output + i * classes, classes, (size_t)batch->labels[i]);
-        tally->right1 += rank == 0;
-        if (rank == 0)
-            correct_images_set(evaluator->right, batch->indices[i]);
-        tally->right5 += rank < 5;
-        if (evaluator->watch) {
-            struct outcome outcome = {batch->indices[i], (uint32_t)batch->labels[i], 0, 0};
-            find_guess(output + i * classes, classes, &outcome);
-            report(evaluator, outcome, output + i * classes);
-        }
+    const struct shape shape = output_shape(evaluator);
+    const size_t classes = evaluator->network->classes;
+    const float *output =
+        execution_output(evaluator->execution) + i * (classes ? classes : shape_count(shape));
+    if (!classes) {
+        const size_t right =
+            count_right_pixels(evaluator, output, batch->targets + i * shape_count(shape));
+        const float share = (float)((double)right / (double)shape_area(shape));
+        report(evaluator, (struct outcome){batch->indices[i], 0, 0, share}, NULL);
+        return right;
     }
-    tally->images += batch->count;
+    if (evaluator->watch) {
+        struct outcome outcome = {batch->indices[i], (uint32_t)batch->labels[i], 0, 0};
+        find_guess(output, classes, &outcome);
+        report(evaluator, outcome, output);
+    }
+    return rank_of(output, classes, (size_t)batch->labels[i]);
 }
 
-static bool run_batch(struct evaluator *evaluator, size_t number, struct tally *tally,
-                      struct error *error)
+/* Computes the next batch, the evaluator's own one of this number, and fills results[count].
+ * Returns false with an error. */
+static bool run_batch(struct evaluator *evaluator, size_t number, struct image_result *results,
+                      size_t *count, struct error *error)
 {
     struct data_batch batch;
     if (!data_loader_next(evaluator->loader, &batch, error))
@@ -251,12 +261,46 @@ static bool run_batch(struct evaluator *evaluator, size_t number, struct tally *
     }
     uint64_t began = clock_nanoseconds();
     execution_bind(evaluator->execution, &bound);
-    execution_forward(evaluator->execution, number); /* noise, where it is always on */
+    execution_forward(evaluator->execution, batch.number); /* noise, where it is always on */
     execution_wait(evaluator->execution);
     evaluator->times[number] =
         clock_seconds(began, clock_nanoseconds()) * 1e3 / (double)batch.count;
-    tally_batch(evaluator, &batch, tally);
+    const float *losses = execution_image_losses(evaluator->execution);
+    for (size_t i = 0; i < batch.count; i++)
+        results[i] = (struct image_result){batch.indices[i], losses[i],
+                                           (uint32_t)judge_image(evaluator, &batch, i)};
+    *count = batch.count;
     return device_check(evaluator->device, error);
+}
+
+static void add_results(struct evaluator *evaluator, const struct image_result *results,
+                        size_t count, struct tally *tally)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct image_result *result = &results[i];
+        tally->loss += (double)result->loss;
+        tally->squares += (double)result->loss * (double)result->loss;
+        if (evaluator->losses)
+            evaluator->losses[tally->images + i] = result->loss;
+        if (!evaluator->network->classes) {
+            tally->right_pixels += result->score;
+            tally->pixels += shape_area(output_shape(evaluator));
+            continue;
+        }
+        tally->right1 += result->score == 0;
+        if (result->score == 0)
+            correct_images_set(evaluator->right, result->index);
+        tally->right5 += result->score < 5;
+    }
+    tally->images += count;
+}
+
+static void begin_tally(const struct evaluator *evaluator, struct tally *tally)
+{
+    *tally = (struct tally){0};
+    if (evaluator->right)
+        memset(evaluator->right, 0,
+               correct_images_bytes(dataset_facts(evaluator->dataset)->images));
 }
 
 /* Returns the standard error of the mean loss over the images; NaN if there is but one. */
@@ -273,7 +317,8 @@ static bool conclude(const struct evaluator *evaluator, const struct tally *tall
     struct statistics times;
     double images = (double)tally->images;
     bool classes = evaluator->network->classes;
-    if (!statistics_compute(evaluator->times, evaluator->batches, &times, error))
+    const size_t timed = batches_of(evaluator, evaluator->part);
+    if (!statistics_compute(evaluator->times, timed, &times, error))
         return false;
     double low = NAN, high = NAN;
     if (classes)
@@ -301,15 +346,69 @@ static bool conclude(const struct evaluator *evaluator, const struct tally *tall
 bool evaluator_run(struct evaluator *evaluator, evaluator_progress *progress, void *context,
                    struct evaluation *evaluation, struct error *error)
 {
-    struct tally tally = {0};
-    if (evaluator->right)
-        memset(evaluator->right, 0,
-               correct_images_bytes(dataset_facts(evaluator->dataset)->images));
+    struct tally tally;
+    size_t count;
+    begin_tally(evaluator, &tally);
     for (size_t i = 0; i < evaluator->batches; i++) {
-        if (!run_batch(evaluator, i, &tally, error))
+        if (!run_batch(evaluator, i, evaluator->results, &count, error))
             return false;
+        add_results(evaluator, evaluator->results, count, &tally);
         if (progress && !progress(context, tally.images, error))
             return false;
+    }
+    return conclude(evaluator, &tally, evaluation, error);
+}
+
+/* --- a pass that is divided --- */
+
+size_t evaluator_part_images(const struct evaluator *evaluator)
+{
+    return batches_of(evaluator, 0) * evaluator->plan->batch; /* no part has more than the first */
+}
+
+bool evaluator_divide(struct evaluator *evaluator, size_t parts, size_t part, struct error *error)
+{
+    struct data_loader_settings loader = evaluator->loader_settings;
+    evaluator->parts = loader.parts = parts;
+    evaluator->part = loader.part = part;
+    data_loader_free(evaluator->loader);
+    free(evaluator->results);
+    evaluator->results = NULL;
+    evaluator->loader = data_loader_open(evaluator->dataset, &loader, error);
+    if (evaluator->loader)
+        evaluator->results = memory_new(evaluator_part_images(evaluator),
+                                        sizeof *evaluator->results, "the evaluation", error);
+    return evaluator->results;
+}
+
+bool evaluator_run_part(struct evaluator *evaluator, evaluator_progress *progress, void *context,
+                        struct error *error)
+{
+    const size_t images = dataset_facts(evaluator->dataset)->images;
+    const size_t own = batches_of(evaluator, evaluator->part);
+    size_t done = 0, count;
+    for (size_t i = 0; i < own; i++) {
+        if (!run_batch(evaluator, i, evaluator->results + done, &count, error))
+            return false;
+        done += count;
+        const size_t all = done * evaluator->parts;
+        if (progress && !progress(context, all < images ? all : images, error))
+            return false;
+    }
+    return true;
+}
+
+bool evaluator_join(struct evaluator *evaluator, const struct image_result *all,
+                    const size_t *places, struct evaluation *evaluation, struct error *error)
+{
+    const size_t images = dataset_facts(evaluator->dataset)->images;
+    const size_t batch = evaluator->plan->batch, room = evaluator_part_images(evaluator);
+    struct tally tally;
+    begin_tally(evaluator, &tally);
+    for (size_t b = 0; b < evaluator->batches; b++) {
+        const size_t left = images - tally.images, at = b / evaluator->parts * batch;
+        add_results(evaluator, all + places[b % evaluator->parts] * room + at,
+                    left < batch ? left : batch, &tally);
     }
     return conclude(evaluator, &tally, evaluation, error);
 }

@@ -2,7 +2,11 @@
  * Internal to session/.
  *
  * It has an inference plan and borrows weights, device and data set. Losses are summed
- * in double, in the order of the images: the same for any number of threads. */
+ * in double, in the order of the images: the same for any number of threads.
+ *
+ * Several evaluators, in one process each, can divide a pass: each computes some of the batches
+ * (evaluator_divide, evaluator_run_part), and one of them joins the results of all images, in the
+ * order of the images, to what it alone would have computed (evaluator_join). */
 #ifndef TINCA_SESSION_MODEL_EVALUATOR_H
 #define TINCA_SESSION_MODEL_EVALUATOR_H
 
@@ -15,6 +19,13 @@
  */
 enum { EVALUATOR_BATCH = 100, EVALUATOR_WARM_UP = 10 };
 
+/* What an evaluation finds out about an image. */
+struct image_result {
+    uint32_t index; /* of the image in the data set */
+    float loss;
+    uint32_t score; /* how many classes rank before the right one; of a picture: its right pixels */
+};
+
 struct evaluator {
     const struct network *network;
     struct device *device;
@@ -23,11 +34,14 @@ struct evaluator {
     struct plan *plan;
     struct execution *execution;
     struct data_loader *loader;
+    struct data_loader_settings loader_settings;
     double *times;        /* ms/image by batch, of the last pass */
     float *losses;        /* by image, in order, of the last pass; NULL: not asked for */
     unsigned char *right; /* a bit for each image that was classified correctly in the last pass
                              (correct_images.h); NULL: there are no classes */
+    struct image_result *results; /* by image: of a batch, or of all own batches if divided */
     size_t batches, warm_up;
+    size_t parts, part; /* divided: it has every parts-th batch, from number `part` on; else 1, 0 */
     outcome_watch *watch;
     void *watcher;
     double tolerance[3]; /* by channel, in normalised values */
@@ -45,6 +59,7 @@ struct evaluator_settings {
     size_t images;        /* only the first so many, rounded up to whole batches; 0: all */
     bool warm_up;         /* before measuring times, compute the first batches without measuring */
     bool keep_losses;     /* evaluator->losses shall have the loss of each image */
+    bool refuse_memory;   /* the given batch must fit memory_free; else memory decides nothing */
     bool stored;          /* the images lie in memory: see data_loader_bytes */
     size_t readers;       /* decode workers; 0: chosen by the number of cores */
     outcome_watch *watch; /* called for every image, in order; may be NULL */
@@ -67,5 +82,24 @@ typedef bool evaluator_progress(void *context, uint64_t done, struct error *erro
  * error. */
 bool evaluator_run(struct evaluator *evaluator, evaluator_progress *progress, void *context,
                    struct evaluation *evaluation, struct error *error);
+
+/* --- a pass that is divided --- */
+
+/* Makes it the evaluator of every `parts`-th batch, beginning with number `part`, which must exist;
+ * 1 part: of the whole pass. Returns false with an error; then it can only be freed. */
+bool evaluator_divide(struct evaluator *evaluator, size_t parts, size_t part, struct error *error);
+
+/* Returns how many results a part has room for: that of any part of the same pass. */
+size_t evaluator_part_images(const struct evaluator *evaluator);
+
+/* Evaluates its batches into evaluator->results. `progress` gets the images that all parts have
+ * done if they are equally fast. Returns false with an error. */
+bool evaluator_run_part(struct evaluator *evaluator, evaluator_progress *progress, void *context,
+                        struct error *error);
+
+/* Fills *evaluation with the results of all parts: those of part p begin at
+ * all[places[p] * evaluator_part_images()]. Returns false with an error. */
+bool evaluator_join(struct evaluator *evaluator, const struct image_result *all,
+                    const size_t *places, struct evaluation *evaluation, struct error *error);
 
 #endif

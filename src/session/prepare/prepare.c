@@ -7,14 +7,14 @@
 #include "engine/network/network_compression.h"
 #include "engine/quantize/simulate.h"
 #include "engine/training/soft_targets.h"
+#include "engine/weights/weights_average.h"
 #include "session/config/config_data.h"
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
-#include "session/measure/memory_check.h"
 #include "session/model/device_batch.h"
 #include "session/prepare/class_weights.h"
-#include "session/values/series.h"
+#include "session/prepare/prepare_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,8 +46,7 @@ static bool open_data(struct preparation *prepared, const struct run_config *con
     prepared->data = dataset_open(config_training_spec(config, spec), "train", &wish, error);
     if (!prepared->data)
         return false;
-    if (cluster_rank(prepared->cluster) == 0 && config_validation_spec(config, spec)[0] &&
-        !(prepared->validation = dataset_open(spec, "test", &wish, error)))
+    if (!prepare_open_validation(prepared, config, &wish, error))
         return false;
     const struct dataset_facts *facts = dataset_facts(prepared->data);
     bool has_classes = prepared->network->classes > 0;
@@ -143,7 +142,13 @@ static bool make_soft_targets(struct preparation *prepared, const struct run_con
         return true;
     prepared->soft_targets =
         memory_new(config->batch, sizeof *prepared->soft_targets, "the soft targets", error);
-    return prepared->soft_targets;
+    if (!prepared->class_weights || !prepared->cluster)
+        return prepared->soft_targets;
+    prepared->part_weights =
+        memory_new(config->batch, sizeof *prepared->part_weights, "the soft targets", error);
+    prepared->batch_weights =
+        memory_new(config->batch, sizeof *prepared->batch_weights, "the soft targets", error);
+    return prepared->soft_targets && prepared->part_weights && prepared->batch_weights;
 }
 
 static bool check_stop_metric(const struct preparation *prepared, const struct run_config *config,
@@ -153,27 +158,6 @@ static bool check_stop_metric(const struct preparation *prepared, const struct r
            prepared->network->classes > 0 ||
            error_set(error, ERROR_USAGE, "--stop-metric", "give --stop-metric loss",
                      "%s makes pictures and has no accuracy", prepared->network->name);
-}
-
-/* Returns whether the classes have the names of folders, or those that a list gives. */
-static bool named_by_files(const struct dataset_facts *facts)
-{
-    return strcmp(facts->kind, "folder") == 0 || strcmp(facts->kind, "list") == 0;
-}
-
-/* Checks that both sets have the same classes: the names of folders number the classes. */
-static bool check_class_names(const struct preparation *prepared, struct error *error)
-{
-    const struct dataset *train = prepared->data, *test = prepared->validation;
-    const struct dataset_facts *facts = test ? dataset_facts(test) : NULL;
-    if (!test || !named_by_files(facts) || !named_by_files(dataset_facts(train)))
-        return true;
-    for (size_t i = 0; i < facts->classes && i < dataset_facts(train)->classes; i++)
-        if (strcmp(dataset_class_name(train, i), dataset_class_name(test, i)) != 0)
-            return error_set(error, ERROR_INPUT, facts->spec, "give both sets the same folders",
-                             "its class %zu is %s, but that of the training set is %s", i,
-                             dataset_class_name(test, i), dataset_class_name(train, i));
-    return true;
 }
 
 /* Chooses the normalisation. "auto" is the teacher's, or without one what the network expects; for
@@ -217,28 +201,6 @@ static bool build_plans(struct preparation *prepared, const struct run_config *c
     return prepared->plan;
 }
 
-/* Returns the memory that training takes by the plans. */
-static const struct memory_forecast *planned_memory(const struct preparation *prepared)
-{
-    return prepared->teacher ? &prepared->distillation.forecast
-           : prepared->plan  ? &prepared->plan->forecast
-                             : &prepared->gan_plan.forecast;
-}
-
-static uint64_t count_iterations(const struct preparation *prepared,
-                                 const struct run_config *config)
-{
-    const uint64_t per_epoch = dataset_facts(prepared->data)->images / config->batch;
-    return config->has_iterations ? config->iterations : per_epoch * config->epochs;
-}
-
-/* Returns how many images of a set are files of their own. */
-static size_t files_of(const struct dataset *dataset)
-{
-    const struct dataset_facts *facts = dataset ? dataset_facts(dataset) : NULL;
-    return facts && facts->decode_bytes && !facts->generator ? facts->images : 0;
-}
-
 static struct data_loader_settings loader_settings(const struct preparation *prepared,
                                                    const struct run_config *config,
                                                    uint64_t first_iteration)
@@ -261,41 +223,28 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
                       struct error *error)
 {
     const struct data_loader_settings loader = loader_settings(prepared, config, 0);
-    const struct graph *graph = &prepared->network->graph;
     struct plan_settings settings = settings_plan(config, prepared->device->threads, PLAN_TRAINING);
-    struct forecast *forecast = &prepared->forecast;
     settings.sample_batches = data_loader_has_samples(prepared->data, &loader);
     settings.device = prepared->device;
     settings.machine = &prepared->device->machine;
     settings.choices = prepared->device->choices;
     settings.distillation = prepared->teacher ? &prepared->teacher->settings : NULL;
-    const struct dataset_facts *validation =
-        prepared->validation ? dataset_facts(prepared->validation) : NULL;
-    const struct memory_check_request question = {
-        .network = prepared->network,
-        .driver = prepared->device->driver,
-        .device = config->device,
-        .settings = &settings,
-        .stored = dataset_kind_of(config->data)->stored,
-        .validation_stored =
-            validation && dataset_kind_of(dataset_facts(prepared->validation)->spec)->stored,
-        .samples = prepared->network->classes == 0,
-        .average = config->ema > 0,
-        .curve_bytes = series_bytes(count_iterations(prepared, config)),
-        .files = files_of(prepared->data) + files_of(prepared->validation),
-        .decode_bytes = dataset_facts(prepared->data)->decode_bytes,
-        .validation_decode_bytes = validation ? validation->decode_bytes : 0,
-        .validation_images = validation ? validation->images : 0,
-        .validation = validation ? evaluator_batch(prepared->network, validation->images) : 0};
     if (!build_plans(prepared, config, &settings, error))
         return false;
-    *forecast = (struct forecast){.parameters = graph_parameter_count(graph),
-                                  .flops = graph_flops(graph),
-                                  .classes = prepared->network->classes,
-                                  .input = prepared->network->input,
-                                  .memory = *planned_memory(prepared)};
-    memory_check(&question, forecast);
-    return forecast->fits || forecast_refuse(forecast, config->batch, error);
+    return prepare_fits_memory(prepared, config, &settings, error);
+}
+
+static bool allocate_teacher(struct preparation *prepared, const struct run_config *config,
+                             struct error *error)
+{
+    const size_t logits = distillation_logits(&prepared->distillation);
+    if (logits > 0)
+        prepared->teacher_logits = memory_new_aligned(logits, sizeof *prepared->teacher_logits,
+                                                      "the teacher's predictions", error);
+    prepared->teaching =
+        execution_create(prepared->distillation.teacher, prepared->device,
+                         &prepared->teacher->model.weights, NULL, config->seed, error);
+    return prepared->teaching && (logits == 0 || prepared->teacher_logits);
 }
 
 static bool allocate(struct preparation *prepared, const struct run_config *config,
@@ -311,18 +260,17 @@ static bool allocate(struct preparation *prepared, const struct run_config *conf
     if (!prepared->plan) {
         prepared->gan = gan_create(&prepared->gan_plan, prepared->device, &prepared->weights,
                                    &solver, config->seed, error);
+        if (prepared->gan)
+            gan_set_sums(prepared->gan, &sums);
         return prepared->gan && gan_set_clipping(prepared->gan, &clipping, error);
     }
     prepared->execution = execution_create(prepared->plan, prepared->device, &prepared->weights,
                                            &solver, config->seed, error);
-    if (prepared->teacher)
-        prepared->teaching =
-            execution_create(prepared->distillation.teacher, prepared->device,
-                             &prepared->teacher->model.weights, NULL, config->seed, error);
+    if (prepared->teacher && !allocate_teacher(prepared, config, error))
+        return false;
     if (prepared->execution)
         execution_set_sums(prepared->execution, &sums);
-    return prepared->execution && (!prepared->teacher || prepared->teaching) &&
-           execution_set_clipping(prepared->execution, &clipping, error);
+    return prepared->execution && execution_set_clipping(prepared->execution, &clipping, error);
 }
 
 static bool allocate_average(struct preparation *prepared, const struct run_config *config,
@@ -392,13 +340,13 @@ static bool open_feed(struct preparation *prepared, const struct run_config *con
     if (!prepared->loader)
         return false;
     prepared->per_epoch = data_loader_batches_per_epoch(prepared->loader);
-    prepared->iterations = count_iterations(prepared, config);
+    prepared->iterations = prepare_count_iterations(prepared, config);
     return true;
 }
 
-static struct weights *validated_weights(struct preparation *prepared)
+struct execution *prepare_execution(const struct preparation *prepared)
 {
-    return prepared->average.values ? &prepared->average : &prepared->weights;
+    return prepared->gan ? gan_generator_execution(prepared->gan) : prepared->execution;
 }
 
 const struct weights *prepare_model_weights(const struct preparation *prepared)
@@ -411,27 +359,21 @@ static bool make_samples(struct preparation *prepared, struct error *error)
 {
     const struct dataset *dataset = prepared->validation ? prepared->validation : prepared->data;
     return prepared->network->classes || cluster_rank(prepared->cluster) > 0 ||
-           samples_create(&prepared->samples, prepared->network, validated_weights(prepared),
-                          prepared->device, dataset, &prepared->normalisation, error);
+           samples_create(&prepared->samples, prepared->network,
+                          prepare_validated_weights(prepared), prepared->device, dataset,
+                          &prepared->normalisation, error);
 }
 
-static bool make_evaluator(struct preparation *prepared, const struct run_config *config,
-                           struct error *error)
+void prepare_average(struct preparation *prepared, const struct run_config *config,
+                     uint64_t iteration)
 {
-    const uint64_t room = prepared->forecast.validation_available;
-    struct evaluator_settings settings = {
-        .network = prepared->network,
-        .weights = validated_weights(prepared),
-        .device = prepared->device,
-        .dataset = prepared->validation,
-        .normalisation = &prepared->normalisation,
-        .tolerance = (double)config->tolerance,
-        .keep_losses = true,
-        .stored = prepared->validation &&
-                  dataset_kind_of(dataset_facts(prepared->validation)->spec)->stored,
-        /* at least 1, because 0 means that the free memory is unknown */
-        .memory_free = room == UINT64_MAX ? 0 : room + 1};
-    return !prepared->validation || evaluator_create(&prepared->evaluator, &settings, error);
+    if (!prepared->average.values)
+        return;
+    if (iteration == 0)
+        weights_average_begin(&prepared->average, &prepared->weights);
+    else
+        weights_average_update(&prepared->average, &prepared->weights, config->ema,
+                               prepared->device->pool);
 }
 
 /* --- everything --- */
@@ -440,22 +382,15 @@ static bool make_evaluator(struct preparation *prepared, const struct run_config
 static bool check_cluster(const struct preparation *prepared, const struct run_config *config,
                           struct error *error)
 {
-    const struct augmentation augmentation =
-        settings_augmentation(config, dataset_facts(prepared->data));
-    if (!prepared->cluster)
+    if (!prepared->cluster || !config_on_gpu(config))
         return true;
     if (network_has_discriminator(prepared->network))
         return error_set(error, ERROR_UNSUPPORTED, prepared->network->name,
-                         "train it in one process",
-                         "a network with a discriminator cannot be "
-                         "trained by several processes");
-    if (config->teacher[0])
-        return error_set(error, ERROR_UNSUPPORTED, "--teacher", "train it in one process",
-                         "several processes cannot learn from a teacher");
-    return !augmentation_mixes(&augmentation) ||
-           error_set(error, ERROR_UNSUPPORTED, "--augment",
-                     "leave mixup and cutmix out, or train in one process",
-                     "several processes have parts of each batch, and cannot mix their images");
+                         "train it in one process, or choose the device cpu",
+                         "a network with a discriminator trains on one GPU");
+    return !config->teacher[0] || error_set(error, ERROR_UNSUPPORTED, "--teacher",
+                                            "train it in one process, or choose the device cpu",
+                                            "a student with a teacher trains on one GPU");
 }
 
 static bool set_up_device(struct device *device, const struct run_config *config,
@@ -476,7 +411,9 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !open_data(prepared, config, error) || !fit_classes(prepared, config, error) ||
         !open_teacher(prepared, config, error) || !smooth_labels(prepared, config, error) ||
         !make_soft_targets(prepared, config, error) || !check_cluster(prepared, config, error) ||
-        !check_stop_metric(prepared, config, error) || !check_class_names(prepared, error) ||
+        !check_stop_metric(prepared, config, error) ||
+        (!prepare_check_class_names(prepared, error) &&
+         !prepare_drop_validation(prepared, error)) ||
         !(prepared->device = tuned_device_open(config->device, config->threads, NULL, error)) ||
         !set_up_device(prepared->device, config, choices, prepared->cluster, error) ||
         !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
@@ -484,7 +421,8 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !begin_weights(prepared, config, first_iteration, error) ||
         !make_samples(prepared, error) || !open_feed(prepared, config, first_iteration, error) ||
         !prepare_groups(prepared, config, first_iteration, error) ||
-        !make_evaluator(prepared, config, error))
+        (prepared->validation && cluster_rank(prepared->cluster) == 0 &&
+         !prepare_make_evaluator(prepared, config, 0, error)))
         return false;
     prepared->memory_expected = prepared->device->driver->computes_on_host
                                     ? forecast_peak(&prepared->forecast)
@@ -506,7 +444,11 @@ bool prepare(struct preparation *prepared, const struct run_config *config,
 struct execution_batch prepare_batch(const struct preparation *prepared,
                                      const struct data_batch *batch)
 {
-    if (prepared->soft_targets)
+    if (prepared->part_weights)
+        soft_targets_fill_part(prepared->soft_targets, batch->labels, batch->partner_labels,
+                               batch->shares, prepared->class_weights, batch->count,
+                               prepared->part_weights);
+    else if (prepared->soft_targets)
         soft_targets_fill(prepared->soft_targets, batch->labels, batch->partner_labels,
                           batch->shares, prepared->class_weights, batch->count);
     struct execution_batch bound =
@@ -516,11 +458,21 @@ struct execution_batch prepare_batch(const struct preparation *prepared,
     return bound;
 }
 
+void prepare_share(const struct preparation *prepared, const struct execution_batch *batch)
+{
+    if (prepared->part_weights &&
+        cluster_gather(prepared->cluster, prepared->part_weights,
+                       batch->count * sizeof *prepared->part_weights, prepared->batch_weights))
+        soft_targets_scale(prepared->soft_targets, batch->count, prepared->batch_weights,
+                           batch->count * cluster_ranks(prepared->cluster));
+}
+
 void prepare_bind(const struct preparation *prepared, const struct execution_batch *batch,
                   uint64_t iteration)
 {
     if (prepared->teaching)
-        distillation_bind(prepared->execution, prepared->teaching, batch, iteration);
+        distillation_bind(prepared->execution, prepared->teaching, prepared->teacher_logits, batch,
+                          iteration);
     else
         execution_bind(prepared->execution, batch);
 }
@@ -539,8 +491,13 @@ void prepare_free(struct preparation *prepared)
     execution_free(prepared->execution);
     execution_free(prepared->teaching);
     data_loader_free(prepared->loader); /* the executions may have been reading its batches */
+    free(prepared->teacher_logits);
     free(prepared->soft_targets);
     free(prepared->class_weights);
+    if (cluster_check(prepared->cluster, NULL)) { /* else MPI may still write to them */
+        free(prepared->part_weights);
+        free(prepared->batch_weights);
+    }
     if (prepared->plan != prepared->distillation.student)
         plan_free(prepared->plan);
     distillation_plan_free(&prepared->distillation);

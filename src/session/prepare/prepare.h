@@ -17,6 +17,7 @@ struct preparation {
     struct cluster *cluster; /* the processes that share every batch; NULL: there are no others */
     struct network *network;
     struct dataset *data, *validation; /* validation NULL: none */
+    struct error no_validation; /* ranks other than 0: why `validation` cannot be used here */
     struct device *device;
     struct plan *plan; /* with a discriminator, this and the execution are NULL: gan has its own */
     struct weights weights;
@@ -30,13 +31,17 @@ struct preparation {
     /* With a teacher: both plans, of which `plan` is the student's, and the teacher's execution. */
     struct distillation_plan distillation;
     struct execution *teaching;
+    float *teacher_logits; /* distillation_bind; NULL: none */
     struct gan_plan gan_plan;
     struct gan *gan; /* NULL: there is no discriminator */
     struct samples samples;
     struct data_loader *loader;
     float *class_weights;             /* [network->classes]; NULL: none */
     struct soft_target *soft_targets; /* [batch], with mixup, cutmix or class weights; else NULL */
-    struct evaluator evaluator;       /* with validation only; shares weights and device */
+    /* With a cluster and class weights: the weight of each image of the last batch
+     * (soft_targets.h), of this rank's part and of the whole batch; else NULL. */
+    double *part_weights, *batch_weights;
+    struct evaluator evaluator; /* with validation only; shares weights and device */
     struct normalisation normalisation;
     struct forecast forecast;
     uint64_t per_epoch, iterations; /* iterations of an epoch and of the run */
@@ -47,7 +52,8 @@ struct preparation {
  * because the device belongs to that thread. The first batch is that of `first_iteration` (0,
  * except in a resumed run). `choices`, which must live as long, are the kernels that the run has
  * recorded; NULL: it begins. `cluster`, which must live as long too, has the processes that share
- * every batch; NULL: there are no others. Ranks other than 0 validate nothing and make no samples.
+ * every batch; NULL: there are no others. Ranks other than 0 make no samples and no evaluator
+ * (prepare_evaluator), and need no validation set.
  * Returns false with an error, and frees everything, if the configuration cannot work. */
 bool prepare(struct preparation *prepared, const struct run_config *config,
              uint64_t first_iteration, const struct plan_choices *choices, struct cluster *cluster,
@@ -58,13 +64,31 @@ bool prepare(struct preparation *prepared, const struct run_config *config,
 bool prepare_groups(struct preparation *prepared, const struct run_config *config,
                     uint64_t iteration, struct error *error);
 
+/* Makes the evaluator of a rank other than 0, in batches of `batch` images and with the kernels
+ * that rank 0 has chosen. Returns false with an error, and frees it, if this rank cannot validate:
+ * it lacks the set or the memory. */
+bool prepare_evaluator(struct preparation *prepared, const struct run_config *config, size_t batch,
+                       const struct plan_choices *choices, struct error *error);
+
+/* Takes the weights after the step of iteration number `iteration` into their average, if the run
+ * has one. */
+void prepare_average(struct preparation *prepared, const struct run_config *config,
+                     uint64_t iteration);
+
+/* Returns the execution of the network; of one with a discriminator, the generator's. */
+struct execution *prepare_execution(const struct preparation *prepared);
+
 /* Returns the weights that are validated and saved: the average, if there is one. */
 const struct weights *prepare_model_weights(const struct preparation *prepared);
 
 /* Returns what is bound to train on a batch of the loader, which it borrows. Its soft targets are
- * valid until the next call. */
+ * valid until the next call. With a cluster, prepare_share must follow on all ranks. */
 struct execution_batch prepare_batch(const struct preparation *prepared,
                                      const struct data_batch *batch);
+
+/* Lets the ranks exchange what their parts of a batch depend on; all of them call it. Does nothing
+ * without a cluster. After a failure, cluster_check returns false. */
+void prepare_share(const struct preparation *prepared, const struct execution_batch *batch);
 
 /* Binds a batch for a step of the network, with the predictions of its teacher if it has one. Not
  * for a network with a discriminator. */

@@ -67,7 +67,7 @@ bool ranks_compare(struct cluster *cluster, const struct run_config *config, str
 
 /* --- how the ranks have prepared a run --- */
 
-enum { REPORT_FACTS = 7, REPORT_NODES_SEED = 5381 };
+enum { REPORT_FACTS = 8, REPORT_NODES_SEED = 5381 };
 
 struct report {
     bool prepared;
@@ -86,7 +86,7 @@ static const char *const fact_names[REPORT_FACTS] = {
     N_("images in the training set"), N_("classes in the training set"),
     N_("values of an image"),         N_("layers in the network"),
     N_("weights in the network"),     N_("the checksum of the layers' names"),
-    N_("iterations in an epoch"),
+    N_("iterations in an epoch"),     N_("the checksum of the teacher's file"),
 };
 
 /* Returns a checksum of the names of a network's layers and of their operators. */
@@ -112,10 +112,14 @@ static void fill_report(struct report *report, const struct run_config *config,
     }
     const struct dataset_facts *facts = dataset_facts(prepared->data);
     const struct graph *graph = &prepared->network->graph;
-    const uint64_t values[REPORT_FACTS] = {
-        facts->images,      facts->classes,      facts->channels * facts->height * facts->width,
-        graph->node_count,  graph->total_floats, sum_names(graph),
-        prepared->per_epoch};
+    const uint64_t values[REPORT_FACTS] = {facts->images,
+                                           facts->classes,
+                                           facts->channels * facts->height * facts->width,
+                                           graph->node_count,
+                                           graph->total_floats,
+                                           sum_names(graph),
+                                           prepared->per_epoch,
+                                           prepared->teacher ? prepared->teacher->crc32 : 0};
     memcpy(report->facts, values, sizeof values);
 }
 
@@ -199,9 +203,16 @@ bool ranks_agree(struct cluster *cluster, const struct run_config *config,
 
 /* --- commands --- */
 
-static bool command(struct cluster *cluster, struct ranks_command *command, struct error *error)
+bool ranks_broadcast(struct cluster *cluster, void *data, size_t bytes, struct error *error)
 {
-    return cluster_broadcast(cluster, command, sizeof *command) || cluster_check(cluster, error);
+    return cluster_broadcast(cluster, data, bytes) || cluster_check(cluster, error);
+}
+
+bool ranks_command(struct cluster *cluster, const struct ranks_command *command,
+                   struct error *error)
+{
+    struct ranks_command copy = *command;
+    return ranks_broadcast(cluster, &copy, sizeof copy, error);
 }
 
 bool ranks_begin(struct cluster *cluster, const struct run_config *config, uint64_t first_iteration,
@@ -211,35 +222,55 @@ bool ranks_begin(struct cluster *cluster, const struct run_config *config, uint6
     struct run_config copy = *config;
     if (!cluster)
         return true;
-    return command(cluster, &begin, error) &&
-           (cluster_broadcast(cluster, &copy, sizeof copy) || cluster_check(cluster, error));
+    return ranks_command(cluster, &begin, error) &&
+           ranks_broadcast(cluster, &copy, sizeof copy, error);
+}
+
+/* Broadcasts the weights of a network and the state of its solver. */
+static bool broadcast_network(struct cluster *cluster, const struct weights *weights,
+                              struct execution *execution)
+{
+    const struct graph *graph = weights->graph;
+    if (!cluster_broadcast(cluster, weights->values, graph->total_floats * sizeof(float)))
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        float *state = execution_solver_state(execution, i);
+        if (state && !cluster_broadcast(cluster, state, graph->learnable_floats * sizeof(float)))
+            return false;
+    }
+    execution_touch(execution);
+    return true;
 }
 
 bool ranks_broadcast_state(struct cluster *cluster, struct preparation *preparation)
 {
-    const struct graph *graph = &preparation->network->graph;
-    const size_t all = graph->total_floats * sizeof(float);
-    const size_t learnable = graph->learnable_floats * sizeof(float);
-    if (!cluster_broadcast(cluster, preparation->weights.values, all))
+    struct gan *gan = preparation->gan;
+    struct weights *average = &preparation->average;
+    if (!broadcast_network(cluster, &preparation->weights, prepare_execution(preparation)) ||
+        (gan &&
+         !broadcast_network(cluster, gan_discriminator(gan), gan_discriminator_execution(gan))))
         return false;
-    for (size_t i = 0; i < 2; i++) {
-        float *state = execution_solver_state(preparation->execution, i);
-        if (state && !cluster_broadcast(cluster, state, learnable))
-            return false;
-    }
-    execution_touch(preparation->execution);
+    if (!average->values)
+        return true;
+    if (!cluster_broadcast(cluster, average->values, average->graph->total_floats * sizeof(float)))
+        return false;
+    weights_mark_changed(average);
     return true;
 }
 
 bool ranks_share_state(struct cluster *cluster, struct preparation *preparation,
                        struct error *error)
 {
+    struct execution *execution = prepare_execution(preparation);
+    struct gan *gan = preparation->gan;
     if (!cluster)
         return true;
-    struct ranks_command state = {.order = RANKS_STATE,
-                                  .solver_step = execution_solver_step(preparation->execution),
-                                  .loss_scale = execution_loss_scale(preparation->execution)};
-    return command(cluster, &state, error) && execution_join(preparation->execution, error) &&
+    const struct ranks_command state = {
+        .order = RANKS_STATE,
+        .solver_step = execution_solver_step(execution),
+        .discriminator_step = gan ? execution_solver_step(gan_discriminator_execution(gan)) : 0,
+        .loss_scale = execution_loss_scale(execution)};
+    return ranks_command(cluster, &state, error) && execution_join(execution, error) &&
            (ranks_broadcast_state(cluster, preparation) || cluster_check(cluster, error));
 }
 
@@ -248,21 +279,21 @@ void ranks_step(struct cluster *cluster, uint64_t iteration, float learning_rate
     struct ranks_command step = {
         .order = RANKS_STEP, .iteration = iteration, .learning_rate = learning_rate, .next = next};
     if (cluster)
-        command(cluster, &step, NULL);
+        ranks_command(cluster, &step, NULL);
 }
 
 void ranks_end(struct cluster *cluster)
 {
     struct ranks_command end = {.order = RANKS_END};
     if (cluster)
-        command(cluster, &end, NULL);
+        ranks_command(cluster, &end, NULL);
 }
 
 void ranks_quit(struct cluster *cluster)
 {
     struct ranks_command quit = {.order = RANKS_QUIT};
     if (cluster)
-        command(cluster, &quit, NULL);
+        ranks_command(cluster, &quit, NULL);
 }
 
 /* --- work --- */
@@ -284,18 +315,19 @@ struct cluster_work *ranks_collect_work(struct cluster *cluster, const struct cl
 {
     struct ranks_command work = {.order = RANKS_WORK};
     struct cluster_work *all;
-    return command(cluster, &work, NULL) && ranks_gather_work(cluster, mine, &all) ? all : NULL;
+    return ranks_command(cluster, &work, NULL) && ranks_gather_work(cluster, mine, &all) ? all
+                                                                                         : NULL;
 }
 
 /* --- the first bad layer --- */
 
 struct found {
     bool found;
-    size_t place; /* of the layer in the graph */
+    size_t place; /* of the layer in the network */
     struct bad_layer layer;
 };
 
-static size_t place_of(const struct graph *graph, const char *name)
+static size_t place_in(const struct graph *graph, const char *name)
 {
     size_t n = 0;
     while (n < graph->node_count && strcmp(graph->nodes[n].name, name) != 0)
@@ -303,14 +335,31 @@ static size_t place_of(const struct graph *graph, const char *name)
     return n;
 }
 
-bool ranks_gather_bad_layers(struct cluster *cluster, struct execution *execution,
-                             const struct graph *graph, uint64_t iteration, struct bad_layer *layer)
+/* Returns the place of a layer; a discriminator comes after the generator. */
+static size_t place_of(const struct network *network, const char *name)
+{
+    static const char other[] = "discriminator: ";
+    return strncmp(name, other, sizeof other - 1) == 0
+               ? network->graph.node_count +
+                     place_in(&network->discriminator, name + sizeof other - 1)
+               : place_in(&network->graph, name);
+}
+
+static bool find_own(const struct preparation *prepared, uint64_t iteration,
+                     struct bad_layer *layer)
+{
+    return prepared->gan ? gan_find_first_bad_layer(prepared->gan, iteration, layer)
+                         : execution_find_first_bad_layer(prepared->execution, iteration, layer);
+}
+
+bool ranks_gather_bad_layers(struct cluster *cluster, const struct preparation *prepared,
+                             uint64_t iteration, struct bad_layer *layer)
 {
     const size_t ranks = cluster_ranks(cluster);
     struct found mine = {0};
     struct found *all = memory_new(ranks, sizeof *all, "the ranks", NULL);
-    mine.found = execution_find_first_bad_layer(execution, iteration, &mine.layer);
-    mine.place = mine.found ? place_of(graph, mine.layer.node) : SIZE_MAX;
+    mine.found = find_own(prepared, iteration, &mine.layer);
+    mine.place = mine.found ? place_of(prepared->network, mine.layer.node) : SIZE_MAX;
     struct found first = mine;
     if (!all || !cluster_gather(cluster, &mine, sizeof mine, all))
         ; /* only this rank's: all ranks end anyway, and MPI may still write to the array */
@@ -324,13 +373,12 @@ bool ranks_gather_bad_layers(struct cluster *cluster, struct execution *executio
     return first.found;
 }
 
-bool ranks_find_first_bad_layer(struct cluster *cluster, struct execution *execution,
+bool ranks_find_first_bad_layer(struct cluster *cluster, const struct preparation *prepared,
                                 uint64_t iteration, struct bad_layer *layer)
 {
-    struct ranks_command find = {.order = RANKS_FIND, .iteration = iteration};
+    const struct ranks_command find = {.order = RANKS_FIND, .iteration = iteration};
     if (!cluster)
-        return execution_find_first_bad_layer(execution, iteration, layer);
-    command(cluster, &find, NULL);
-    return ranks_gather_bad_layers(cluster, execution, execution_graph(execution), iteration,
-                                   layer);
+        return find_own(prepared, iteration, layer);
+    ranks_command(cluster, &find, NULL);
+    return ranks_gather_bad_layers(cluster, prepared, iteration, layer);
 }

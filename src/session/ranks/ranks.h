@@ -1,9 +1,9 @@
 /* ranks.h: a run that several processes compute (engine/cluster/cluster.h).
  *
- * Rank 0 has the run: folder, journal, checkpoints, validation, and all decisions. The other ranks
- * wait for its commands in ranks_serve: prepare a run, take over the weights, compute an iteration
- * with this learning rate, end the run. So a learning-rate schedule, a pause, or a stop needs no
- * agreement. Each rank reads its part of every batch itself.
+ * Rank 0 has the run: folder, journal, checkpoints, and all decisions. The other ranks wait for its
+ * commands in ranks_serve: prepare a run, take over the weights, compute an iteration with this
+ * learning rate, compute a part of a validation, end the run. So a learning-rate schedule, a pause,
+ * or a stop needs no agreement. Each rank reads its part of every batch itself.
  *
  * In all functions, `cluster` may be NULL: then there are no other ranks, and nothing is done.
  * Functions that return false have set the error.
@@ -42,12 +42,37 @@ bool ranks_agree(struct cluster *cluster, const struct run_config *config,
 bool ranks_share_state(struct cluster *cluster, struct preparation *preparation,
                        struct error *error);
 
+/* How the ranks divide a validation. */
+struct ranks_validation {
+    size_t parts;    /* at most 1: rank 0 validates alone */
+    size_t part;     /* of this rank; `parts` or more: none */
+    size_t room;     /* results that each rank sends */
+    size_t *ranks;   /* [parts]: which rank has a part */
+    uint64_t number; /* names the last validation */
+};
+
+/* Divides the validations of a run among the ranks that have the validation set, with the kernels
+ * `chosen` that rank 0 has (kernel_choices.h); all ranks have shared their state. Writes into
+ * `text` why ranks take no part although there would be work for them; "" if there are none.
+ * Returns false with an error. Free *validation in any case. */
+bool ranks_divide_validation(struct cluster *cluster, struct preparation *prepared,
+                             const char *chosen, struct ranks_validation *validation, char *text,
+                             size_t size, struct error *error);
+void ranks_validation_free(struct ranks_validation *validation); /* may be {0} */
+
+/* Validates, with the other ranks if they have parts: evaluator_run of this rank, to the same bits.
+ */
+bool ranks_validate(struct cluster *cluster, struct ranks_validation *validation,
+                    struct evaluator *evaluator, evaluator_progress *progress, void *context,
+                    struct evaluation *evaluation, struct error *error);
+
 /* Tells the others to compute an iteration; with `next`, on their part of the next batch, otherwise
  * on that of the last one. */
 void ranks_step(struct cluster *cluster, uint64_t iteration, float learning_rate, bool next);
 
-/* Finds the first bad layer of all parts of a batch (execution_find_first_bad_layer). */
-bool ranks_find_first_bad_layer(struct cluster *cluster, struct execution *execution,
+/* Finds the first bad layer of all parts of a batch (execution_find_first_bad_layer,
+ * gan_find_first_bad_layer). */
+bool ranks_find_first_bad_layer(struct cluster *cluster, const struct preparation *prepared,
                                 uint64_t iteration, struct bad_layer *layer);
 
 /* Tells the others that the run is over. */

@@ -1,5 +1,5 @@
-/* What a rank other than 0 does: it prepares the runs that rank 0 begins, without their folders,
- * validation and samples, and computes its part of each iteration.
+/* What a rank other than 0 does: it prepares the runs that rank 0 begins, without their folders and
+ * samples, and computes its part of each iteration and validation.
  *
  * A rank that cannot go on tells all others with cluster_fail; otherwise the others would wait for
  * its sums. */
@@ -18,6 +18,7 @@ struct service {
     struct preparation prepared;
     struct execution_batch batch;
     struct ranks_meter meter;
+    struct ranks_validation validation;
     bool runs; /* `prepared` is */
 };
 
@@ -67,19 +68,39 @@ static void end_run(struct service *service)
 {
     if (service->runs)
         prepare_free(&service->prepared);
+    ranks_validation_free(&service->validation);
     service->runs = false;
 }
 
 static bool take_state(struct service *service, const struct ranks_command *command,
                        struct error *error)
 {
-    if (!execution_join(service->prepared.execution, error))
+    struct execution *execution = prepare_execution(&service->prepared);
+    struct gan *gan = service->prepared.gan;
+    if (!execution_join(execution, error))
         return cluster_check(service->cluster, error); /* rank 0 ends the run */
     if (!ranks_broadcast_state(service->cluster, &service->prepared))
         return cluster_check(service->cluster, error);
-    execution_set_solver_step(service->prepared.execution, command->solver_step);
-    execution_set_loss_scale(service->prepared.execution, command->loss_scale);
+    execution_set_solver_step(execution, command->solver_step);
+    execution_set_loss_scale(execution, command->loss_scale);
+    if (gan)
+        execution_set_solver_step(gan_discriminator_execution(gan), command->discriminator_step);
     return true;
+}
+
+/* Computes an iteration. Returns false if the loss is not finite. */
+static bool iterate(struct service *service, const struct ranks_command *command)
+{
+    struct preparation *prepared = &service->prepared;
+    struct gan_losses unused;
+    if (command->next)
+        prepare_share(prepared, &service->batch);
+    if (prepared->gan)
+        return gan_iterate(prepared->gan, &service->batch, command->iteration,
+                           command->learning_rate, &unused);
+    prepare_bind(prepared, &service->batch, command->iteration);
+    return isfinite(
+        execution_iterate(prepared->execution, command->iteration, command->learning_rate));
 }
 
 static bool step(struct service *service, const struct ranks_command *command, struct error *error)
@@ -96,19 +117,19 @@ static bool step(struct service *service, const struct ranks_command *command, s
         service->batch = prepare_batch(prepared, &batch);
     }
     ranks_meter_start(&service->meter);
-    prepare_bind(prepared, &service->batch, command->iteration);
-    execution_iterate(prepared->execution, command->iteration, command->learning_rate);
+    const bool finite = iterate(service, command);
     ranks_meter_stop(&service->meter);
     if (!device_check(prepared->device, error))
         return fail(service, error);
+    if (command->next && finite)
+        prepare_average(prepared, &service->config, command->iteration);
     return cluster_check(service->cluster, error);
 }
 
 static bool find(struct service *service, uint64_t iteration, struct error *error)
 {
     struct bad_layer unused;
-    ranks_gather_bad_layers(service->cluster, service->prepared.execution,
-                            &service->prepared.network->graph, iteration, &unused);
+    ranks_gather_bad_layers(service->cluster, &service->prepared, iteration, &unused);
     return cluster_check(service->cluster, error);
 }
 
@@ -130,8 +151,14 @@ static bool obey(struct service *service, const struct ranks_command *command, s
         return begin_run(service, command->iteration, error);
     case RANKS_STATE:
         return take_state(service, command, error);
+    case RANKS_DIVIDE:
+        return ranks_take_part(service->cluster, command, &service->config, &service->prepared,
+                               &service->validation, error);
     case RANKS_STEP:
         return step(service, command, error);
+    case RANKS_VALIDATE:
+        return ranks_validate_part(service->cluster, command, &service->prepared,
+                                   &service->validation, error);
     case RANKS_FIND:
         return find(service, command->iteration, error);
     case RANKS_WORK:

@@ -74,13 +74,6 @@ static void add_average(struct list *list, const struct weights *average)
             add(list, "average.", &average->graph->parameters[p], average->values);
 }
 
-/* Returns the execution that updates the main network (the generator, if there is a discriminator).
- */
-static struct execution *main_execution(const struct preparation *prepared)
-{
-    return prepared->gan ? gan_generator_execution(prepared->gan) : prepared->execution;
-}
-
 static void free_list(struct list *list)
 {
     free(list->arrays);
@@ -100,7 +93,7 @@ static bool make_list(const struct trainer *trainer, struct list *list, struct e
         free_list(list);
         return false;
     }
-    add_network(list, "", &prepared->weights, main_execution(prepared));
+    add_network(list, "", &prepared->weights, prepare_execution(prepared));
     add_average(list, &prepared->average);
     if (gan)
         add_network(list, "discriminator.", discriminator, gan_discriminator_execution(gan));
@@ -312,10 +305,10 @@ static void collect_numbers(struct trainer *trainer)
     trainer->data_counts = data_counts_of(prepared);
     trainer->run_journal = trainer->run->journal.synced;
     trainer->run_seconds = trainer_seconds(trainer, clock_nanoseconds());
-    trainer->solver_step = execution_solver_step(main_execution(prepared));
+    trainer->solver_step = execution_solver_step(prepare_execution(prepared));
     trainer->discriminator_step =
         prepared->gan ? execution_solver_step(gan_discriminator_execution(prepared->gan)) : 0;
-    trainer->loss_scale = execution_loss_scale(main_execution(prepared));
+    trainer->loss_scale = execution_loss_scale(prepare_execution(prepared));
     if (prepared->gan)
         trainer->discriminator_scale =
             execution_loss_scale(gan_discriminator_execution(prepared->gan));
@@ -325,14 +318,14 @@ static void collect_numbers(struct trainer *trainer)
  * back. */
 static bool fetch(const struct preparation *prepared, struct error *error)
 {
-    return execution_fetch(main_execution(prepared), error) &&
+    return execution_fetch(prepare_execution(prepared), error) &&
            weights_fetch(&prepared->average, error) &&
            (!prepared->gan || execution_fetch(gan_discriminator_execution(prepared->gan), error));
 }
 
 static void touch(const struct preparation *prepared)
 {
-    execution_touch(main_execution(prepared));
+    execution_touch(prepare_execution(prepared));
     if (prepared->gan)
         execution_touch(gan_discriminator_execution(prepared->gan));
 }
@@ -343,8 +336,8 @@ static void distribute_numbers(struct trainer *trainer)
     touch(prepared);
     if (prepared->average.values)
         weights_average_restore(&prepared->average, &prepared->weights);
-    execution_set_solver_step(main_execution(prepared), trainer->solver_step);
-    execution_set_loss_scale(main_execution(prepared), trainer->loss_scale);
+    execution_set_solver_step(prepare_execution(prepared), trainer->solver_step);
+    execution_set_loss_scale(prepare_execution(prepared), trainer->loss_scale);
     trainer->skip_reported = trainer->loss_scale.skipped > 0;
     trainer->low_scale_reported = trainer->loss_scale.scale < 1;
     if (!prepared->gan)

@@ -108,8 +108,9 @@ bool epoch_validate(struct trainer *trainer)
     journal_flush(&trainer->run->journal);
     run_events_flush(&trainer->events);
     data_loader_pause(trainer->prepared.loader);
-    bool good = evaluator_run(&trainer->prepared.evaluator, show_progress, trainer, &evaluation,
-                              trainer->error);
+    bool good = ranks_validate(trainer->prepared.cluster, &trainer->validation,
+                               &trainer->prepared.evaluator, show_progress, trainer, &evaluation,
+                               trainer->error);
     data_loader_continue(trainer->prepared.loader);
     if (good)
         record_validation(trainer, &evaluation);

@@ -15,7 +15,6 @@
 
 #include "base/clock.h"
 #include "base/host/host.h"
-#include "engine/weights/weights_average.h"
 #include "session/ranks/ranks.h"
 #include "session/run/energy.h"
 
@@ -230,9 +229,7 @@ static bool diverge(struct trainer *trainer, const struct gan_losses *losses, do
     struct finding finding;
     const struct preparation *prepared = &trainer->prepared;
     const uint64_t iteration = trainer->moment.iteration;
-    bool found = prepared->gan ? gan_find_first_bad_layer(prepared->gan, iteration, &layer)
-                               : ranks_find_first_bad_layer(prepared->cluster, prepared->execution,
-                                                            iteration, &layer);
+    const bool found = ranks_find_first_bad_layer(prepared->cluster, prepared, iteration, &layer);
     record(trainer, losses, rate);
     watcher_divergence(trainer->moment, losses->generator, found ? &layer : NULL, &finding);
     trainer_add_finding(trainer, &finding);
@@ -246,14 +243,12 @@ static bool diverge(struct trainer *trainer, const struct gan_losses *losses, do
                                         : "; this layer's values were the first to break");
 }
 
-/* Trains a network that has no discriminator for one step, on all ranks. `next`: the batch is
- * another than that of the last step. Returns false, and changes nothing, if
+/* Trains a network that has no discriminator for one step. Returns false, and changes nothing, if
  * the loss is not finite. */
 static bool step_alone(const struct preparation *prepared, const struct execution_batch *batch,
-                       bool next, uint64_t iteration, float rate, struct gan_losses *losses)
+                       uint64_t iteration, float rate, struct gan_losses *losses)
 {
     prepare_bind(prepared, batch, iteration);
-    ranks_step(prepared->cluster, iteration, rate, next);
     *losses =
         (struct gan_losses){.generator = execution_iterate(prepared->execution, iteration, rate),
                             .discriminator = NAN,
@@ -261,16 +256,19 @@ static bool step_alone(const struct preparation *prepared, const struct executio
     return isfinite(losses->generator);
 }
 
-/* Trains on trainer->batch for one step. Returns false if the loss is not finite. */
+/* Trains on trainer->batch for one step, on all ranks. Returns false if the loss is not finite. */
 static bool step(struct trainer *trainer, double rate, struct gan_losses *losses)
 {
     const struct preparation *prepared = &trainer->prepared;
     const uint64_t iteration = trainer->moment.iteration;
     const bool next = trainer->new_batch;
     trainer->new_batch = false;
+    ranks_step(prepared->cluster, iteration, (float)rate, next);
+    if (next)
+        prepare_share(prepared, &trainer->batch);
     return prepared->gan
                ? gan_iterate(prepared->gan, &trainer->batch, iteration, (float)rate, losses)
-               : step_alone(prepared, &trainer->batch, next, iteration, (float)rate, losses);
+               : step_alone(prepared, &trainer->batch, iteration, (float)rate, losses);
 }
 
 static double current_rate(const struct trainer *trainer)
@@ -362,19 +360,6 @@ void iteration_count_last_step(struct trainer *trainer)
     note_low_scale(trainer);
 }
 
-/* Takes the weights after the step of the iteration into their average. */
-static void average_weights(struct trainer *trainer)
-{
-    struct preparation *prepared = &trainer->prepared;
-    if (!prepared->average.values)
-        return;
-    if (trainer->moment.iteration == 0)
-        weights_average_begin(&prepared->average, &prepared->weights);
-    else
-        weights_average_update(&prepared->average, &prepared->weights, trainer->run->config.ema,
-                               prepared->device->pool);
-}
-
 /* Measures the weights before an inspected iteration, outside its time. */
 static void prepare_inspection(struct trainer *trainer)
 {
@@ -432,7 +417,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
         return false;
     if (!stepped)
         return diverge(trainer, &losses, rate);
-    average_weights(trainer);
+    prepare_average(prepared, &trainer->run->config, trainer->moment.iteration);
     if (looking)
         trainer->iteration_start += inspector_after(&trainer->inspector, prepared, batch.count);
     *epoch_over = batch.last;

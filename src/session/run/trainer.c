@@ -98,8 +98,7 @@ void trainer_report_unsaved(struct trainer *trainer)
 
 struct execution *trainer_execution(const struct trainer *trainer)
 {
-    const struct preparation *prepared = &trainer->prepared;
-    return prepared->gan ? gan_generator_execution(prepared->gan) : prepared->execution;
+    return prepare_execution(&trainer->prepared);
 }
 
 void trainer_restart_clock(struct trainer *trainer)

@@ -17,6 +17,7 @@
 #include "session/model/correct_images.h"
 #include "session/prepare/inspector.h"
 #include "session/prepare/prepare.h"
+#include "session/ranks/ranks.h"
 #include "session/ranks/ranks_work.h"
 #include "session/record/run_state.h"
 #include "session/tensorboard/run_events.h"
@@ -59,21 +60,22 @@ struct trainer {
     struct watcher watcher;
     struct lowest_losses lowest; /* a resumed run has none until its loss is the lowest again */
     struct inspector inspector;
-    uint64_t inspected;           /* the last iteration of the last inspection; 0: none */
-    bool weights_inspected;       /* that inspection measured the weights */
-    struct execution_batch batch; /* of the last iteration; {0}: none */
-    struct moment moment;         /* iterations and epochs done */
-    double epoch_loss;            /* sum over `epoch_iterations` */
-    uint64_t epoch_iterations;    /* since the start of the epoch */
-    uint64_t start_time, paused;  /* nanoseconds: clock at the start; length of all pauses */
-    uint64_t iteration_start;     /* nanoseconds */
-    bool new_batch;               /* the other ranks have not computed this batch yet */
-    struct ranks_record ranks;    /* what the ranks do */
-    bool shares;                  /* the other ranks have prepared the run (ranks.h) */
-    bool in_flight;               /* the device may still compute the last iteration */
-    uint64_t measured_at;         /* nanoseconds: the last iteration_measure */
-    double max_seconds;           /* config_max_time */
-    double validation_seconds;    /* spent on all validations */
+    uint64_t inspected;                 /* the last iteration of the last inspection; 0: none */
+    bool weights_inspected;             /* that inspection measured the weights */
+    struct execution_batch batch;       /* of the last iteration; {0}: none */
+    struct moment moment;               /* iterations and epochs done */
+    double epoch_loss;                  /* sum over `epoch_iterations` */
+    uint64_t epoch_iterations;          /* since the start of the epoch */
+    uint64_t start_time, paused;        /* nanoseconds: clock at the start; length of all pauses */
+    uint64_t iteration_start;           /* nanoseconds */
+    bool new_batch;                     /* the other ranks have not computed this batch yet */
+    struct ranks_record ranks;          /* what the ranks do */
+    bool shares;                        /* the other ranks have prepared the run (ranks.h) */
+    struct ranks_validation validation; /* how they divide its validations */
+    bool in_flight;                     /* the device may still compute the last iteration */
+    uint64_t measured_at;               /* nanoseconds: the last iteration_measure */
+    double max_seconds;                 /* config_max_time */
+    double validation_seconds;          /* spent on all validations */
     size_t validations;
     uint64_t sample_iteration; /* the iteration of the last samples */
     bool stop, stop_at_epoch;  /* the user has asked for it */

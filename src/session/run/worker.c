@@ -185,6 +185,21 @@ static bool prepare_run(struct trainer *trainer, uint64_t first)
     return trainer->shares;
 }
 
+/* Divides the validations among the ranks, and adds a finding if some cannot take part. */
+static bool divide_validation(struct trainer *trainer)
+{
+    struct finding finding = {.kind = FINDING_DATA,
+                              .iteration = trainer->moment.iteration,
+                              .epoch = trainer->moment.epoch};
+    if (!ranks_divide_validation(trainer->run->cluster, &trainer->prepared, trainer->chosen,
+                                 &trainer->validation, finding.text, sizeof finding.text,
+                                 trainer->error))
+        return false;
+    if (finding.text[0])
+        trainer_add_finding(trainer, &finding);
+    return true;
+}
+
 static enum run_status live(struct trainer *trainer)
 {
     const struct run *run = trainer->run;
@@ -196,7 +211,8 @@ static enum run_status live(struct trainer *trainer)
     if (!resume_read_choices(trainer) || !prepare_run(trainer, first))
         return RUN_REFUSED;
     resume_read_parent(trainer);
-    if (!start(trainer) || !ranks_share_state(run->cluster, &trainer->prepared, trainer->error))
+    if (!start(trainer) || !ranks_share_state(run->cluster, &trainer->prepared, trainer->error) ||
+        !divide_validation(trainer))
         return RUN_REFUSED;
     ranks_record_begin(&trainer->ranks, trainer->run);
     scaling.iteration = trainer->moment.iteration;
@@ -296,6 +312,7 @@ void *worker_main(void *context)
     if (trainer.shares)
         ranks_end(run->cluster);
     ranks_record_free(&trainer.ranks);
+    ranks_validation_free(&trainer.validation);
     energy_end(&trainer);
     run_events_close(&trainer.events);
     inspector_abandon(&trainer.inspector, &trainer.prepared);

@@ -1,0 +1,37 @@
+/* prepare_internal.h: the parts of prepare (prepare.h). Internal to session/prepare.
+ *
+ * Functions that return false have set the error. */
+#ifndef TINCA_SESSION_PREPARE_PREPARE_INTERNAL_H
+#define TINCA_SESSION_PREPARE_PREPARE_INTERNAL_H
+
+#include "session/prepare/prepare.h"
+
+/* Opens the validation set, if the run has one. A rank other than 0 can do without: rank 0 then
+ * validates alone, or with those that have it. */
+bool prepare_open_validation(struct preparation *prepared, const struct run_config *config,
+                             const struct dataset_request *wish, struct error *error);
+
+/* Leaves a rank other than 0 without the validation set, because of an error. Returns false on rank
+ * 0, for which that is a failure. */
+bool prepare_drop_validation(struct preparation *prepared, const struct error *error);
+
+/* Checks that both sets have the same classes: the names of folders number the classes. */
+bool prepare_check_class_names(const struct preparation *prepared, struct error *error);
+
+/* Returns the weights that are validated: the average, if there is one. */
+struct weights *prepare_validated_weights(struct preparation *prepared);
+
+/* Makes the evaluator; `batch` 0: in batches as large as fit, else in these if they fit. */
+bool prepare_make_evaluator(struct preparation *prepared, const struct run_config *config,
+                            size_t batch, struct error *error);
+
+/* Returns the number of the run's iterations. */
+uint64_t prepare_count_iterations(const struct preparation *prepared,
+                                  const struct run_config *config);
+
+/* Fills the forecast from the plans of these settings, and returns whether the run fits into
+ * memory; a rank other than 0 may do without validation. */
+bool prepare_fits_memory(struct preparation *prepared, const struct run_config *config,
+                         const struct plan_settings *settings, struct error *error);
+
+#endif
