@@ -7,6 +7,7 @@
 #include "cuda/emulated_device.h"
 #include "op_harness.h"
 #include "random_fill.h"
+#include "sample.h"
 #include "tap.h"
 
 #include "base/random.h"
@@ -51,19 +52,20 @@ static struct op_harness *run_in_order(const struct op_case *op_case, const stru
     return harness;
 }
 
+/* Runs a case in two orders of threads; in one under a sanitizer, which would see the same. */
 static bool check_against(const struct op_harness *wanted, const struct kernel *kernel, char *why,
                           size_t size)
 {
     const char *where = "", *failure;
     struct op_harness *natural = run_in_order(wanted->op_case, kernel, 0);
-    struct op_harness *drawn = run_in_order(wanted->op_case, kernel, 77);
-    bool good = natural && drawn;
+    struct op_harness *drawn = SANITIZED ? NULL : run_in_order(wanted->op_case, kernel, 77);
+    bool good = natural && (drawn || SANITIZED);
     if (good) {
         const double difference = op_harness_compare(natural, wanted, &where);
         good = difference <= tolerance;
         snprintf(why, size, "%s differs by %g", where, difference);
     }
-    if (good && !op_harness_same(natural, drawn)) {
+    if (good && drawn && !op_harness_same(natural, drawn)) {
         good = false;
         snprintf(why, size, "another order of threads gives other bits");
     }
@@ -417,13 +419,16 @@ static void check_few_images(void)
     static const size_t inputs[] = {1, 3, 4, 5, 130, 1020, 1024, 1025, 2048, 2052, 3076, 5121};
     static const size_t outputs[] = {1, 3, 4, 5, 8, 9, 31};
     enum { INPUTS = sizeof inputs / sizeof *inputs, OUTPUTS = sizeof outputs / sizeof *outputs };
-    size_t good = 0;
+    size_t good = 0, tried = 0;
     for (size_t i = 0; i < INPUTS; i++)
         for (size_t o = 0; o < OUTPUTS; o++)
-            good += few_images_agree(inputs[i], outputs[o]);
-    tap_ok(good == INPUTS * OUTPUTS,
-           "1 to 9 images: %zu of %d linear layers agree, with the bits of each image alone", good,
-           INPUTS * OUTPUTS);
+            if (sample_has(i + o, 1, 3)) {
+                good += few_images_agree(inputs[i], outputs[o]);
+                tried++;
+            }
+    tap_ok(good == tried && tried > 0,
+           "1 to 9 images: %zu of %zu linear layers agree, with the bits of each image alone", good,
+           tried);
     tap_ok(linear_runs_as(8, false, "linear gemv") && linear_runs_as(9, false, "linear cuBLAS") &&
                linear_runs_as(1, true, "linear gemv + cuBLAS"),
            "up to 8 images a layer runs as linear gemv");
@@ -526,7 +531,8 @@ static void check_precision(int precision, const char *name, double most)
         const bool convolves = c->op == &op_conv || c->op == &op_conv_transpose;
         if (!convolves || c->attributes.conv.outputs <= 32 || c->attributes.conv.groups > 1 ||
             conv_is_dilated(&c->attributes.conv) || /* which the kernels refuse */
-            c->flags & (CASE_TIMED | CASE_INFERENCE) || (c->flags & CASE_EDGE && i % 5 > 0))
+            c->flags & (CASE_TIMED | CASE_INFERENCE) ||
+            (c->flags & CASE_EDGE && !sample_has(i, 5, 15)))
             continue;
         count++;
         good += is_rounded(c, kernels[emulated_driver.kernels(c->op, kernels, 8) - 1], most);
