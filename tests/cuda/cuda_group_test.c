@@ -97,8 +97,8 @@ static void test_like_one(const struct subject *subject, const char *gpus,
 static void test_networks(void)
 {
 #ifndef __SANITIZE_ADDRESS__
-    static const struct subject lenet = {"lenet", TECHNIQUE_NONE, 8, ITERATIONS};
-    static const struct subject subjects[] = {{"resnet20", TECHNIQUE_NONE, 4, 3},
+    static const struct subject lenet = {"lenet", TECHNIQUE_NONE, 8, 3};
+    static const struct subject subjects[] = {{"resnet20", TECHNIQUE_NONE, 4, 2},
                                               {"resnet20", TECHNIQUE_SHIFT, 2, 2},
                                               {"resnet20", TECHNIQUE_SHUFFLE, 2, 2}};
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
