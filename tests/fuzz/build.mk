@@ -1,4 +1,4 @@
-# Builds the fuzzers with clang: make -f tests/fuzz/build.mk SOURCE=.. KERNELS=DIRECTORY, in an empty
+# Builds the fuzzers with clang: make -f tests/fuzz/build.mk SOURCE=.. KERNELS=DIRECTORY [OPTIMIZE=-O0], in an empty
 # folder. KERNELS is an ordinary build tree. The kernels, which parse nothing, come from there, as do
 # config.h and the texts of the networks. The modules that draw charts and that talk to MPI are left out, and
 # so are the folders in UNREACHED and the files in UNREACHED_FILES, from which no parser needs anything: if one
@@ -8,7 +8,8 @@ TARGETS = network session safetensors idx cifar png jpeg gz log checkpoint prefe
 	npy npz list onnx mapping prototxt caffemodel events
 CHECKS = undefined,float-cast-overflow,integer-divide-by-zero
 SANITIZE = -fsanitize=address,$(CHECKS) -fno-sanitize-recover=$(CHECKS)
-FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE \
+OPTIMIZE = -O1
+FLAGS := -std=c11 $(OPTIMIZE) -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE \
 	-DLOCALEDIR='"/nowhere"' -DPKGLIBDIR='"/nowhere"' \
 	-I$(SOURCE)/src -I$(SOURCE)/tests -I$(SOURCE)/tests/fuzz -I$(KERNELS) \
 	$(shell pkg-config --cflags libcjson libpng libjpeg zlib openblas ncursesw)
@@ -80,6 +81,11 @@ fuzz_%: libtinca.a $(SOURCE)/tests/fuzz/libfuzzer.c $(LIBRARIES)
 		$(SOURCE)/tests/fuzz/libfuzzer.c libtinca.a $(LIBRARIES) libtinca.a $(LIBS)
 libtinca.a: $(OBJECTS)
 	rm -f $@ && ar rc $@ $(OBJECTS)
+# with another OPTIMIZE everything is compiled again
+$(OBJECTS): optimize
+optimize: FORCE
+	@echo $(OPTIMIZE) | cmp -s - $@ || echo $(OPTIMIZE) >$@
+FORCE:
 $(PARSERS): %.o: $(SOURCE)/%.c
 	@mkdir -p $(@D)
 	$(CLANG) $(FLAGS) $(SANITIZE) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
