@@ -84,6 +84,8 @@ static void check_kernel(const struct op_harness *wanted, const struct kernel *k
     static const unsigned busy[] = {EMULATED_BUSY_BLOCKS, 2};
     char why[256] = "";
     for (size_t i = 0; i < 2; i++) {
+        if (SANITIZED && (size_t)(wanted->op_case - op_cases) % 2 != i)
+            continue; /* a sanitizer sees each case with one number of busy blocks, in turn */
         emulated_set_busy_blocks(busy[i]);
         const struct kernel_site site = op_harness_site(wanted, 1);
         const char *reason;
