@@ -44,8 +44,8 @@ left_behind() {
     return 1
 }
 
-# by default two more than the cores: tests of the workbench, which begin first, wait most of the time
-jobs=${JOBS:-$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 2))}
+# by default three more than the cores: tests of the workbench, which begin first, wait most of the time
+jobs=${JOBS:-$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 3))}
 {
     env "$suite" make -C "$directory" -s -k -j"$jobs" -Otarget "$target" "$@" </dev/null
     echo $? >"$directory/check.status"

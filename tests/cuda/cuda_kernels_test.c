@@ -7,6 +7,7 @@
 #include "cuda/emulated_device.h"
 #include "op_harness.h"
 #include "random_fill.h"
+#include "sample.h"
 #include "tap.h"
 
 #include "base/random.h"
@@ -51,19 +52,20 @@ static struct op_harness *run_in_order(const struct op_case *op_case, const stru
     return harness;
 }
 
+/* Runs a case in two orders of threads; in one under a sanitizer, which would see the same. */
 static bool check_against(const struct op_harness *wanted, const struct kernel *kernel, char *why,
                           size_t size)
 {
     const char *where = "", *failure;
     struct op_harness *natural = run_in_order(wanted->op_case, kernel, 0);
-    struct op_harness *drawn = run_in_order(wanted->op_case, kernel, 77);
-    bool good = natural && drawn;
+    struct op_harness *drawn = SANITIZED ? NULL : run_in_order(wanted->op_case, kernel, 77);
+    bool good = natural && (drawn || SANITIZED);
     if (good) {
         const double difference = op_harness_compare(natural, wanted, &where);
         good = difference <= tolerance;
         snprintf(why, size, "%s differs by %g", where, difference);
     }
-    if (good && !op_harness_same(natural, drawn)) {
+    if (good && drawn && !op_harness_same(natural, drawn)) {
         good = false;
         snprintf(why, size, "another order of threads gives other bits");
     }
@@ -82,6 +84,8 @@ static void check_kernel(const struct op_harness *wanted, const struct kernel *k
     static const unsigned busy[] = {EMULATED_BUSY_BLOCKS, 2};
     char why[256] = "";
     for (size_t i = 0; i < 2; i++) {
+        if (SANITIZED && (size_t)(wanted->op_case - op_cases) % 2 != i)
+            continue; /* a sanitizer sees each case with one number of busy blocks, in turn */
         emulated_set_busy_blocks(busy[i]);
         const struct kernel_site site = op_harness_site(wanted, 1);
         const char *reason;
@@ -319,17 +323,18 @@ static bool smaller_batches_fit(const struct op_harness *harness, const struct k
 
 static const unsigned multiprocessor_counts[] = {4, 46, 108, 132};
 enum {
-    MULTIPROCESSOR_COUNTS =
-        SANITIZED ? 1 : sizeof multiprocessor_counts / sizeof *multiprocessor_counts
+    ALL_COUNTS = sizeof multiprocessor_counts / sizeof *multiprocessor_counts,
+    MULTIPROCESSOR_COUNTS = SANITIZED ? 1 : ALL_COUNTS
 };
 
-/* Adds how many times there were, and how many of them were good, for each number of
- * multiprocessors. The arrays of a case, which may be large, are made once. */
-static void check_workspace_of(const struct op_case *op_case, size_t *good, size_t *count)
+/* Adds how many times there were, and how many of them were good, for every second number of
+ * multiprocessors from `first` on. The arrays of a case, which may be large, are made once. */
+static void check_workspace_of(const struct op_case *op_case, size_t first, size_t *good,
+                               size_t *count)
 {
     const struct kernel *kernels[8];
     struct op_harness *harness = op_harness_create(op_case, HARNESS_SEED, NULL);
-    for (size_t m = 0; harness && m < MULTIPROCESSOR_COUNTS; m++) {
+    for (size_t m = first; harness && m < MULTIPROCESSOR_COUNTS; m += 2) {
         emulated_set_busy_blocks(2 * multiprocessor_counts[m]);
         const size_t offered = emulated_driver.kernels(op_case->op, kernels, 8);
         for (size_t k = 0; k < offered; k++, count[m]++)
@@ -344,7 +349,7 @@ static void check_workspace(void)
     for (size_t i = 0; i < op_case_count; i++) {
         const struct op_case *c = &op_cases[i];
         if (!(c->op->traits & OP_VIEW || c->flags & CASE_EDGE || (SANITIZED && i % 4)))
-            check_workspace_of(c, good, count);
+            check_workspace_of(c, SANITIZED ? 0 : i % 2, good, count);
     }
     emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);
     for (size_t m = 0; m < MULTIPROCESSOR_COUNTS; m++)
@@ -417,13 +422,16 @@ static void check_few_images(void)
     static const size_t inputs[] = {1, 3, 4, 5, 130, 1020, 1024, 1025, 2048, 2052, 3076, 5121};
     static const size_t outputs[] = {1, 3, 4, 5, 8, 9, 31};
     enum { INPUTS = sizeof inputs / sizeof *inputs, OUTPUTS = sizeof outputs / sizeof *outputs };
-    size_t good = 0;
+    size_t good = 0, tried = 0;
     for (size_t i = 0; i < INPUTS; i++)
         for (size_t o = 0; o < OUTPUTS; o++)
-            good += few_images_agree(inputs[i], outputs[o]);
-    tap_ok(good == INPUTS * OUTPUTS,
-           "1 to 9 images: %zu of %d linear layers agree, with the bits of each image alone", good,
-           INPUTS * OUTPUTS);
+            if (sample_has(i + o, 1, 3)) {
+                good += few_images_agree(inputs[i], outputs[o]);
+                tried++;
+            }
+    tap_ok(good == tried && tried > 0,
+           "1 to 9 images: %zu of %zu linear layers agree, with the bits of each image alone", good,
+           tried);
     tap_ok(linear_runs_as(8, false, "linear gemv") && linear_runs_as(9, false, "linear cuBLAS") &&
                linear_runs_as(1, true, "linear gemv + cuBLAS"),
            "up to 8 images a layer runs as linear gemv");
@@ -526,7 +534,8 @@ static void check_precision(int precision, const char *name, double most)
         const bool convolves = c->op == &op_conv || c->op == &op_conv_transpose;
         if (!convolves || c->attributes.conv.outputs <= 32 || c->attributes.conv.groups > 1 ||
             conv_is_dilated(&c->attributes.conv) || /* which the kernels refuse */
-            c->flags & (CASE_TIMED | CASE_INFERENCE) || (c->flags & CASE_EDGE && i % 5 > 0))
+            c->flags & (CASE_TIMED | CASE_INFERENCE) ||
+            (c->flags & CASE_EDGE && !sample_has(i, 5, 15)))
             continue;
         count++;
         good += is_rounded(c, kernels[emulated_driver.kernels(c->op, kernels, 8) - 1], most);

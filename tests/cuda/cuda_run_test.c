@@ -341,8 +341,13 @@ static void test_low_scale(void)
 /* A gradient overflows in float16, which skips the step and is a finding. */
 static void test_loss_scale(void)
 {
-    static const char *const settings[] = {"data=digits,limit=28", "epochs=2", "batch=2",
-                                           "precision=fp16",       "lr=0.001", NULL};
+    static const char *const settings[] = {SANITIZED ? "data=digits,limit=8"
+                                                     : "data=digits,limit=28",
+                                           "epochs=2",
+                                           "batch=2",
+                                           "precision=fp16",
+                                           "lr=0.001",
+                                           NULL};
     struct finding finding = {.kind = FINDING_MEMORY};
     size_t findings = 0;
     struct run *run = begin("steep.json", settings, "cuda", NULL, NULL);
@@ -361,6 +366,8 @@ static void test_loss_scale(void)
            (unsigned long long)end.skipped_steps);
     test_scale_is_kept(run, &end);
     run_free(run);
+    if (SANITIZED) /* other runs resume, and have findings, in the same way */
+        return;
     test_resume("steep.json", settings, "cuda", false);
     test_low_scale();
 }
@@ -653,11 +660,11 @@ static void all_resume(void)
                                                 "momentum=0.5",
                                                 "precision=fp16",
                                                 NULL};
-    test_resume("tiny.json", half, "cuda", false);
     test_resume("painter.json", half_pictures, "cuda", true);
     test_resume("tiny.json", half, "cuda:0,1", false);
     if (SANITIZED) /* the others resume in the same way */
         return;
+    test_resume("tiny.json", half, "cuda", false);
     test_resume("tiny.json", classes, "cuda", false);
     test_resume("painter.json", pictures, "cuda", true);
     test_resume("tiny.json", methods, "cuda", false);
@@ -672,7 +679,8 @@ static void all_views(void)
 static void all_graphs(void)
 {
     test_refused_graphs("tiny.json", classes);
-    test_refused_graphs("painter.json", pictures);
+    if (!SANITIZED)
+        test_refused_graphs("painter.json", pictures);
 }
 
 static void all_failures(void)
@@ -693,7 +701,8 @@ static void all_bench(void)
 static void all_fallback(void)
 {
     test_fallback("tiny.json", classes, "dropout");
-    test_fallback("painter.json", pictures, "leaky_relu");
+    if (!SANITIZED)
+        test_fallback("painter.json", pictures, "leaky_relu");
 }
 
 static void prepare(void)

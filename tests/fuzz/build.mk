@@ -1,14 +1,15 @@
-# Builds the fuzzers with clang: make -f tests/fuzz/build.mk SOURCE=.. KERNELS=DIRECTORY, in an empty
+# Builds the fuzzers with clang: make -f tests/fuzz/build.mk SOURCE=.. KERNELS=DIRECTORY [OPTIMIZE=-O0], in an empty
 # folder. KERNELS is an ordinary build tree. The kernels, which parse nothing, come from there, as do
 # config.h and the texts of the networks. The modules that draw charts and that talk to MPI are left out, and
-# so are the folders in UNREACHED, from which no parser needs anything: if one comes to need them, the linker
-# says so.
+# so are the folders in UNREACHED and the files in UNREACHED_FILES, from which no parser needs anything: if one
+# comes to need them, the linker says so. (A map of fuzz_replay, -Wl,-Map=FILE, names what is needed.)
 CLANG = clang
 TARGETS = network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep \
 	npy npz list onnx mapping prototxt caffemodel events
 CHECKS = undefined,float-cast-overflow,integer-divide-by-zero
 SANITIZE = -fsanitize=address,$(CHECKS) -fno-sanitize-recover=$(CHECKS)
-FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE \
+OPTIMIZE = -O1
+FLAGS := -std=c11 $(OPTIMIZE) -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE \
 	-DLOCALEDIR='"/nowhere"' -DPKGLIBDIR='"/nowhere"' \
 	-I$(SOURCE)/src -I$(SOURCE)/tests -I$(SOURCE)/tests/fuzz -I$(KERNELS) \
 	$(shell pkg-config --cflags libcjson libpng libjpeg zlib openblas ncursesw)
@@ -34,11 +35,38 @@ LEFT_OUT += $(filter-out %/tensorboard_absent.c %/event_detect.c,\
 	$(wildcard $(SOURCE)/src/session/tensorboard/*.c))
 endif
 
-UNREACHED = session/check session/compare session/export session/find_rate session/findings session/history \
-	session/inspect session/seeds session/storage session/tables session/watch
+UNREACHED = engine/compress session/check session/compare session/export session/find_rate session/findings \
+	session/history session/inspect session/ranks session/seeds session/storage session/tables session/torch session/watch
+# the same of single files in folders from which something is needed
+UNREACHED_FILES = engine/execution/numerics engine/quantize/fold_batch_norm engine/quantize/quantize \
+	engine/quantize/quantize_ranges session/caffe/caffe_export session/caffe/caffe_export_layers \
+	session/compress/factorize_latency session/compress/factorize_model session/compress/observer \
+	session/compress/prune session/compress/prune_magnitude session/compress/prune_state \
+	session/compress/prune_step session/compress/prune_taylor session/compress/prune_tune \
+	session/compress/quantize_calibrate session/compress/quantize_layers session/compress/quantize_model \
+	session/compress/quantize_report session/compress/quantize_tune session/compress/sample_images \
+	session/config/config_differences session/config/lr_preview session/config/train_command \
+	session/import/import session/import/import_run session/measure/bench session/measure/bench_int8 \
+	session/measure/bench_pass session/measure/compare_files session/measure/device_meter \
+	session/measure/forecast_text session/measure/scaling session/model/confusion session/model/error_analysis \
+	session/model/model_output session/model/predict_raw session/model/predict_rows session/model/predictions_file \
+	session/model/predictor session/models/half_model session/models/means_apply session/models/means_name \
+	session/models/means_requirements session/models/means_techniques session/models/model_comparison \
+	session/models/model_layers session/models/model_list session/models/model_table \
+	session/models/model_table_text session/models/other_means session/onnx/onnx_export \
+	session/onnx/onnx_export_layers session/onnx/onnx_export_weights session/onnx/onnx_export_windows \
+	session/record/data_difference session/record/differences session/record/network_difference \
+	session/record/resume session/run/begin session/run/epoch session/run/experiment session/run/fork \
+	session/run/iteration session/run/model_save session/run/resume_arithmetic session/run/resume_work \
+	session/run/run_commands session/run/run_start session/run/saving session/run/worker \
+	session/study/study_pictures session/study/study_pictures_run session/sweep/sweep_after_check \
+	session/sweep/sweep_after_table session/sweep/sweep_disk session/sweep/sweep_estimate session/sweep/sweep_json \
+	session/sweep/sweep_order session/sweep/sweep_process session/sweep/sweep_rank session/sweep/sweep_seeds \
+	session/sweep/sweep_table session/sweep/sweep_token session/tensorboard/tensorboard_export
 FOLDERS = src/base src/data src/engine src/session tests/fuzz
 FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c %/canvas_cairo.c %/cluster_mpi.c \
-	$(SOURCE)/src/engine/devices/cpu/% $(LEFT_OUT) $(UNREACHED:%=$(SOURCE)/src/%/%),\
+	$(SOURCE)/src/engine/devices/cpu/% $(LEFT_OUT) $(UNREACHED:%=$(SOURCE)/src/%/%) \
+	$(UNREACHED_FILES:%=$(SOURCE)/src/%.c),\
 	$(foreach folder,$(FOLDERS),$(shell find $(SOURCE)/$(folder) -name '*.c'))) \
 	$(addprefix $(SOURCE)/,src/ui/shared/preferences.c src/ui/shared/preferences_file.c \
 	src/ui/plot/smoothing.c src/ui/terminal/theme.c src/ui/terminal/glyphs.c) \
@@ -53,6 +81,11 @@ fuzz_%: libtinca.a $(SOURCE)/tests/fuzz/libfuzzer.c $(LIBRARIES)
 		$(SOURCE)/tests/fuzz/libfuzzer.c libtinca.a $(LIBRARIES) libtinca.a $(LIBS)
 libtinca.a: $(OBJECTS)
 	rm -f $@ && ar rc $@ $(OBJECTS)
+# with another OPTIMIZE everything is compiled again
+$(OBJECTS): optimize
+optimize: FORCE
+	@echo $(OPTIMIZE) | cmp -s - $@ || echo $(OPTIMIZE) >$@
+FORCE:
 $(PARSERS): %.o: $(SOURCE)/%.c
 	@mkdir -p $(@D)
 	$(CLANG) $(FLAGS) $(SANITIZE) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<

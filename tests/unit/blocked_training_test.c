@@ -545,7 +545,8 @@ static bool is_tried(const struct op_case *op_case, size_t v)
 {
     const bool listed = op_case >= op_cases && op_case < op_cases + op_case_count;
     const size_t i = listed ? (size_t)(op_case - op_cases) : (size_t)(op_case - larger_cases);
-    return op_case->flags & CASE_EDGE ? sample_has(i + v, 6, 48) : sample_has(i + v, 2, 4);
+    const size_t step = op_case->op->flops ? 12 : 4; /* products take the reference longest */
+    return op_case->flags & CASE_EDGE ? sample_has(i + v, 6, 48) : sample_has(i + v, 2, step);
 }
 
 static size_t check_case(const struct op_case *op_case, const struct kernel_set *set, size_t *runs)
