@@ -125,8 +125,8 @@ fi
 
 # --- a validation that is disturbed ---
 
-long="lenet --data digits,limit=64 --validate digits,limit=12000 --batch 16 --epochs 2 --seed 3 --blocks 4"
-# in_validation FOLDER: the journal has the last iteration of the first epoch, and no validation
+long="lenet --data digits,limit=64 --validate digits,limit=300000 --batch 16 --epochs 1 --seed 3 --blocks 4"
+# in_validation FOLDER: the journal has the last iteration of the epoch, and no validation, which takes seconds
 in_validation() {
     has_line '"iteration":4,' "$1/journal.jsonl" && ! has_line '"event":"validation"' "$1/journal.jsonl"
 }
@@ -136,8 +136,9 @@ in_validation_or_gone() { in_validation "$1" || gone $launcher; }
 disturb() {
     # shellcheck disable=SC2086 # a list of options
     background "$1-$2" -n 2 "$TINCA" train $long --threads 1 --run-dir "$T/$1-$2" -q
+    wait_until is_rank "$2" $launcher # finding it in time may take longer than the validation
     wait_until in_validation_or_gone "$1-$2"
-    is_rank "$2" $launcher && kill "-$1" "$process"
+    kill "-$1" "$process"
     in_validation "$1-$2" || not_ok "SIG$1 on rank $2 comes within the validation" "$(validations "$1-$2")"
 }
 # resumed NAME FOLDER RANKS: the run goes on, to the figures of one that was not disturbed
