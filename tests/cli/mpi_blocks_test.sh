@@ -69,15 +69,17 @@ every && small="2:whole:1 2:1:2 2:64K:1 2:auto:1 3:whole:1 3:1:2 6:1:1 6:auto:1"
     alike norms 12 "4:1:2" ./norms.json $digits --batch 12 --iterations 3 --device reference
     alike adam 14 "2:1:1" ./norms.json $digits --batch 28 --iterations 3 --solver adam --freeze conv1
     alike bf16 6 "2:1:1" ./norms.json $digits --batch 12 --iterations 3 --precision bf16
-    different "  another K gives other bits" lenet-6-1 lenet-12-1
+    run train lenet $digits --batch 12 --iterations 4 --blocks 4 --threads 1 --run-dir "$T/lenet-4-1" -q
+    different "  another K gives other bits" lenet-6-1 lenet-4-1
 }
 
 # --- sums whose bits may depend on the ranks ---
 
 # shellcheck disable=SC2086 # lists of options
 {
-    mpi 2 train ./norms.json $digits --batch 12 --iterations 4 --blocks 6 --compress bf16 --bucket 1 --run-dir "$T/half" -q
-    mpi 2 train ./norms.json $digits --batch 12 --iterations 4 --blocks 6 --compress bf16 --run-dir "$T/again" -q
+    mpi 2 train ./norms.json $digits --batch 12 --iterations 4 --blocks 6 --compress bf16 --bucket 1 --run-dir "$T/half" -q \
+        --clip-norm 1
+    mpi 2 train ./norms.json $digits --batch 12 --iterations 4 --blocks 6 --compress bf16 --run-dir "$T/again" -q --clip-norm 1
     same "--compress bf16: the same for the same ranks" half again
     different "  but others than without it" half norms-6-1
     mpi 2 train lenet $digits --batch 12 --iterations 60 --blocks 6 --reduce fast --run-dir "$T/fast" \

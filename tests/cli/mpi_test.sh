@@ -175,9 +175,10 @@ writer_stops_or_gone() { writer_stops || gone $launcher; }
 disturb() {
     preload=
     for variable in $(holding 5); do preload="$preload -x $variable"; done
-    # rank 0 is disturbed while the ranks share memory, rank 1 while they send messages
+    # one kill and one stop happen while the ranks share memory, the others while they send messages
+    case $1-$2 in KILL-0 | STOP-1) shared=1 ;; *) shared=0 ;; esac
     # shellcheck disable=SC2086 # lists of options
-    TINCA_SHARED_MEMORY=$((1 - $2)) background "run-$1-$2" -n 1 $preload "$TINCA" train $long --threads 1 $often --run-dir "$T/run-$1-$2" -q : \
+    TINCA_SHARED_MEMORY=$shared background "run-$1-$2" -n 1 $preload "$TINCA" train $long --threads 1 $often --run-dir "$T/run-$1-$2" -q : \
         -n 1 "$TINCA" train $long --threads 1 $often --run-dir "$T/run-$1-$2" -q
     wait_until writer_stops_or_gone
     writer_stops || not_ok "rank 0 is stopped at a checkpoint" "$(cat "$T/run-$1-$2.err")"

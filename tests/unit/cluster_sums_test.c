@@ -43,7 +43,7 @@ static struct {
         char text[CLUSTER_MESSAGE];
     } letters[MOST_RANKS][LETTERS];
     size_t sent[MOST_RANKS], received[MOST_RANKS];
-    uint64_t bytes_moved;
+    uint64_t bytes_moved, gathers;
 } world = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread size_t me;
@@ -74,6 +74,7 @@ static bool post(size_t lane, struct posted what)
 {
     pthread_mutex_lock(&world.lock);
     what.there = true;
+    world.gathers += what.kind == GATHER;
     world.posted[lane][me] = what;
     pthread_mutex_unlock(&world.lock);
     return true;
@@ -347,7 +348,7 @@ static void make_ranks(size_t blocks, size_t ranks, bool hosts)
     memset(world.sent, 0, sizeof world.sent);
     memset(world.received, 0, sizeof world.received);
     world.joined = 0;
-    world.bytes_moved = 0;
+    world.bytes_moved = world.gathers = 0;
     world.ranks = ranks;
     world.hosts = hosts;
     world.pieces = image_pieces_divide(blocks, ranks);
@@ -387,6 +388,8 @@ static uint64_t test_ranks(size_t ranks, enum cluster_sum_kind kind, size_t buck
 }
 
 /* --- shared memory --- */
+
+enum { JOINING = 6 }; /* gathers over MPI until memory is shared */
 
 /* Gathers different numbers of bytes in shared memory, more than it takes at once, too. */
 static bool gather_shared(struct cluster *cluster, size_t round)
@@ -434,11 +437,12 @@ static void *run_shared(void *context)
         shared_memory_create(cluster, world.pieces.most * COUNT * sizeof(float));
     rank->good =
         pool && memory && cluster_shares_memory(cluster) && !cluster_sharing_failure(cluster)[0];
-    for (size_t round = 0; rank->good && round < ROUNDS; round++) {
-        rank->good = add_shared(cluster, memory, round % 2 ? pool : NULL, rank, round);
+    /* a rank that left after a wrong sum would let the others wait */
+    for (size_t round = 0; pool && memory && round < ROUNDS; round++) {
+        rank->good &= add_shared(cluster, memory, round % 2 ? pool : NULL, rank, round);
         rank->gathers &= gather_shared(cluster, round);
     }
-    rank->good = rank->good && shared_sums_measure(cluster, COUNT, &rank->cost);
+    rank->good &= shared_sums_measure(cluster, COUNT, &rank->cost);
     shared_memory_free(memory);
     pool_free(pool);
     cluster_close(cluster, 0);
@@ -461,6 +465,7 @@ static void test_shared(size_t blocks, size_t ranks)
     }
     tap_ok(good, "%zu ranks add %zu blocks in shared memory: the bits of the tree", ranks, blocks);
     tap_ok(gathers, "  what is gathered there");
+    tap_ok(world.gathers == ranks * (JOINING + ROUNDS / 4), "  MPI gathers only what is too large");
     tap_ok(world.bytes_moved == 0, "  MPI adds nothing");
 }
 
@@ -475,14 +480,16 @@ static void *run_failing(void *context)
     struct error error;
     if (!cluster_join_module(&module, world.ranks, "test", &cluster, &error))
         return NULL;
+    double mine = 1, all[MOST_RANKS];
     failed[cluster_rank(cluster)] = cluster;
+    /* otherwise the failure could come while the other one still joins */
+    const bool joined = cluster_gather(cluster, &mine, sizeof mine, all);
     if (cluster_rank(cluster) == 1) {
         error_set(&error, ERROR_SYSTEM, "a test", NULL, "it fails");
         cluster_fail(cluster, &error);
-        rank->good = true;
+        rank->good = joined;
     } else {
-        double mine = 1, all[MOST_RANKS];
-        rank->good = !cluster_gather(cluster, &mine, sizeof mine, all) &&
+        rank->good = joined && !cluster_gather(cluster, &mine, sizeof mine, all) &&
                      !cluster_check(cluster, &error) && strstr(error.why, "it fails");
     }
     cluster_leave(cluster, NULL);

@@ -12,7 +12,6 @@
 #include <linux/futex.h>
 #include <stddef.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 void futex_wait(atomic_uint *word, unsigned value)
@@ -27,8 +26,9 @@ void futex_wake(atomic_uint *word)
 
 void futex_wait_shared(atomic_uint *word, unsigned value, unsigned milliseconds)
 {
-    const struct timespec limit = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
-    syscall(SYS_futex, word, FUTEX_WAIT, value, &limit, NULL, 0);
+    /* this call counts in long, even where time_t is longer */
+    const long limit[2] = {(long)(milliseconds / 1000), (long)(milliseconds % 1000) * 1000000};
+    syscall(SYS_futex, word, FUTEX_WAIT, value, limit, NULL, 0);
 }
 
 void futex_wake_shared(atomic_uint *word)

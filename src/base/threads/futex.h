@@ -12,10 +12,12 @@ void futex_wait(atomic_uint *word, unsigned value);
 /* Wakes a thread that sleeps for `word`. The word must have been changed before. */
 void futex_wake(atomic_uint *word);
 
-/* The same for a word in memory that several processes share, except that the first sleeps for at
- * most `milliseconds`, and the second wakes all. Where the kernel has no such call, the first
- * sleeps for a moment, and the second does nothing. */
+/* Sleeps as futex_wait does, for at most `milliseconds`, until futex_wake_shared is called for a
+ * word in memory that several processes share. Where the kernel has no such call, sleeps for a
+ * moment. */
 void futex_wait_shared(atomic_uint *word, unsigned value, unsigned milliseconds);
+
+/* Wakes all threads of all processes that sleep for such a word. */
 void futex_wake_shared(atomic_uint *word);
 
 #endif

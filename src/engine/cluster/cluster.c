@@ -8,7 +8,7 @@
 #include "base/threads/condition.h"
 #include "base/threads/thread.h"
 #include "engine/cluster/cluster_internal.h"
-#include "engine/cluster/shared_board.h"
+#include "engine/cluster/shared_collectives.h"
 
 #include <config.h>
 #include <signal.h>
@@ -34,7 +34,7 @@ static void cluster_free(struct cluster *cluster)
     pthread_mutex_destroy(&cluster->lock);
     pthread_cond_destroy(&cluster->changed);
     cluster_letters_free(cluster);
-    shared_board_free(cluster->exchange.board);
+    shared_collectives_free(cluster->exchange.shared);
     free(cluster->hosts);
     free(cluster->peers);
     free(cluster);
@@ -99,8 +99,6 @@ static bool begin(struct cluster *cluster, struct error *error)
 /* What a rank tells the others first. */
 struct introduction {
     char host[CLUSTER_HOST], version[CLUSTER_HOST];
-    uint64_t first_local; /* the first rank of its host */
-    uint64_t shares;      /* 0: it is to do without shared memory */
 };
 
 static bool refuse_version(size_t rank, const struct introduction *other,
@@ -112,30 +110,50 @@ static bool refuse_version(size_t rank, const struct introduction *other,
                      "it is tinca %s, but rank 0 is %s", other->version, first->version);
 }
 
-static struct introduction introduce(const struct cluster *cluster)
-{
-    const char *shared = getenv("TINCA_SHARED_MEMORY");
-    struct introduction mine = {.first_local = cluster->place.first_local,
-                                .shares = !shared || strcmp(shared, "0") != 0};
-    struct host host;
-    host_describe(&host);
-    snprintf(mine.host, sizeof mine.host, "%.63s", host.name);
-    snprintf(mine.version, sizeof mine.version, "%s", PACKAGE_VERSION);
-    return mine;
-}
-
-/* Learns where the other ranks are. Returns false with an error if one is another version. */
+/* Learns the hosts of the other ranks. Returns false with an error if one is another version. */
 static bool learn(struct cluster *cluster, const struct introduction *all, struct error *error)
 {
-    cluster->exchange = (struct cluster_exchange){.may_share = true};
-    for (size_t r = 0; r < cluster->place.ranks; r++) {
+    for (size_t r = 0; r < cluster->place.ranks; r++)
         memcpy(cluster->hosts[r], all[r].host, sizeof cluster->hosts[r]);
-        cluster->exchange.may_share &= all[r].first_local == 0 && all[r].shares != 0;
-    }
     for (size_t r = 1; r < cluster->place.ranks; r++)
         if (strcmp(all[r].version, all[0].version) != 0)
             return refuse_version(r, &all[r], &all[0], error);
     return true;
+}
+
+static bool introduce(struct cluster *cluster, struct error *error)
+{
+    struct host host;
+    struct introduction mine = {0};
+    host_describe(&host);
+    snprintf(mine.host, sizeof mine.host, "%.63s", host.name);
+    snprintf(mine.version, sizeof mine.version, "%s", PACKAGE_VERSION);
+    struct introduction *all = memory_new(cluster->place.ranks, sizeof *all, "the cluster", error);
+    if (!all)
+        return false;
+    if (!cluster_gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
+        return cluster_check(cluster, error);
+    const bool same = learn(cluster, all, error);
+    free(all);
+    return same;
+}
+
+/* Shares memory with the other ranks if all are on one host, and none is to do without it. */
+static bool share_memory(struct cluster *cluster, struct error *error)
+{
+    const size_t ranks = cluster->place.ranks;
+    const char *wish = getenv("TINCA_SHARED_MEMORY");
+    const char mine = cluster->place.first_local == 0 && (!wish || strcmp(wish, "0") != 0);
+    char *all = memory_new(ranks, sizeof mine, "the cluster", error);
+    if (!all)
+        return false;
+    if (!cluster_gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
+        return cluster_check(cluster, error);
+    cluster->exchange.may_share = !memchr(all, false, ranks);
+    free(all);
+    if (cluster->exchange.may_share)
+        cluster->exchange.shared = shared_collectives_create(cluster);
+    return cluster_check(cluster, error);
 }
 
 /* Tells the thread who the other ranks are, learns where they are, and shares memory with them if
@@ -153,17 +171,7 @@ static bool meet(struct cluster *cluster, struct error *error)
     cluster->peers = peers;
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->lock);
-    const struct introduction mine = introduce(cluster);
-    struct introduction *all = memory_new(ranks, sizeof *all, "the cluster", error);
-    if (!all)
-        return false;
-    if (!cluster_gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
-        return cluster_check(cluster, error);
-    const bool same = learn(cluster, all, error);
-    free(all);
-    if (same && cluster->exchange.may_share)
-        cluster->exchange.board = shared_board_create(cluster);
-    return same && cluster_check(cluster, error);
+    return introduce(cluster, error) && share_memory(cluster, error);
 }
 
 static bool check_ranks(const struct cluster *cluster, size_t expected, const char *launcher,
@@ -297,7 +305,7 @@ const char *cluster_host(const struct cluster *cluster, size_t rank)
 
 bool cluster_shares_memory(const struct cluster *cluster)
 {
-    return cluster->exchange.board;
+    return cluster->exchange.shared;
 }
 
 const char *cluster_sharing_failure(const struct cluster *cluster)
@@ -392,12 +400,13 @@ static bool ask(struct cluster *cluster, enum cluster_request request, const voi
     return good;
 }
 
-/* Gathers through shared memory if the ranks have it and the values fit, otherwise by MPI. */
+/* Gathers without counting it: through shared memory if the ranks have it and the values fit,
+ * otherwise by MPI. */
 static bool gather(struct cluster *cluster, const void *mine, size_t bytes, void *all)
 {
     const struct cluster_exchange *exchange = &cluster->exchange;
-    if (exchange->board && !exchange->by_mpi && bytes <= SHARED_BOARD_BYTES)
-        return shared_board_gather(exchange->board, mine, bytes, all);
+    if (exchange->shared && !exchange->by_mpi && bytes <= SHARED_GATHER_BYTES)
+        return shared_gather(exchange->shared, mine, bytes, all);
     return ask(cluster, CLUSTER_GATHER, mine, all, bytes);
 }
 
@@ -425,7 +434,7 @@ bool cluster_agree(struct cluster *cluster, bool good, struct error *error)
         cluster_fail(cluster, error);
         return false;
     }
-    if (!cluster_gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
+    if (!gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
         return cluster_check(cluster, error);
     for (size_t r = cluster_ranks(cluster); r-- > 0;)
         if (!all[r].good) {

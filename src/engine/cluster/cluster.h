@@ -66,7 +66,7 @@ const char *cluster_host(const struct cluster *cluster, size_t rank);
 /* Returns whether the ranks exchange values through memory that they share, which they do on one
  * host unless the environment of a rank has TINCA_SHARED_MEMORY=0. */
 bool cluster_shares_memory(const struct cluster *cluster);
-/* Returns why the ranks could not have all the shared memory that they asked for; "": they could,
+/* Returns why the ranks could not have the shared memory that they asked for last; "": they had it,
  * or did not ask. */
 const char *cluster_sharing_failure(const struct cluster *cluster);
 

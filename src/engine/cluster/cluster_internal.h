@@ -43,12 +43,15 @@ struct cluster_sums {
     size_t steps; /* that it has taken so far */
 };
 
-/* How the ranks exchange values (shared_memory.h). */
+enum { CLUSTER_SHARED_NAME = 31 }; /* macOS allows no longer ones */
+
+/* The way in which the ranks exchange values (shared_memory.h). */
 struct cluster_exchange {
-    bool may_share;             /* all ranks are on one host, and are to share memory */
-    bool by_mpi;                /* cluster_exchange_by_mpi */
-    struct shared_board *board; /* NULL: they do not share memory */
-    char failure[512];          /* why they could not have it */
+    bool may_share;                    /* all ranks are on one host, and are to share memory */
+    bool by_mpi;                       /* cluster_exchange_by_mpi */
+    struct shared_collectives *shared; /* NULL: they do not share memory */
+    char name[CLUSTER_SHARED_NAME];    /* of the memory that is being made */
+    char failure[512];                 /* why they could not have it */
 };
 
 struct cluster {
@@ -89,7 +92,7 @@ void *cluster_thread_run(void *cluster);
 /* Lets the thread take the next step of the sums, if one is due. Returns false with a reason. */
 bool cluster_sums_advance(struct cluster *cluster, char *reason);
 
-/* --- the cost of a sum, of whatever kind --- */
+/* --- the cost of a sum --- */
 
 /* Takes the sum of `count` values. Returns false after a failure. */
 typedef bool cluster_cost_sum(void *context, size_t count);

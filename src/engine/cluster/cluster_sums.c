@@ -24,8 +24,8 @@ static void add(float *to, const float *from, size_t count)
         to[i] += from[i];
 }
 
-/* What the ranks have scattered: for each number of pieces, the values of the rank's piece of this
- * number, rank by rank. */
+/* The values that the ranks have scattered: for each number of pieces, those of the rank's piece of
+ * this number, rank by rank. */
 struct parts {
     float *values;
     size_t length, ranks;

@@ -17,8 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_SIZE = 32 }; /* macOS allows no longer ones */
-
 struct shared_memory {
     char *parts; /* of all ranks */
     size_t ranks;
@@ -32,56 +30,55 @@ static bool refuse(int reason, struct error *error)
                      "the processes of this host cannot have it (%s)", strerror(reason));
 }
 
-/* Opens a new object on rank 0, and returns its descriptor; sets the name. */
+/* Makes a new object, and sets its name, or an empty one. Returns its descriptor, or -1. */
 static int create_object(char *name)
 {
     int descriptor = -1;
     for (int tries = 0; descriptor < 0 && tries < 100; tries++) {
-        snprintf(name, NAME_SIZE, "/tinca-%lx-%llx", (unsigned long)getpid() & 0xffffff,
+        snprintf(name, CLUSTER_SHARED_NAME, "/tinca-%lx-%llx", (unsigned long)getpid() & 0xffffff,
                  (unsigned long long)clock_nanoseconds() & 0xffffffffff);
         descriptor = shm_open(name, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
         if (descriptor < 0 && errno != EEXIST)
             break;
     }
+    if (descriptor < 0)
+        name[0] = '\0';
     return descriptor;
 }
 
-/* Returns a descriptor of the same object on all ranks, without a name, or -1 on all of them with
- * an error. */
-static int open_object(struct cluster *cluster, struct error *error)
+/* Sets *descriptor to the same object, without a name, on all ranks. Returns false with an error on
+ * all of them if one cannot open it. */
+static bool open_object(struct cluster *cluster, int *descriptor, struct error *error)
 {
     const bool first = cluster_rank(cluster) == 0;
-    char name[NAME_SIZE] = "";
-    int descriptor = first ? create_object(name) : -1;
-    const int failed = errno;
-    if (!cluster_broadcast(cluster, name, sizeof name)) {
-        cluster_check(cluster, error);
-    } else {
+    char *name = cluster->exchange.name; /* MPI may write to it after a failure */
+    *descriptor = first ? create_object(name) : -1;
+    bool good = !first || *descriptor >= 0 || refuse(errno, error);
+    if (cluster_broadcast(cluster, name, CLUSTER_SHARED_NAME)) {
         if (!first)
-            descriptor = shm_open(name, O_RDWR, 0);
-        bool good = descriptor >= 0 || refuse(first ? failed : errno, error);
+            *descriptor = name[0] ? shm_open(name, O_RDWR, 0) : -1;
+        good = first || *descriptor >= 0 ? good : refuse(errno, error);
         good = cluster_agree(cluster, good, error);
-        if (!good && descriptor >= 0) {
-            close(descriptor);
-            descriptor = -1;
-        }
-    }
+    } else
+        good = cluster_check(cluster, error);
     if (first && name[0])
         shm_unlink(name);
-    return descriptor;
+    return good;
 }
 
 /* Allocates this rank's part: without that, a full /dev/shm would kill the process when it writes.
  */
-static bool allocate_part(int descriptor, size_t rank, size_t bytes, struct error *error)
+static bool allocate_part(const struct shared_memory *memory, int descriptor, size_t rank,
+                          struct error *error)
 {
-    int failed;
+    int failed = 0;
 #if HAVE_POSIX_FALLOCATE
     do
-        failed = posix_fallocate(descriptor, (off_t)(rank * bytes), (off_t)bytes);
+        failed = posix_fallocate(descriptor, (off_t)(rank * memory->bytes), (off_t)memory->bytes);
     while (failed == EINTR);
 #else
-    failed = ftruncate(descriptor, (off_t)((rank + 1) * bytes)) == 0 ? 0 : errno;
+    if (rank == 0 && ftruncate(descriptor, (off_t)(memory->ranks * memory->bytes)) != 0)
+        failed = errno;
 #endif
     return failed == 0 || refuse(failed, error);
 }
@@ -96,22 +93,34 @@ static bool map_parts(struct shared_memory *memory, int descriptor, struct error
     return true;
 }
 
-static struct shared_memory *create(struct cluster *cluster, size_t bytes, struct error *error)
+/* Returns memory without parts, for at least a page of each rank. */
+static struct shared_memory *new_memory(const struct cluster *cluster, size_t bytes,
+                                        struct error *error)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const int descriptor = open_object(cluster, error);
-    if (descriptor < 0)
-        return NULL;
     struct shared_memory *memory = memory_new(1, sizeof *memory, "shared memory", error);
-    bool good = memory;
     if (memory) {
         memory->ranks = cluster_ranks(cluster);
-        memory->bytes = (bytes + page - 1) / page * page;
-        good = allocate_part(descriptor, cluster_rank(cluster), memory->bytes, error) &&
-               map_parts(memory, descriptor, error);
+        memory->bytes = (bytes / page + 1) * page;
     }
-    close(descriptor);
-    if (cluster_agree(cluster, good, error))
+    return memory;
+}
+
+static struct shared_memory *create(struct cluster *cluster, size_t bytes, struct error *error)
+{
+    int descriptor;
+    struct shared_memory *memory = NULL;
+    bool good = open_object(cluster, &descriptor, error);
+    if (good) {
+        memory = new_memory(cluster, bytes, error);
+        good = memory && allocate_part(memory, descriptor, cluster_rank(cluster), error);
+        /* some systems map no more than there is */
+        good = cluster_agree(cluster, good, error);
+        good = cluster_agree(cluster, good && map_parts(memory, descriptor, error), error);
+    }
+    if (descriptor >= 0)
+        close(descriptor);
+    if (good)
         return memory;
     shared_memory_free(memory);
     return NULL;
@@ -124,8 +133,7 @@ struct shared_memory *shared_memory_create(struct cluster *cluster, size_t bytes
     if (!exchange->may_share)
         return NULL;
     struct shared_memory *memory = create(cluster, bytes, &error);
-    if (!memory)
-        snprintf(exchange->failure, sizeof exchange->failure, "%s", error.why);
+    snprintf(exchange->failure, sizeof exchange->failure, "%s", memory ? "" : error.why);
     return memory;
 }
 

@@ -1,7 +1,7 @@
 /* shared_memory.h: memory that the ranks of one host share, a part for each of them.
  *
  * It is an object of POSIX's shared memory. Its name is removed as soon as all ranks have opened
- * it, before it takes any space, so nothing remains when processes are killed.
+ * it, before it takes any space, so at most an empty object remains when processes are killed.
  */
 #ifndef TINCA_ENGINE_CLUSTER_SHARED_MEMORY_H
 #define TINCA_ENGINE_CLUSTER_SHARED_MEMORY_H

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "engine/cluster/cluster_internal.h"
-#include "engine/cluster/shared_board.h"
+#include "engine/cluster/shared_collectives.h"
 
 #include <string.h>
 
@@ -70,12 +70,12 @@ static void add_part(const struct cluster *cluster, const struct shared_memory *
 bool shared_sums_add(struct cluster *cluster, const struct shared_memory *memory,
                      const struct shared_sum *sum, struct pool *pool)
 {
-    struct shared_board *board = cluster->exchange.board;
+    struct shared_collectives *shared = cluster->exchange.shared;
     const uint64_t began = clock_nanoseconds();
-    bool good = shared_board_meet(board);
+    bool good = shared_barrier(shared);
     if (good) {
         add_part(cluster, memory, sum, pool);
-        good = shared_board_meet(board);
+        good = shared_barrier(shared);
     }
     atomic_fetch_add(&cluster->waited, clock_nanoseconds() - began);
     return good;

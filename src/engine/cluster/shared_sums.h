@@ -14,7 +14,7 @@
 
 struct shared_sum {
     size_t count;
-    struct image_pieces pieces; /* whose sums are added (image_pieces.h) */
+    struct image_pieces pieces; /* their sums are added (image_pieces.h) */
     size_t stride;              /* values between the pieces of a rank */
 };
 

@@ -254,8 +254,8 @@ static void forward(struct execution *execution, uint64_t iteration)
     sum_losses(execution);
 }
 
-/* Returns whether the gradients are in shared memory. Before the first
- * backward pass, when all processes are here, moves them there if possible. */
+/* Returns whether the gradients are in shared memory. Before the first backward pass, when all
+ * processes are here, moves them there if possible. */
 static bool shares_gradients(struct execution *execution)
 {
     struct backend_share *share = execution->share;

@@ -19,8 +19,8 @@ void execution_release(struct execution *execution);
 void *execution_take(struct execution *execution, size_t bytes, const char *what,
                      struct error *error);
 
-/* Moves the gradients to another array, which the caller owns, and releases theirs. The device
- * computes in the host's memory. */
+/* Moves the gradients to another array, which the caller owns, and releases the one that they had.
+ * The device computes in the host's memory. */
 void execution_move_gradients(struct execution *execution, float *to);
 /* Binds a batch that is in device memory. */
 void execution_set_batch(struct execution *execution, const struct execution_batch *batch);

@@ -1,7 +1,7 @@
 /* Joins the sums of all ranks where they were gathered. */
 #include "engine/graph/batch_share.h"
 
-/* What was gathered: `count` values of each piece. */
+/* The values that were gathered, `count` of each piece. */
 struct gathered {
     const struct batch_share *share;
     size_t count;

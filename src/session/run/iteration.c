@@ -304,8 +304,9 @@ static void note_sharing_failure(struct trainer *trainer)
     struct finding finding = {.kind = FINDING_SCALING,
                               .iteration = trainer->moment.iteration,
                               .epoch = trainer->moment.epoch};
-    if (!cluster || trainer->sharing_reported || !cluster_sharing_failure(cluster)[0])
-        return;
+    if (!cluster || trainer->sharing_reported || config_on_gpu(&trainer->run->config) ||
+        !cluster_sharing_failure(cluster)[0])
+        return; /* NCCL moves the values of GPUs */
     trainer->sharing_reported = true;
     snprintf(
         finding.text, sizeof finding.text,

@@ -1,0 +1,114 @@
+/* Each rank counts in shared memory how often it has come to a barrier, and has two slots for what
+ * it gives to a gather, of which each ends with a barrier. The slots take turns: when a rank writes
+ * to one again, all ranks have come to another barrier since, and have thus read this slot. */
+#include "engine/cluster/shared_collectives.h"
+
+#include "base/memory.h"
+#include "base/threads/futex.h"
+#include "base/threads/spin.h"
+#include "engine/cluster/shared_memory.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A rank that sleeps looks after this time whether the cluster has failed. */
+enum { LOOK_MILLISECONDS = 20 };
+
+/* The shared memory of a rank. */
+struct part {
+    atomic_uint arrivals; /* at barriers; wraps around */
+    atomic_uint sleepers; /* ranks that may sleep until it arrives again */
+    _Alignas(MEMORY_ALIGNMENT) char slots[2][SHARED_GATHER_BYTES];
+};
+
+struct shared_collectives {
+    struct cluster *cluster;
+    struct shared_memory *memory;
+    unsigned arrivals; /* of this rank */
+};
+
+struct shared_collectives *shared_collectives_create(struct cluster *cluster)
+{
+    struct error error;
+    struct shared_collectives *shared = memory_new(1, sizeof *shared, "shared memory", &error);
+    if (cluster_agree(cluster, shared, &error)) {
+        shared->cluster = cluster;
+        shared->memory = shared_memory_create(cluster, sizeof(struct part));
+        if (shared->memory)
+            return shared;
+    }
+    free(shared);
+    return NULL;
+}
+
+void shared_collectives_free(struct shared_collectives *shared)
+{
+    if (shared)
+        shared_memory_free(shared->memory);
+    free(shared);
+}
+
+static struct part *part_of(const struct shared_collectives *shared, size_t rank)
+{
+    return shared_memory_of(shared->memory, rank);
+}
+
+/* Counts an arrival of this rank. Either it sees that a rank sleeps, or the sleeper sees the new
+ * number. */
+static void arrive(struct shared_collectives *shared)
+{
+    struct part *part = part_of(shared, cluster_rank(shared->cluster));
+    atomic_store(&part->arrivals, ++shared->arrivals);
+    if (atomic_load(&part->sleepers) > 0)
+        futex_wake_shared(&part->arrivals);
+}
+
+/* Returns whether a rank with this number of arrivals is as far as this rank. */
+static bool is_here(const struct shared_collectives *shared, unsigned arrivals)
+{
+    return (int)(arrivals - shared->arrivals) >= 0;
+}
+
+/* Waits until a rank is as far as this one. Returns false after a failure. */
+static bool await(const struct shared_collectives *shared, size_t rank)
+{
+    struct part *part = part_of(shared, rank);
+    struct spin wait = {0};
+    while (!is_here(shared, atomic_load_explicit(&part->arrivals, memory_order_acquire))) {
+        if (spin_again(&wait))
+            continue;
+        if (!cluster_check(shared->cluster, NULL))
+            return false;
+        atomic_fetch_add(&part->sleepers, 1);
+        const unsigned arrivals = atomic_load(&part->arrivals);
+        if (!is_here(shared, arrivals))
+            futex_wait_shared(&part->arrivals, arrivals, LOOK_MILLISECONDS);
+        atomic_fetch_sub(&part->sleepers, 1);
+    }
+    return true;
+}
+
+bool shared_barrier(struct shared_collectives *shared)
+{
+    if (!cluster_check(shared->cluster, NULL))
+        return false; /* a rank that has given up must not be taken for one that goes on */
+    arrive(shared);
+    for (size_t r = 0; r < cluster_ranks(shared->cluster); r++)
+        if (!await(shared, r))
+            return false;
+    return true;
+}
+
+bool shared_gather(struct shared_collectives *shared, const void *mine, size_t bytes, void *all)
+{
+    const size_t slot = (shared->arrivals + 1) % 2;
+    if (!cluster_check(shared->cluster, NULL))
+        return false; /* the others may still read the slot */
+    memcpy(part_of(shared, cluster_rank(shared->cluster))->slots[slot], mine, bytes);
+    if (!shared_barrier(shared))
+        return false;
+    for (size_t r = 0; r < cluster_ranks(shared->cluster); r++)
+        memcpy((char *)all + r * bytes, part_of(shared, r)->slots[slot], bytes);
+    return true;
+}
