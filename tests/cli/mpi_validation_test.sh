@@ -125,7 +125,7 @@ fi
 
 # --- a validation that is disturbed ---
 
-long="lenet --data digits,limit=64 --validate digits,limit=300000 --batch 16 --epochs 1 --seed 3 --blocks 4"
+long="lenet --device reference --data digits,limit=64 --validate digits,limit=800 --batch 16 --epochs 1 --seed 3 --blocks 4"
 # in_validation FOLDER: the journal has the last iteration of the epoch, and no validation, which takes seconds
 in_validation() {
     has_line '"iteration":4,' "$1/journal.jsonl" && ! has_line '"event":"validation"' "$1/journal.jsonl"
