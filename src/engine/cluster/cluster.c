@@ -400,14 +400,19 @@ static bool ask(struct cluster *cluster, enum cluster_request request, const voi
     return good;
 }
 
-/* Gathers without counting it: through shared memory if the ranks have it and the values fit,
- * otherwise by MPI. */
-static bool gather(struct cluster *cluster, const void *mine, size_t bytes, void *all)
+/* Returns what a collective of so many bytes from each rank goes through; NULL: MPI. */
+static struct shared_collectives *shared_of(const struct cluster *cluster, size_t bytes)
 {
     const struct cluster_exchange *exchange = &cluster->exchange;
-    if (exchange->shared && !exchange->by_mpi && bytes <= SHARED_GATHER_BYTES)
-        return shared_gather(exchange->shared, mine, bytes, all);
-    return ask(cluster, CLUSTER_GATHER, mine, all, bytes);
+    return exchange->by_mpi || bytes > SHARED_BYTES ? NULL : exchange->shared;
+}
+
+/* Gathers without counting it. */
+static bool gather(struct cluster *cluster, const void *mine, size_t bytes, void *all)
+{
+    struct shared_collectives *shared = shared_of(cluster, bytes);
+    return shared ? shared_gather(shared, mine, bytes, all)
+                  : ask(cluster, CLUSTER_GATHER, mine, all, bytes);
 }
 
 bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, void *all)
@@ -447,5 +452,7 @@ bool cluster_agree(struct cluster *cluster, bool good, struct error *error)
 
 bool cluster_broadcast(struct cluster *cluster, void *data, size_t bytes)
 {
-    return ask(cluster, CLUSTER_BROADCAST, NULL, data, bytes);
+    struct shared_collectives *shared = shared_of(cluster, bytes);
+    return shared ? shared_broadcast(shared, data, bytes)
+                  : ask(cluster, CLUSTER_BROADCAST, NULL, data, bytes);
 }

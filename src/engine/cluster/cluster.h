@@ -70,8 +70,8 @@ bool cluster_shares_memory(const struct cluster *cluster);
  * or did not ask. */
 const char *cluster_sharing_failure(const struct cluster *cluster);
 
-/* Lets cluster_gather use MPI from now on even if the ranks share memory, or no longer. All ranks
- * call it. */
+/* Lets cluster_gather and cluster_broadcast use MPI from now on even if the ranks share memory, or
+ * no longer. All ranks call it. */
 void cluster_exchange_by_mpi(struct cluster *cluster, bool by_mpi);
 
 /* What a rank has done in the run that is on. Times are nanoseconds. */

@@ -1,6 +1,6 @@
-/* Each rank counts in shared memory how often it has come to a barrier, and has two slots for what
- * it gives to a gather, of which each ends with a barrier. The slots take turns: when a rank writes
- * to one again, all ranks have come to another barrier since, and have thus read this slot. */
+/* Each rank counts in shared memory how many collectives it has come to, and has two slots for the
+ * values that it gives. The slots take turns. Before a rank writes to one again, it waits until all
+ * have come to the collective in between, and have thus read this slot. */
 #include "engine/cluster/shared_collectives.h"
 
 #include "base/memory.h"
@@ -17,9 +17,9 @@ enum { LOOK_MILLISECONDS = 20 };
 
 /* The shared memory of a rank. */
 struct part {
-    atomic_uint arrivals; /* at barriers; wraps around */
+    atomic_uint arrivals; /* at collectives; wraps around */
     atomic_uint sleepers; /* ranks that may sleep until it arrives again */
-    _Alignas(MEMORY_ALIGNMENT) char slots[2][SHARED_GATHER_BYTES];
+    _Alignas(MEMORY_ALIGNMENT) char slots[2][SHARED_BYTES];
 };
 
 struct shared_collectives {
@@ -89,24 +89,50 @@ static bool await(const struct shared_collectives *shared, size_t rank)
     return true;
 }
 
-bool shared_barrier(struct shared_collectives *shared)
+static bool await_all(const struct shared_collectives *shared)
 {
-    if (!cluster_check(shared->cluster, NULL))
-        return false; /* a rank that has given up must not be taken for one that goes on */
-    arrive(shared);
     for (size_t r = 0; r < cluster_ranks(shared->cluster); r++)
         if (!await(shared, r))
             return false;
     return true;
 }
 
+bool shared_barrier(struct shared_collectives *shared)
+{
+    if (!cluster_check(shared->cluster, NULL))
+        return false; /* a rank that has given up must not be taken for one that goes on */
+    arrive(shared);
+    return await_all(shared);
+}
+
+/* Writes this rank's values to the slot of the next collective. Returns false after a failure. */
+static bool give(const struct shared_collectives *shared, const void *values, size_t bytes)
+{
+    const size_t slot = (shared->arrivals + 1) % 2;
+    if (!cluster_check(shared->cluster, NULL) || !await_all(shared))
+        return false;
+    memcpy(part_of(shared, cluster_rank(shared->cluster))->slots[slot], values, bytes);
+    return true;
+}
+
+bool shared_broadcast(struct shared_collectives *shared, void *data, size_t bytes)
+{
+    const bool first = cluster_rank(shared->cluster) == 0;
+    if (first ? !give(shared, data, bytes) : !cluster_check(shared->cluster, NULL))
+        return false;
+    arrive(shared);
+    if (first)
+        return true;
+    if (!await(shared, 0))
+        return false;
+    memcpy(data, part_of(shared, 0)->slots[shared->arrivals % 2], bytes);
+    return true;
+}
+
 bool shared_gather(struct shared_collectives *shared, const void *mine, size_t bytes, void *all)
 {
     const size_t slot = (shared->arrivals + 1) % 2;
-    if (!cluster_check(shared->cluster, NULL))
-        return false; /* the others may still read the slot */
-    memcpy(part_of(shared, cluster_rank(shared->cluster))->slots[slot], mine, bytes);
-    if (!shared_barrier(shared))
+    if (!give(shared, mine, bytes) || !shared_barrier(shared))
         return false;
     for (size_t r = 0; r < cluster_ranks(shared->cluster); r++)
         memcpy((char *)all + r * bytes, part_of(shared, r)->slots[slot], bytes);
