@@ -10,7 +10,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { RANKS = 3, LETTERS = 200 };
@@ -171,7 +170,6 @@ static void test_leaving(void)
 
 int main(void)
 {
-    setenv("TINCA_SHARED_MEMORY", "0", 1); /* the module has no broadcast */
     if (tap_ok(join_all(), "%d ranks join", RANKS)) {
         test_letters();
         test_loss();

@@ -1,6 +1,6 @@
 /* thread_ranks.h: ranks of a cluster that are threads of the test, with functions of a module
- * (cluster_module.h) that copy gathers and messages between them as MPI does. The test makes a
- * module of them, and sets thread_ranks.count first.
+ * (cluster_module.h) that copy gathers and messages between them as MPI does. Each is on a host of
+ * its own. The test makes a module of them, and sets thread_ranks.count first.
  */
 #ifndef TINCA_TESTS_UNIT_THREAD_RANKS_H
 #define TINCA_TESTS_UNIT_THREAD_RANKS_H
@@ -22,13 +22,14 @@ static struct {
     size_t count, joined;
     struct thread_message messages[THREAD_RANKS_MOST][THREAD_RANKS_BOX]; /* by receiver */
     size_t message_counts[THREAD_RANKS_MOST];
-    char parts[THREAD_RANKS_MOST][THREAD_RANKS_PART]; /* of the one gather that a cluster does */
-    size_t part_bytes, arrived;
+    char parts[2][THREAD_RANKS_MOST][THREAD_RANKS_PART]; /* of a gather, and of the one before */
+    size_t arrived;                                      /* ranks, in all gathers */
     size_t refuse_every, attempts; /* every such message is refused; 0: none */
 } thread_ranks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local size_t thread_rank; /* of the thread of a cluster */
 static _Thread_local char *thread_gathered;
+static _Thread_local size_t thread_gathers, thread_bytes; /* so far; of the last one */
 
 static bool thread_begin(struct cluster_place *place, char *reason)
 {
@@ -36,8 +37,10 @@ static bool thread_begin(struct cluster_place *place, char *reason)
     pthread_mutex_lock(&thread_ranks.lock);
     thread_rank = thread_ranks.joined++;
     pthread_mutex_unlock(&thread_ranks.lock);
-    *place = (struct cluster_place){
-        .rank = thread_rank, .ranks = thread_ranks.count, .library = "threads"};
+    *place = (struct cluster_place){.rank = thread_rank,
+                                    .ranks = thread_ranks.count,
+                                    .first_local = thread_rank,
+                                    .library = "threads"};
     return true;
 }
 
@@ -47,8 +50,9 @@ static bool thread_gather(const void *mine, size_t bytes, void *all, char *reaso
     if (bytes > THREAD_RANKS_PART)
         return false;
     pthread_mutex_lock(&thread_ranks.lock);
-    memcpy(thread_ranks.parts[thread_rank], mine, bytes);
-    thread_ranks.part_bytes = bytes;
+    thread_gathers++;
+    thread_bytes = bytes;
+    memcpy(thread_ranks.parts[thread_gathers % 2][thread_rank], mine, bytes);
     thread_ranks.arrived++;
     pthread_mutex_unlock(&thread_ranks.lock);
     thread_gathered = all;
@@ -59,10 +63,10 @@ static bool thread_test(bool *complete, char *reason)
 {
     (void)reason;
     pthread_mutex_lock(&thread_ranks.lock);
-    *complete = thread_ranks.arrived == thread_ranks.count;
+    *complete = thread_ranks.arrived >= thread_gathers * thread_ranks.count;
     for (size_t r = 0; *complete && r < thread_ranks.count; r++)
-        memcpy(thread_gathered + r * thread_ranks.part_bytes, thread_ranks.parts[r],
-               thread_ranks.part_bytes);
+        memcpy(thread_gathered + r * thread_bytes, thread_ranks.parts[thread_gathers % 2][r],
+               thread_bytes);
     pthread_mutex_unlock(&thread_ranks.lock);
     return true;
 }
