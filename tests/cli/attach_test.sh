@@ -52,11 +52,11 @@ watched() {
 refuses 2 "tinca runs" "attach reports that no run is in progress" attach
 
 # --- a run that ends ---
-hold 3 train lenet --data digits,limit=640 --batch 16 --iterations 1000 --threads 1 -q --checkpoint 1000 \
+hold 3 train lenet --data digits,limit=640 --batch 16 --iterations 200 --threads 1 -q --checkpoint 1000 \
     --checkpoint-share 100 # at the end of its second epoch
-watched CONT 0 'done after 1000 iterations' "the newest run in progress is followed to its end"
+watched CONT 0 'done after 200 iterations' "the newest run in progress is followed to its end"
 id=$(ls "$XDG_STATE_HOME/tinca/runs")
-attached 0 'done after 1000 iterations' "the result of a finished run is printed" "$id"
+attached 0 'done after 200 iterations' "the result of a finished run is printed" "$id"
 "$TINCA" attach -q "$id" >"$T/out" 2>&1
 if [ $? = 0 ] && [ ! -s "$T/out" ]; then ok "-q prints nothing"; else not_ok "-q prints nothing" "$(cat "$T/out")"; fi
 refuses 2 "tinca runs" "without a name finished runs are ignored" attach
