@@ -72,3 +72,13 @@ same() {
         not_ok "$1" "$2 and $3 differ; the last messages: $(told)"
     fi
 }
+
+# differ NAME FOLDER FOLDER: two runs have other weights, so that the setting between them does something
+differ() {
+    if [ -s "$2/weights.safetensors" ] && [ -s "$3/weights.safetensors" ] &&
+        ! cmp -s "$2/weights.safetensors" "$3/weights.safetensors"; then
+        ok "$1"
+    else
+        not_ok "$1" "$2 and $3 are the same, or one has no weights; the last messages: $(told)"
+    fi
+}

@@ -9,15 +9,6 @@ case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
 need_mpi "several blocks for each rank"
 
-# same NAME FOLDER FOLDER: two runs have the same weights
-same() {
-    if [ -s "$2/weights.safetensors" ] && cmp -s "$2/weights.safetensors" "$3/weights.safetensors"; then
-        ok "$1"
-    else
-        not_ok "$1" "$2 and $3 differ; the last messages: $(told)"
-    fi
-}
-
 # alike NAME K WAYS OPTION...: one process and several train to the same bits with K blocks; WAYS are words
 # RANKS:BUCKET:THREADS
 alike() {
@@ -31,15 +22,6 @@ alike() {
             --run-dir "$T/$name-$way" -q
         same "$name: $ranks processes, $threads threads, --bucket $bucket" "$name-1" "$name-$way"
     done
-}
-
-# different NAME FOLDER FOLDER: two runs have other weights
-different() {
-    if [ -s "$2/weights.safetensors" ] && ! cmp -s "$2/weights.safetensors" "$3/weights.safetensors"; then
-        ok "$1"
-    else
-        not_ok "$1" "$2 and $3 are the same; the last messages: $(told)"
-    fi
 }
 
 # --- the same bits ---
@@ -70,7 +52,7 @@ every && small="2:whole:1 2:1:2 2:64K:1 2:auto:1 3:whole:1 3:1:2 6:1:1 6:auto:1"
     alike adam 14 "2:1:1" ./norms.json $digits --batch 28 --iterations 3 --solver adam --freeze conv1
     alike bf16 6 "2:1:1" ./norms.json $digits --batch 12 --iterations 3 --precision bf16
     run train lenet $digits --batch 12 --iterations 4 --blocks 4 --threads 1 --run-dir "$T/lenet-4-1" -q
-    different "  another K gives other bits" lenet-6-1 lenet-4-1
+    differ "  another K gives other bits" lenet-6-1 lenet-4-1
 }
 
 # --- sums whose bits may depend on the ranks ---
@@ -81,7 +63,7 @@ every && small="2:whole:1 2:1:2 2:64K:1 2:auto:1 3:whole:1 3:1:2 6:1:1 6:auto:1"
         --clip-norm 1
     mpi 2 train ./norms.json $digits --batch 12 --iterations 4 --blocks 6 --compress bf16 --run-dir "$T/again" -q --clip-norm 1
     same "--compress bf16: the same for the same ranks" half again
-    different "  but others than without it" half norms-6-1
+    differ "  but others than without it" half norms-6-1
     mpi 2 train lenet $digits --batch 12 --iterations 60 --blocks 6 --reduce fast --run-dir "$T/fast" \
         --validate digits,limit=100 -q
     run eval fast/weights.safetensors --data digits,limit=96 --json

@@ -27,14 +27,6 @@ alike() {
         fi
     done
 }
-# differ NAME FOLDER FOLDER: two runs have other weights, so that the setting between them does something
-differ() {
-    if [ -s "$2/weights.safetensors" ] && ! cmp -s "$2/weights.safetensors" "$3/weights.safetensors"; then
-        ok "$1"
-    else
-        not_ok "$1" "$2 and $3 are the same"
-    fi
-}
 
 short="--batch 16 --iterations 6 --seed 3"
 weights=1,2,3,4,5,6,7,8,9,10

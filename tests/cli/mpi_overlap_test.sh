@@ -32,15 +32,6 @@ job="lenet --data digits,limit=256 --batch 32 --epochs 2 --threads 1 --seed 3"
 need_mpi "sums over MPI"
 export TINCA_SHARED_MEMORY=0 # on one host, --bucket auto would use it
 
-# same NAME FOLDER FOLDER: two runs have the same weights
-same() {
-    if [ -s "$2/weights.safetensors" ] && cmp -s "$2/weights.safetensors" "$3/weights.safetensors"; then
-        ok "$1"
-    else
-        not_ok "$1" "$2 and $3 differ; the last messages: $(told)"
-    fi
-}
-
 # alike NAME WAYS OPTION...: the same bits without overlap and with messages of several sizes; WAYS are words
 # RANKS:BUCKET:THREADS. The bucket `auto` takes three iterations to be measured.
 alike() {

@@ -45,6 +45,9 @@ struct backend_share {
     struct gradient_bucket *buckets, *scratch; /* [graph->parameter_count] */
     struct cluster_sum *sums;                  /* by bucket */
     size_t bucket_count, next;                 /* next: the first bucket that is not sent */
+    /* what was measured, and the bytes that rank 0 chose; MPI may write to them after a failure */
+    struct cluster_cost cost;
+    size_t chosen;
     double *done;   /* by entry of the order: seconds since the backward pass began */
     uint64_t began; /* nanoseconds: when it began */
     size_t passes;  /* backward passes so far, up to MEASURED_PASSES */
@@ -110,16 +113,15 @@ void backend_share_set_sums(struct execution *execution, const struct gradient_s
 static void choose_buckets(struct execution *execution)
 {
     struct backend_share *share = execution->share;
-    struct cluster_cost cost;
     const size_t floats = execution->plan->graph->learnable_floats;
     if (!cluster_sums_measure(share->cluster, share->settings.kind, &share->batch.pieces, floats,
-                              &cost))
+                              &share->cost))
         return;
     const size_t finest = gradient_buckets_divide(execution->plan, share->buckets);
-    size_t bytes =
-        gradient_buckets_choose(share->buckets, finest, share->done, &cost, share->scratch);
-    cluster_broadcast(share->cluster, &bytes, sizeof bytes);
-    make_buckets(execution, bytes);
+    share->chosen =
+        gradient_buckets_choose(share->buckets, finest, share->done, &share->cost, share->scratch);
+    if (cluster_broadcast(share->cluster, &share->chosen, sizeof share->chosen))
+        make_buckets(execution, share->chosen);
 }
 
 /* Starts the sums of the buckets that are complete after an entry of the order. */

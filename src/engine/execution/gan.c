@@ -308,8 +308,7 @@ static float discriminator_loss(const struct gan *gan, struct execution *executi
                                 const float *targets, uint64_t iteration)
 {
     struct execution_batch batch = {.images = gan->pairs, .targets = targets, .count = gan->count};
-    if (gan->plan->generator->processes >
-        1) /* these are in host memory, and need to know the part */
+    if (gan->plan->generator->processes > 1) /* they compute in host memory, each its part */
         execution_bind(execution, &batch);
     else
         execution_bind_device(execution, &batch);
