@@ -43,6 +43,66 @@ static void test_every_task_once(size_t threads)
     pool_free(pool);
 }
 
+/* --- sequences of jobs --- */
+
+enum { JOBS = 200, MOST_TASKS = 20 };
+
+/* What the tasks of a sequence see: each checks that all tasks of the job before are done. */
+struct sequence {
+    atomic_uint done[JOBS];
+    size_t tasks[JOBS];
+    atomic_bool too_early;
+    struct place {
+        struct sequence *sequence;
+        size_t job;
+    } places[JOBS];
+};
+
+static void check_order(void *context, size_t task, size_t thread)
+{
+    const struct place *place = context;
+    struct sequence *sequence = place->sequence;
+    (void)thread;
+    if (place->job > 0 &&
+        atomic_load(&sequence->done[place->job - 1]) != sequence->tasks[place->job - 1])
+        atomic_store(&sequence->too_early, true);
+    if (place->job % 64 == 5 && task == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL); /* the others fall asleep */
+    atomic_fetch_add(&sequence->done[place->job], 1);
+}
+
+/* Draws how many tasks a job has: mostly one for each thread, sometimes none, one or many. */
+static size_t draw_tasks(unsigned *state, size_t threads)
+{
+    *state = *state * 1664525u + 1013904223u;
+    const unsigned draw = *state >> 24;
+    return draw < 160 ? threads : draw % MOST_TASKS;
+}
+
+static void test_sequences(size_t threads)
+{
+    static struct sequence sequence;
+    struct pool_job jobs[JOBS];
+    unsigned state = 1;
+    struct pool *pool = pool_create(threads, NULL);
+    bool complete = pool;
+    for (size_t round = 0; complete && round < 200; round++) {
+        const size_t count = round % JOBS;
+        memset(&sequence, 0, sizeof sequence);
+        for (size_t j = 0; j < count; j++) {
+            sequence.places[j] = (struct place){&sequence, j};
+            sequence.tasks[j] = draw_tasks(&state, threads);
+            jobs[j] = (struct pool_job){sequence.tasks[j], check_order, &sequence.places[j]};
+        }
+        pool_run_jobs(pool, jobs, count);
+        for (size_t j = 0; j < count; j++)
+            complete = complete && sequence.done[j] == sequence.tasks[j];
+        complete = complete && !sequence.too_early;
+    }
+    tap_ok(complete, "sequences of jobs run in their order on %zu threads", threads);
+    pool_free(pool);
+}
+
 /* --- threads that sleep --- */
 
 static void count_slowly(void *context, size_t task, size_t thread)
@@ -116,11 +176,16 @@ static void test_held_worker(void)
         rest();
     alarm(60); /* ends a test that would wait for the worker for ever */
     pool_run(pool, 100, count_task, &work);
+    const struct pool_job job = {2, count_task, &work};
+    struct pool_job jobs[70];
+    for (size_t i = 0; i < 70; i++)
+        jobs[i] = job;
+    pool_run_jobs(pool, jobs, 70);
     alarm(0);
     atomic_store(&may_go_on, true);
     for (size_t i = 0; i < 100; i++)
-        once = once && work.runs[i] == 1;
-    tap_ok(once && !work.wrong_thread, "a job does not wait for a worker that gets no core");
+        once = once && work.runs[i] == (i < 2 ? 71 : 1);
+    tap_ok(once && !work.wrong_thread, "no job waits for a worker that gets no core");
     pool_free(pool);
 }
 
@@ -128,6 +193,8 @@ int main(void)
 {
     for (size_t threads = 1; threads <= 5; threads++)
         test_every_task_once(threads);
+    for (size_t threads = 1; threads <= 5; threads++)
+        test_sequences(threads);
     for (size_t threads = 2; threads <= 8; threads += 3)
         test_sleepers(threads);
     test_held_worker();

@@ -21,7 +21,7 @@ void futex_wait(atomic_uint *word, unsigned value)
 
 void futex_wake(atomic_uint *word)
 {
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 void futex_wait_shared(atomic_uint *word, unsigned value, unsigned milliseconds)

@@ -9,7 +9,7 @@
  * may also return for no reason. */
 void futex_wait(atomic_uint *word, unsigned value);
 
-/* Wakes a thread that sleeps for `word`. The word must have been changed before. */
+/* Wakes the threads that sleep for `word`. The word must have been changed before. */
 void futex_wake(atomic_uint *word);
 
 /* Sleeps as futex_wait does, for at most `milliseconds`, until futex_wake_shared is called for a

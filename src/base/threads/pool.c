@@ -9,15 +9,22 @@
  * waits for a worker that is asleep or has no core: the threads that are awake compute its tasks.
  *
  * What one thread tells another costs the time that a cache line takes from core to core. The
- * caller and a worker share two lines: on one the worker finds a new job and takes the tasks of its
- * share, on the other the caller finds how many tasks the worker has finished.
+ * caller announces a sequence of jobs once to each worker. From one job of the sequence to the next
+ * the threads go by themselves: each counts, on a line of its own, the tasks that it has finished,
+ * and begins the next job when the counts of all show that the job before is done. What describes a
+ * job is only written where it differs from what the same place of the sequence before had, so that
+ * it stays in the caches of all.
  *
- * A share is a number of tasks that are not yet taken. A thread that decreases it has taken a task
- * of the current job, even if it has not noticed yet that a new job has begun; the fields that
- * describe the job change only when all of its tasks are finished.
+ * Jobs have running numbers. A share is the number of a job and how many of its tasks are not yet
+ * taken; one compare-and-exchange takes a task, which is thus a task of that job. Whoever comes to
+ * a share first after the job before is done begins it. A worker that was held up may still believe
+ * in a sequence that is long done. It can do no harm: before the caller describes a new sequence,
+ * it closes all shares. A thread that has read anything of the new description therefore cannot
+ * take a task by it, because the share is no longer what it was, and sees that its sequence has
+ * another first job.
  *
- * A worker that sleeps is woken once, by the next job. If it gets no core then, the jobs after that
- * one do not call the kernel again. */
+ * A worker that sleeps is woken once, by the next sequence. If it gets no core then, the sequences
+ * after that one do not call the kernel again. */
 #include "base/threads/pool.h"
 
 #include "base/memory.h"
@@ -32,14 +39,29 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CACHE_LINE = 64 };
+enum {
+    CACHE_LINE = 64,
+    SEQUENCE_JOBS = 64, /* at most; a power of two. A longer sequence is divided. */
+};
+
+#define CLOSED UINT_MAX /* tasks left of a share while a new sequence is described */
 
 /* What a thread and the others tell each other. */
 struct slot {
-    _Alignas(CACHE_LINE) atomic_uint job; /* number of the last job with a share for this thread */
-    atomic_uint left;                     /* tasks of the share that are not yet taken */
-    atomic_uint asleep; /* the worker sleeps, or is about to, while this is the number of the job */
+    _Alignas(CACHE_LINE) atomic_uint announced; /* increases with each sequence for this thread */
+    atomic_uint asleep;      /* the worker sleeps, or is about to, while this equals `announced` */
+    _Atomic(uint64_t) share; /* a job, and how many tasks of the share are not yet taken */
+    /* the current sequence: its first and its last job, and the tasks of all sequences before */
+    atomic_uint first_job, last_job, finished_before;
     _Alignas(CACHE_LINE) atomic_uint finished; /* tasks that the thread has finished, in all jobs */
+};
+
+/* A job, at its place in the sequence. */
+struct description {
+    atomic_uint tasks;
+    atomic_uint tasks_so_far; /* of the sequence up to this job */
+    pool_task *task;
+    void *context;
 };
 
 struct worker {
@@ -53,70 +75,151 @@ struct pool {
     struct worker *workers; /* threads - 1 of them */
     size_t started;
     struct slot *slots; /* by thread */
-    /* these describe the current job */
-    pool_task *task;
-    void *context;
-    size_t tasks;
-    unsigned begun; /* tasks of all jobs so far; wraps around as `finished` does */
-    atomic_bool stopping;
-    _Alignas(CACHE_LINE) atomic_bool caller_sleeps;
-    atomic_uint wakeups; /* increases when tasks were finished while the caller sleeps */
+    unsigned next_job;  /* jobs and tasks of all sequences so far; both wrap around */
+    unsigned tasks;
+    struct description sequence[SEQUENCE_JOBS];
+    _Alignas(CACHE_LINE) atomic_bool stopping;
+    _Alignas(CACHE_LINE) atomic_uint sleepers; /* threads that sleep until a job is done */
+    atomic_uint wakeups; /* increases when tasks were finished while threads sleep */
 };
+
+/* A sequence as a thread has joined it. */
+struct turn {
+    struct pool *pool;
+    size_t thread;
+    unsigned first_job, last_job, finished_before;
+};
+
+/* --- shares --- */
+
+static uint64_t share_of(unsigned job, unsigned left)
+{
+    return (uint64_t)job << 32 | left;
+}
+
+static unsigned share_job(uint64_t share)
+{
+    return (unsigned)(share >> 32);
+}
+
+static unsigned share_left(uint64_t share)
+{
+    return (unsigned)share;
+}
+
+/* Returns whether number a comes after number b, where both wrap around. */
+static bool is_after(unsigned a, unsigned b)
+{
+    return (int)(a - b) > 0;
+}
+
+/* Returns the first task of a thread's share. With fewer tasks than threads, the first threads have
+ * one each. */
+static unsigned share_begin(const struct pool *pool, unsigned tasks, size_t thread)
+{
+    return (unsigned)(((uint64_t)tasks * thread + pool->threads - 1) / pool->threads);
+}
+
+static unsigned share_size(const struct pool *pool, unsigned tasks, size_t thread)
+{
+    return share_begin(pool, tasks, thread + 1) - share_begin(pool, tasks, thread);
+}
+
+static const struct description *describe(const struct turn *turn, unsigned job)
+{
+    return &turn->pool->sequence[(job - turn->first_job) % SEQUENCE_JOBS];
+}
+
+static unsigned tasks_of(const struct turn *turn, unsigned job)
+{
+    return atomic_load_explicit(&describe(turn, job)->tasks, memory_order_acquire);
+}
+
+/* Takes a task of a share of a job, which it begins if nobody has; returns false if none is left.
+ */
+static bool take_task(const struct turn *turn, size_t owner, unsigned job, size_t *task)
+{
+    _Atomic(uint64_t) *place = &turn->pool->slots[owner].share;
+    uint64_t share = atomic_load_explicit(place, memory_order_acquire);
+    const unsigned tasks = tasks_of(turn, job);
+    unsigned left;
+    do {
+        left = share_left(share);
+        if (left == CLOSED || is_after(share_job(share), job))
+            return false;
+        if (share_job(share) != job)
+            left = share_size(turn->pool, tasks, owner);
+        if (left == 0)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(place, &share, share_of(job, left - 1),
+                                                    memory_order_acq_rel, memory_order_acquire));
+    *task = share_begin(turn->pool, tasks, owner + 1) - left;
+    return true;
+}
 
 /* --- waiting --- */
 
-/* Waits for a job whose number is not `seen`; returns its number. Either the caller of pool_run
- * sees that this worker sleeps, or the worker sees the new number. */
-static unsigned wait_for_job(struct slot *slot, unsigned seen)
+/* Waits for a sequence; `seen` counts those announced before. Either the caller of pool_run_jobs
+ * sees that this worker sleeps, or the worker sees the announcement. */
+static unsigned wait_for_sequence(struct slot *slot, unsigned seen)
 {
     struct spin wait = {0};
-    while (atomic_load_explicit(&slot->job, memory_order_acquire) == seen)
+    while (atomic_load_explicit(&slot->announced, memory_order_acquire) == seen)
         if (!spin_again(&wait)) {
             atomic_store(&slot->asleep, seen);
-            while (atomic_load(&slot->job) == seen)
-                futex_wait(&slot->job, seen);
+            while (atomic_load(&slot->announced) == seen)
+                futex_wait(&slot->announced, seen);
         }
-    return atomic_load_explicit(&slot->job, memory_order_acquire);
+    return atomic_load_explicit(&slot->announced, memory_order_acquire);
 }
 
-/* Gives a worker a new job, and wakes it if it sleeps. */
+/* Tells a worker of a new sequence, and wakes it if it sleeps. */
 static void announce(struct slot *slot)
 {
-    const unsigned before = atomic_fetch_add(&slot->job, 1);
+    const unsigned before = atomic_fetch_add(&slot->announced, 1);
     if (atomic_load(&slot->asleep) == before)
-        futex_wake(&slot->job);
+        futex_wake(&slot->announced);
 }
 
-static bool all_finished(const struct pool *pool)
+/* Returns whether no other sequence has begun, so that what was read of this one is true. */
+static bool is_current(const struct turn *turn)
 {
+    return atomic_load_explicit(&turn->pool->slots[turn->thread].first_job, memory_order_acquire) ==
+           turn->first_job;
+}
+
+/* Returns whether all tasks of the sequence up to those of a job are finished. */
+static bool is_done(const struct turn *turn, unsigned job)
+{
+    const unsigned expected =
+        turn->finished_before +
+        atomic_load_explicit(&describe(turn, job)->tasks_so_far, memory_order_acquire);
     unsigned finished = 0;
-    for (size_t i = 0; i < pool->threads; i++)
-        finished += atomic_load(&pool->slots[i].finished);
-    return finished == pool->begun;
+    for (size_t i = 0; i < turn->pool->threads; i++)
+        finished += atomic_load(&turn->pool->slots[i].finished);
+    return !is_after(expected, finished) || !is_current(turn);
 }
 
-/* Waits until all tasks of the job are finished. Either a thread that finishes sees that the caller
- * sleeps, or the caller sees what it has finished. */
-static void wait_for_tasks(struct pool *pool)
+/* Sleeps until a job is done. Either a thread that finishes a task sees that this one sleeps, or
+ * this one sees what it has finished. */
+static void sleep_until_done(const struct turn *turn, unsigned job)
 {
-    struct spin wait = {0};
-    while (!all_finished(pool))
-        if (!spin_again(&wait)) {
-            atomic_store(&pool->caller_sleeps, true);
-            for (;;) {
-                const unsigned seen = atomic_load(&pool->wakeups);
-                if (all_finished(pool))
-                    break;
-                futex_wait(&pool->wakeups, seen);
-            }
-            atomic_store(&pool->caller_sleeps, false);
-        }
+    struct pool *pool = turn->pool;
+    atomic_fetch_add(&pool->sleepers, 1);
+    for (;;) {
+        const unsigned seen = atomic_load(&pool->wakeups);
+        if (is_done(turn, job))
+            break;
+        futex_wait(&pool->wakeups, seen);
+    }
+    atomic_fetch_sub(&pool->sleepers, 1);
 }
 
-static void report_finished(struct pool *pool, size_t thread, unsigned count)
+static void report_finished(const struct turn *turn, unsigned count)
 {
-    atomic_fetch_add(&pool->slots[thread].finished, count);
-    if (atomic_load(&pool->caller_sleeps)) {
+    struct pool *pool = turn->pool;
+    atomic_fetch_add(&pool->slots[turn->thread].finished, count);
+    if (atomic_load(&pool->sleepers) > 0) {
         atomic_fetch_add(&pool->wakeups, 1);
         futex_wake(&pool->wakeups);
     }
@@ -124,72 +227,181 @@ static void report_finished(struct pool *pool, size_t thread, unsigned count)
 
 /* --- tasks --- */
 
-/* Returns the first task of a share. */
-static size_t share_begin(const struct pool *pool, size_t share)
-{
-    return pool->tasks * share / pool->threads;
-}
-
-/* Takes a task of a share of the current job; returns false if none is left. */
-static bool take_task(struct pool *pool, size_t share, size_t *task)
-{
-    atomic_uint *left = &pool->slots[share].left;
-    unsigned count = atomic_load_explicit(left, memory_order_relaxed);
-    do {
-        if (count == 0)
-            return false;
-    } while (!atomic_compare_exchange_weak_explicit(left, &count, count - 1, memory_order_acquire,
-                                                    memory_order_relaxed));
-    *task = share_begin(pool, share + 1) - count;
-    return true;
-}
-
-/* Computes the tasks of the thread's own share, then what is left of the others. */
-static void take_tasks(struct pool *pool, size_t thread)
+/* Computes what is left of a share of a job. */
+static void take_share(const struct turn *turn, size_t owner, unsigned job)
 {
     unsigned count = 0;
     size_t task;
-    for (size_t i = 0; i < pool->threads; i++)
-        for (const size_t share = (thread + i) % pool->threads; take_task(pool, share, &task);
-             count++)
-            pool->task(pool->context, task, thread);
+    for (; take_task(turn, owner, job, &task); count++) {
+        const struct description *description = describe(turn, job);
+        description->task(description->context, task, turn->thread);
+    }
     if (count > 0)
-        report_finished(pool, thread, count);
+        report_finished(turn, count);
+}
+
+static void help_others(const struct turn *turn, unsigned job)
+{
+    const size_t threads = turn->pool->threads;
+    for (size_t i = 1; i < threads; i++)
+        take_share(turn, (turn->thread + i) % threads, job);
+}
+
+static void wait_until_done(const struct turn *turn, unsigned job, bool helps)
+{
+    struct spin wait = {0};
+    while (!is_done(turn, job)) {
+        const bool spins = spin_again(&wait);
+        if (helps && wait.rounds == SPIN_ROUNDS)
+            help_others(turn, job);
+        if (!spins)
+            sleep_until_done(turn, job);
+    }
+}
+
+/* Computes jobs of the sequence with the others. A share of one task has nearly always been taken
+ * by its owner, whom a look at it would delay: such a look waits for a moment. After the last job
+ * only the caller waits. */
+static void take_turn(const struct turn *turn, unsigned job)
+{
+    for (;; job++) {
+        const bool single_tasks = tasks_of(turn, job) <= turn->pool->threads;
+        const bool waits = job != turn->last_job || turn->thread == 0;
+        take_share(turn, turn->thread, job);
+        if (!single_tasks)
+            help_others(turn, job);
+        if (waits)
+            wait_until_done(turn, job, single_tasks);
+        if (job == turn->last_job || !is_current(turn))
+            return;
+    }
+}
+
+/* Joins the current sequence, at the job of the thread's share. Returns false if another one is
+ * about to begin, which will be announced. */
+static bool join(struct pool *pool, size_t thread, struct turn *turn, unsigned *job)
+{
+    const struct slot *slot = &pool->slots[thread];
+    turn->pool = pool;
+    turn->thread = thread;
+    turn->first_job = atomic_load_explicit(&slot->first_job, memory_order_acquire);
+    const uint64_t share = atomic_load_explicit(&slot->share, memory_order_acquire);
+    turn->last_job = atomic_load_explicit(&slot->last_job, memory_order_acquire);
+    turn->finished_before = atomic_load_explicit(&slot->finished_before, memory_order_acquire);
+    *job = share_job(share);
+    return share_left(share) != CLOSED && is_current(turn);
 }
 
 static void *worker_main(void *argument)
 {
     struct worker *worker = argument;
     struct pool *pool = worker->pool;
-    unsigned seen = 0;
+    unsigned seen = 0, job;
     for (;;) {
-        seen = wait_for_job(&pool->slots[worker->number], seen);
+        struct turn turn;
+        seen = wait_for_sequence(&pool->slots[worker->number], seen);
         if (atomic_load(&pool->stopping))
             return NULL;
-        take_tasks(pool, worker->number);
+        if (join(pool, worker->number, &turn, &job))
+            take_turn(&turn, job);
+    }
+}
+
+/* --- sequences --- */
+
+static void set_if_other(atomic_uint *place, unsigned value)
+{
+    if (atomic_load_explicit(place, memory_order_relaxed) != value)
+        atomic_store_explicit(place, value, memory_order_release);
+}
+
+/* Writes what describes the jobs of a sequence; returns the largest number of tasks. */
+static unsigned describe_jobs(struct pool *pool, const struct pool_job *jobs, size_t count)
+{
+    unsigned most = 0, so_far = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct description *description = &pool->sequence[i];
+        const unsigned tasks = (unsigned)jobs[i].tasks;
+        so_far += tasks;
+        most = tasks > most ? tasks : most;
+        set_if_other(&description->tasks, tasks);
+        set_if_other(&description->tasks_so_far, so_far);
+        if (description->task != jobs[i].task || description->context != jobs[i].context) {
+            description->task = jobs[i].task;
+            description->context = jobs[i].context;
+        }
+    }
+    return most;
+}
+
+/* Ends what late workers may believe of the sequence before. The order matters: who sees the new
+ * first job sees the closed share, and who sees a new description sees both. */
+static void close_share(struct pool *pool, size_t thread)
+{
+    struct slot *slot = &pool->slots[thread];
+    atomic_store_explicit(&slot->share, share_of(pool->next_job, CLOSED), memory_order_release);
+    atomic_store_explicit(&slot->first_job, pool->next_job, memory_order_release);
+}
+
+/* Begins a thread's share of the first job of a sequence of `count` jobs. */
+static void open_share(struct pool *pool, size_t thread, size_t count)
+{
+    struct slot *slot = &pool->slots[thread];
+    const unsigned tasks = atomic_load_explicit(&pool->sequence[0].tasks, memory_order_relaxed);
+    atomic_store_explicit(&slot->last_job, pool->next_job + (unsigned)count - 1,
+                          memory_order_release);
+    atomic_store_explicit(&slot->finished_before, pool->tasks, memory_order_release);
+    atomic_store_explicit(&slot->share, share_of(pool->next_job, share_size(pool, tasks, thread)),
+                          memory_order_release);
+}
+
+static void run_together(struct pool *pool, const struct pool_job *jobs, size_t count)
+{
+    struct turn turn;
+    unsigned job;
+    for (size_t i = 0; i < pool->threads; i++)
+        close_share(pool, i);
+    const unsigned most = describe_jobs(pool, jobs, count);
+    for (size_t i = pool->threads; i-- > 0;) {
+        open_share(pool, i, count);
+        if (i > 0 && i < most)
+            announce(&pool->slots[i]);
+    }
+    pool->next_job += (unsigned)count;
+    pool->tasks +=
+        atomic_load_explicit(&pool->sequence[count - 1].tasks_so_far, memory_order_relaxed);
+    if (join(pool, 0, &turn, &job))
+        take_turn(&turn, job);
+}
+
+static void run_alone(const struct pool_job *job)
+{
+    for (size_t i = 0; i < job->tasks; i++)
+        job->task(job->context, i, 0);
+}
+
+/* Returns whether the caller alone should compute a job: it has nothing to share, or more tasks
+ * than an unsigned counts. */
+static bool is_for_one(const struct pool *pool, const struct pool_job *job)
+{
+    return pool->threads == 1 || job->tasks <= 1 || job->tasks >= CLOSED;
+}
+
+void pool_run_jobs(struct pool *pool, const struct pool_job *jobs, size_t count)
+{
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i; end < count && end - i < SEQUENCE_JOBS && !is_for_one(pool, &jobs[end]);)
+            end++;
+        if (end > i)
+            run_together(pool, jobs + i, end - i);
+        else
+            run_alone(&jobs[end++]);
     }
 }
 
 void pool_run(struct pool *pool, size_t tasks, pool_task *task, void *context)
 {
-    /* tasks are counted in an unsigned; the caller alone computes a job with more */
-    if (pool->threads == 1 || tasks <= 1 || tasks > UINT_MAX) {
-        for (size_t i = 0; i < tasks; i++)
-            task(context, i, 0);
-        return;
-    }
-    pool->task = task;
-    pool->context = context;
-    pool->tasks = tasks;
-    pool->begun += (unsigned)tasks;
-    for (size_t i = pool->threads; i-- > 0;) {
-        const size_t share = share_begin(pool, i + 1) - share_begin(pool, i);
-        atomic_store_explicit(&pool->slots[i].left, (unsigned)share, memory_order_release);
-        if (i > 0 && share > 0)
-            announce(&pool->slots[i]);
-    }
-    take_tasks(pool, 0);
-    wait_for_tasks(pool);
+    pool_run_jobs(pool, &(struct pool_job){.tasks = tasks, .task = task, .context = context}, 1);
 }
 
 /* --- creation --- */
@@ -212,7 +424,8 @@ struct pool *pool_create(size_t threads, struct error *error)
     struct pool *pool = memory_new_aligned(1, sizeof *pool, "the thread pool", error);
     if (!pool)
         return NULL;
-    *pool = (struct pool){.threads = threads ? threads : 1};
+    memset(pool, 0, sizeof *pool);
+    pool->threads = threads ? threads : 1;
     pool->workers = memory_new(pool->threads, sizeof *pool->workers, "the thread pool", error);
     pool->slots = memory_new_aligned(pool->threads, sizeof *pool->slots, "the thread pool", error);
     if (pool->slots)

@@ -28,7 +28,19 @@ void pool_free(struct pool *pool);
 /* Returns the number of threads, the caller included. */
 size_t pool_threads(const struct pool *pool);
 
-/* Runs task(context, 0..tasks-1) and returns when all tasks are done. */
+/* A job: task(context, 0..tasks-1). */
+struct pool_job {
+    size_t tasks;
+    pool_task *task;
+    void *context;
+};
+
+/* Runs jobs one after the other; returns when all are done. A job begins when the one before is
+ * done; the threads go on to it by themselves, which takes less time than several calls of
+ * pool_run. */
+void pool_run_jobs(struct pool *pool, const struct pool_job *jobs, size_t count);
+
+/* Runs one job. */
 void pool_run(struct pool *pool, size_t tasks, pool_task *task, void *context);
 
 #endif

@@ -1,8 +1,7 @@
 /* A task of a chain is one part of it: it runs all steps of the chain for a band of rows of one
- * image. An image has the largest number of bands that a step of the chain asks for. */
+ * image. An image has the largest number of bands that a step of the chain asks for. Chains without
+ * another step between them are a sequence of jobs. */
 #include "engine/execution/chains.h"
-
-#include "base/threads/pool.h"
 
 /* Returns the largest number of bands that a step of [first, end) asks for; 1 at least. */
 static size_t most_bands(const struct execution *execution, size_t first, size_t end)
@@ -25,26 +24,6 @@ static void divide(const struct execution *execution, struct execution_chain *ch
     chain->bands = bands < chain->row_pairs ? bands : chain->row_pairs;
 }
 
-void chains_set(struct execution *execution, bool new_size)
-{
-    const struct plan *plan = execution->plan;
-    for (size_t first = 0, end; first < plan->step_count; first = end) {
-        struct execution_chain *chain = &execution->chains[first];
-        bool all_run = true;
-        end = plan->steps[first].chain_end;
-        for (size_t s = first; s < end; s++) {
-            execution->chains[s].end = s + 1;
-            all_run &= execution->runs[s] || !plan->steps[s].kernel;
-        }
-        chain->execution = execution;
-        chain->first = first;
-        if (new_size && end - first > 1)
-            divide(execution, chain, end);
-        if (all_run)
-            chain->end = end;
-    }
-}
-
 static void chain_task(void *context, size_t task, size_t thread)
 {
     const struct execution_chain *chain = context;
@@ -62,8 +41,61 @@ static void chain_task(void *context, size_t task, size_t thread)
             steps[s].kernel->forward_rows(&execution->calls[s], &rows, thread);
 }
 
-void chains_run(const struct execution *execution, size_t first)
+static bool all_run(const struct execution *execution, size_t first, size_t end)
 {
-    struct execution_chain *chain = &execution->chains[first];
-    pool_run(execution->device->pool, execution->batch.count * chain->bands, chain_task, chain);
+    bool all = true;
+    for (size_t s = first; s < end; s++)
+        all &= execution->runs[s] || !execution->plan->steps[s].kernel;
+    return all;
+}
+
+static bool any_runs(const struct execution *execution, size_t first, size_t end)
+{
+    bool any = false;
+    for (size_t s = first; s < end; s++)
+        any |= execution->runs[s];
+    return any;
+}
+
+/* Adds a chain to a sequence; NULL: begins one with it. Returns the sequence's first chain. */
+static struct execution_chain *add_to_sequence(struct execution *execution,
+                                               struct execution_chain *sequence,
+                                               struct execution_chain *chain)
+{
+    if (!sequence) {
+        sequence = chain;
+        sequence->sequence_jobs = 0;
+    }
+    /* a chain has a step at least, so the jobs of sequences do not overlap */
+    execution->jobs[sequence->first + sequence->sequence_jobs++] =
+        (struct pool_job){execution->batch.count * chain->bands, chain_task, chain};
+    sequence->sequence_end = chain->end;
+    return sequence;
+}
+
+void chains_set(struct execution *execution, bool new_size)
+{
+    const struct plan *plan = execution->plan;
+    struct execution_chain *sequence = NULL; /* which the next chain continues */
+    for (size_t first = 0, end; first < plan->step_count; first = end) {
+        struct execution_chain *chain = &execution->chains[first];
+        end = plan->steps[first].chain_end;
+        chain->execution = execution;
+        chain->first = first;
+        chain->end = end;
+        chain->is_job = plan->steps[first].in_chain && all_run(execution, first, end);
+        if (new_size && plan->steps[first].in_chain)
+            divide(execution, chain, end);
+        if (chain->is_job)
+            sequence = add_to_sequence(execution, sequence, chain);
+        else if (any_runs(execution, first, end))
+            sequence = NULL;
+    }
+}
+
+size_t chains_run(const struct execution *execution, size_t first)
+{
+    const struct execution_chain *chain = &execution->chains[first];
+    pool_run_jobs(execution->device->pool, &execution->jobs[first], chain->sequence_jobs);
+    return chain->sequence_end;
 }

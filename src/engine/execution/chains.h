@@ -1,21 +1,27 @@
-/* chains.h: runs a chain of steps as one job (plan/chains.c). Internal to engine/execution. */
+/* chains.h: runs a chain of steps as one job of the thread pool (plan/chains.c), and chains that
+ * follow each other as one sequence of jobs. Internal to engine/execution. */
 #ifndef TINCA_ENGINE_EXECUTION_CHAINS_H
 #define TINCA_ENGINE_EXECUTION_CHAINS_H
 
+#include "base/threads/pool.h"
 #include "engine/execution/backend.h"
 
 /* A chain of steps as the threads see it. */
 struct execution_chain {
     const struct execution *execution;
-    size_t first, end;       /* end: first + 1 if the steps do not run as one job */
+    size_t first, end;       /* its steps */
     size_t bands, row_pairs; /* of an image */
+    bool is_job;             /* else its steps run one by one */
+    size_t sequence_jobs;    /* of the chains that follow each other from this one on */
+    size_t sequence_end;     /* the step after them */
 };
 
-/* Sets execution->chains for a new batch: which chains can run, and the bands of rows into which
- * they divide an image, which change only if the batch has a new size. */
+/* Sets execution->chains and execution->jobs for a new batch: which chains can run, and the bands
+ * of rows into which they divide an image, which change only if the batch has a new size. */
 void chains_set(struct execution *execution, bool new_size);
 
-/* Runs the chain that begins with step `first`. */
-void chains_run(const struct execution *execution, size_t first);
+/* Runs the chain that begins with step `first`, and those of its sequence after it. Returns the
+ * next step. */
+size_t chains_run(const struct execution *execution, size_t first);
 
 #endif

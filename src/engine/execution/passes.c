@@ -181,6 +181,7 @@ static bool allocate(struct execution *execution, struct error *error)
         memory_new(plan->step_count, sizeof *execution->sites, "the execution", error);
     execution->chains =
         memory_new(plan->step_count, sizeof *execution->chains, "the execution", error);
+    execution->jobs = memory_new(plan->step_count, sizeof *execution->jobs, "the execution", error);
     execution->runs = memory_new(plan->step_count, sizeof *execution->runs, "the execution", error);
     execution->calls =
         memory_new(plan->order_count, sizeof *execution->calls, "the execution", error);
@@ -188,8 +189,8 @@ static bool allocate(struct execution *execution, struct error *error)
         memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
     execution->backward_values =
         memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
-    return execution->arena && execution->sites && execution->chains && execution->runs &&
-           execution->calls && execution->values && execution->backward_values &&
+    return execution->arena && execution->sites && execution->chains && execution->jobs &&
+           execution->runs && execution->calls && execution->values && execution->backward_values &&
            (plan->mode == PLAN_INFERENCE || plan->frozen || allocate_training(execution, error));
 }
 
@@ -234,6 +235,7 @@ void execution_release(struct execution *execution)
     int8_weights_free(execution);
     free(execution->sites);
     free(execution->chains);
+    free(execution->jobs);
     free(execution->runs);
     free(execution->calls);
     free(execution->values);
@@ -359,7 +361,7 @@ static void set_iteration(struct execution *execution, uint64_t iteration)
 {
     const struct plan *plan = execution->plan;
     for (size_t a = 0; a < plan->order_count; a++)
-        if (a < plan->step_count && execution->chains[a].end > a + 1)
+        if (a < plan->step_count && execution->chains[a].is_job)
             a = execution->chains[a].end - 1;
         else
             execution->calls[a].iteration = iteration;
@@ -371,13 +373,14 @@ void execution_run_forward(struct execution *execution, uint64_t iteration)
     prepare(execution);
     if (execution->plan->mode == PLAN_TRAINING) /* running statistics change */
         weights_mark_updated(execution->weights);
-    for (size_t s = 0; s < execution->plan->step_count; s++) {
-        const size_t end = execution->profile ? s + 1 : execution->chains[s].end;
-        if (end > s + 1)
-            chains_run(execution, s);
-        else if (execution->runs[s])
+    for (size_t s = 0; s < execution->plan->step_count;) {
+        if (execution->chains[s].is_job && !execution->profile) {
+            s = chains_run(execution, s);
+            continue;
+        }
+        if (execution->runs[s])
             run_call(execution, s);
-        s = end - 1;
+        s++;
     }
     end_pass(execution);
 }

@@ -1,8 +1,9 @@
 /* Chains of steps, in inference: consecutive steps of the execution order that run as one job of
  * the thread pool. A task of the job is one part, which is a band of rows of one image; it runs all
  * steps of the chain for its part, one after the other. The threads meet once per chain instead of
- * once per step. That pays if several threads share an image: with whole images as parts, the
- * additional memory (below) costs more time than is saved.
+ * once per step, and go from chain to chain by themselves (pool_run_jobs), which is why a step that
+ * joins no other is a chain, too. That pays if several threads share an image: with whole images as
+ * parts, the additional memory (below) costs more time than is saved.
  *
  * A thread may be ahead of another one by the whole chain. A step may thus read at most the rows
  * that it writes of a value that the chain computes (it is row-local); of any other value it may
@@ -115,8 +116,11 @@ void step_order_find_chains(struct plan *plan)
         if (!step->kernel || !can_be_in_chain(step))
             continue;
         const size_t end = find_end(plan, s);
-        if (divides_images(plan, s, end))
-            step->chain_end = end;
+        if (!divides_images(plan, s, end))
+            continue;
+        step->chain_end = end;
+        for (size_t i = s; i < end; i++)
+            plan->steps[i].in_chain = true;
     }
 }
 
