@@ -120,6 +120,19 @@ static inline struct blocked_tasks blocked_tasks_of(const struct kernel_call *ca
     return tasks;
 }
 
+/* Returns the bands of rows into which blocked_tasks_of divides an image (kernel.h), by the same
+ * rule; 0 if it divides the planes. */
+static inline size_t blocked_bands(const struct kernel_site *site, size_t work)
+{
+    const struct shape out = site->node->output;
+    const size_t rows = site->batch * out.height, planes = divide_up(out.channels, LANES);
+    const size_t wanted =
+        tasks_wanted_of(site, site->threads, MACHINE_OPERATION, rows * planes * work);
+    if (rows < wanted && out.height < planes)
+        return 0;
+    return min_size(divide_up(wanted, site->batch), out.height);
+}
+
 /* Rows [begin, end) of one plane of one image. */
 struct blocked_band {
     size_t image, plane, begin, end;

@@ -4,14 +4,17 @@
 
 #include <math.h>
 
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
 /* --- the windows: `window` is their first element in the image --- */
 
-static vector largest(const struct blocked_pooling *p, const element *window, struct taps rows,
-                      struct taps columns)
+/* Returns the largest values of a window: the first of equal ones, and NaN if there is one. */
+ALWAYS_INLINE vector largest(const struct blocked_pooling *p, const element *window,
+                             const size_t rows, const size_t columns)
 {
     vector best = (vector){0} - INFINITY;
-    for (size_t ky = 0; ky < rows.end - rows.begin; ky++)
-        for (size_t kx = 0; kx < columns.end - columns.begin; kx++) {
+    for (size_t ky = 0; ky < rows; ky++)
+        for (size_t kx = 0; kx < columns; kx++) {
             const vector value = element_load(window + ky * p->in.row + kx * LANES);
             const vector_indices larger = (value > best) | (value != value);
             best = (vector)((larger & (vector_indices)value) | (~larger & (vector_indices)best));
@@ -19,67 +22,149 @@ static vector largest(const struct blocked_pooling *p, const element *window, st
     return best;
 }
 
+/* Returns the same for windows without NaN, in fewer instructions, and adds to *unordered the lanes
+ * that have one. */
+ALWAYS_INLINE vector largest_number(const struct blocked_pooling *p, const element *window,
+                                    const size_t rows, const size_t columns,
+                                    vector_indices *unordered)
+{
+    vector best = element_load(window);
+#pragma GCC unroll 3
+    for (size_t ky = 0; ky < rows; ky++)
+#pragma GCC unroll 3
+        for (size_t kx = 0; kx < columns; kx++) {
+            const vector value = element_load(window + ky * p->in.row + kx * LANES);
+            best = vector_max(value, best);
+            *unordered |= value != value;
+        }
+    return best;
+}
+
 /* Returns the sum over a window: the columns of each row are added first, then the rows. */
-static vector sum_of(const struct blocked_pooling *p, const element *window, struct taps rows,
-                     struct taps columns)
+ALWAYS_INLINE vector sum_of(const struct blocked_pooling *p, const element *window,
+                            const size_t rows, const size_t columns)
 {
     vector sum = {0};
-    for (size_t ky = 0; ky < rows.end - rows.begin; ky++) {
+    for (size_t ky = 0; ky < rows; ky++) {
         vector row = {0};
-        for (size_t kx = 0; kx < columns.end - columns.begin; kx++)
+        for (size_t kx = 0; kx < columns; kx++)
             row += element_load(window + ky * p->in.row + kx * LANES);
         sum += row;
     }
     return sum;
 }
 
-static inline __attribute__((always_inline)) void
-pool_band(const struct blocked_pooling *p, const struct blocked_band *band, const bool average)
+/* --- rows --- */
+
+/* Output row y of a plane. */
+struct pool_row {
+    const struct blocked_pooling *p;
+    size_t image, plane, y;
+    struct taps rows;
+};
+
+ALWAYS_INLINE const element *window_at(const struct pool_row *row, size_t x, size_t first_column)
 {
-    const element *plane = blocked_at(&p->in, band->image, band->plane, 0);
+    return blocked_at(&row->p->in, row->image, row->plane, 0) +
+           pool_element(row->p, row->y, x, row->rows.begin, first_column);
+}
+
+/* Computes columns [begin, end) of any windows. */
+static void pool_columns(const struct pool_row *row, size_t begin, size_t end, bool average)
+{
+    const size_t height = row->rows.end - row->rows.begin;
+    for (size_t x = begin; x < end; x++) {
+        const struct taps columns = taps_of_column(row->p, x);
+        const size_t width = columns.end - columns.begin;
+        const element *window = window_at(row, x, columns.begin);
+        const float scale = 1.0f / (float)(row->rows.counted * columns.counted);
+        pool_store(row->p, row->image, row->plane, row->y, x,
+                   average ? sum_of(row->p, window, height, width) * scale
+                           : largest(row->p, window, height, width));
+    }
+}
+
+/* Computes the largest values of columns [begin, end) of a channel-blocked output, whose windows
+ * are not clipped on the left or right. Returns false if there is NaN among them. */
+ALWAYS_INLINE bool max_of_whole(const struct pool_row *row, size_t begin, size_t end,
+                                const size_t height, const size_t width)
+{
+    const struct blocked_pooling *p = row->p;
+    const size_t step = p->window.stride_width * LANES;
+    const element *window = window_at(row, begin, 0);
+    element *to = blocked_at(&p->out, row->image, row->plane, row->y) + begin * LANES;
+    vector_indices unordered = {0};
+    for (size_t x = begin; x < end; x++, window += step, to += LANES)
+        element_store(to, largest_number(p, window, height, width, &unordered));
+    int any = 0;
+    for (size_t i = 0; i < LANES; i++)
+        any |= unordered[i];
+    return any == 0;
+}
+
+static void max_row(const struct pool_row *row)
+{
+    size_t begin, end;
+    const size_t height = row->rows.end - row->rows.begin, width = row->p->window.kernel_width;
+    whole_columns(row->p, &begin, &end);
+    pool_columns(row, 0, begin, false);
+    const bool numbers = height == 3 && width == 3   ? max_of_whole(row, begin, end, 3, 3)
+                         : height == 2 && width == 2 ? max_of_whole(row, begin, end, 2, 2)
+                                                     : max_of_whole(row, begin, end, height, width);
+    if (!numbers)
+        pool_columns(row, begin, end, false);
+    pool_columns(row, end, row->p->out.shape.width, false);
+}
+
+static void pool_band(const struct blocked_pooling *p, const struct blocked_band *band,
+                      bool average)
+{
     for (size_t y = band->begin; y < band->end; y++) {
-        const struct taps rows = taps_of_row(p, y);
-        for (size_t x = 0; x < p->out.shape.width; x++) {
-            const struct taps columns = taps_of_column(p, x);
-            const element *window = plane + pool_element(p, y, x, rows.begin, columns.begin);
-            const vector value = average ? sum_of(p, window, rows, columns) *
-                                               (1.0f / (float)(rows.counted * columns.counted))
-                                         : largest(p, window, rows, columns);
-            pool_store(p, band->image, band->plane, y, x, value);
-        }
+        const struct pool_row row = {p, band->image, band->plane, y, taps_of_row(p, y)};
+        if (average || !p->out.layout.block) /* without a block the output is one position */
+            pool_columns(&row, 0, p->out.shape.width, average);
+        else
+            max_row(&row);
     }
     if (p->out.layout.block)
         blocked_pad(&p->out, band->image, band->plane, band->begin, band->end);
 }
 
-static void max_task(void *context, size_t task, size_t thread)
+/* --- passes --- */
+
+static bool is_average(const struct kernel_call *call)
+{
+    return call->site->node->op == &op_average_pool;
+}
+
+static void pooling_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct blocked_pooling *p = context;
     struct blocked_band band = blocked_first(&p->tasks, task);
     while (blocked_next(&p->tasks, &band))
-        pool_band(p, &band, false);
+        pool_band(p, &band, is_average(p->call));
 }
 
-static void average_task(void *context, size_t task, size_t thread)
+static void forward_pool(const struct kernel_call *call)
+{
+    const struct blocked_pooling p = blocked_pooling_of(call, call->output);
+    run_tasks(call, p.tasks.count, pooling_task, &p);
+}
+
+static void pooling_rows(const struct kernel_call *call, const struct kernel_rows *rows,
+                         size_t thread)
 {
     (void)thread;
-    const struct blocked_pooling *p = context;
-    struct blocked_band band = blocked_first(&p->tasks, task);
-    while (blocked_next(&p->tasks, &band))
-        pool_band(p, &band, true);
+    const struct blocked_pooling p = blocked_pooling_of(call, call->output);
+    struct blocked_band band = {.image = rows->image, .begin = rows->begin, .end = rows->end};
+    for (; band.plane < blocked_planes(&p.in); band.plane++)
+        pool_band(&p, &band, is_average(call));
 }
 
-static void forward_max(const struct kernel_call *call)
+static size_t bands_pool(const struct kernel_site *site)
 {
-    const struct blocked_pooling p = blocked_pooling_of(call, call->output);
-    run_tasks(call, p.tasks.count, max_task, &p);
-}
-
-static void forward_average(const struct kernel_call *call)
-{
-    const struct blocked_pooling p = blocked_pooling_of(call, call->output);
-    run_tasks(call, p.tasks.count, average_task, &p);
+    return blocked_bands(site, pool_row_work(site));
 }
 
 /* --- the kernels --- */
@@ -97,7 +182,9 @@ const struct kernel KERNEL(max_pool_blocked) = {
     .op = &op_max_pool,
     .traits = KERNEL_BLOCKED | ELEMENT_TRAITS,
     .supports = KERNEL(blocked_pool_supports),
-    .forward = forward_max,
+    .forward = forward_pool,
+    .forward_rows = pooling_rows,
+    .bands = bands_pool,
 };
 
 const struct kernel KERNEL(average_pool_blocked) = {
@@ -107,6 +194,8 @@ const struct kernel KERNEL(average_pool_blocked) = {
     .traits = KERNEL_BLOCKED | ELEMENT_TRAITS,
     .supports = KERNEL(blocked_pool_supports),
     .workspace_bytes = KERNEL(blocked_pool_workspace),
-    .forward = forward_average,
+    .forward = forward_pool,
     .backward = KERNEL(blocked_average_backward),
+    .forward_rows = pooling_rows,
+    .bands = bands_pool,
 };

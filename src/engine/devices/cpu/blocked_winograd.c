@@ -9,7 +9,9 @@
  * channels is a matrix product of tiles and output channels. The transformed weights are prepared.
  *
  * A task transforms a chunk of tiles, whose values stay in the level-2 cache, and computes some
- * columns (one or two blocks of output channels) for it.
+ * columns (one or two blocks of output channels) for it. Tasks with other columns of the same chunk
+ * transform it again, so there are no more of them than there are threads unless each has many
+ * columns.
  *
  * The results have about twice the rounding error of direct convolution, since transformed values
  * are sums of up to four values, which later cancel.
@@ -29,6 +31,7 @@ enum {
     /* blocks of input channels whose products are summed in registers; sums of sums round less */
     SUM_BLOCKS = 64 / LANES,
     LEAST_TILES = 16, /* of an image: fewer would not pay for the larger weights */
+    MANY_COLUMNS = 8, /* the transforms take about a twelfth of their products' time */
 };
 
 /* The tiles that a product computes at once, with two blocks of channels and with one. */
@@ -430,11 +433,13 @@ static size_t tasks_of_image(const struct winograd *w, const struct kernel_site 
     return divide_up(tasks_wanted_of(site, threads, MACHINE_PRODUCT_2, work), batch);
 }
 
-static void share_out(struct winograd *w, size_t wanted)
+/* Divides the images into chunks and pieces, for about `wanted` tasks of an image. */
+static void share_out(struct winograd *w, size_t wanted, size_t batch, size_t threads)
 {
     const size_t least = divide_up(w->tiles, CHUNK);
     w->chunks = least > 1 ? max_size(least, min_size(wanted, w->tiles / GROUP)) : 1;
-    w->pieces = min_size(w->columns, divide_up(wanted, w->chunks));
+    const size_t most = max_size(divide_up(threads, batch * w->chunks), w->columns / MANY_COLUMNS);
+    w->pieces = min_size(min_size(w->columns, most), divide_up(wanted, w->chunks));
 }
 
 /* Sets *w to the prepared convolution with the arrays of the call. */
@@ -451,8 +456,9 @@ static void infer_winograd(const struct kernel_call *call)
 {
     struct winograd w;
     set_inference(&w, call);
-    share_out(&w, tasks_of_image(&w, call->site, call->site->batch, pool_threads(call->pool)));
-    run_tasks(call, call->site->batch * w.chunks * w.pieces, winograd_task, &w);
+    const size_t batch = call->site->batch, threads = pool_threads(call->pool);
+    share_out(&w, tasks_of_image(&w, call->site, batch, threads), batch, threads);
+    run_tasks(call, batch * w.chunks * w.pieces, winograd_task, &w);
 }
 
 /* The rows begin with a row of tiles, since their number is even. */
@@ -479,7 +485,7 @@ static size_t bands_winograd(const struct kernel_site *site)
     struct carve carve = {0};
     struct winograd w = winograd_of(site, &carve);
     const size_t wanted = tasks_of_image(&w, site, site->batch, site->threads);
-    share_out(&w, wanted);
+    share_out(&w, wanted, site->batch, site->threads);
     return w.pieces > 1 ? 0 : min_size(wanted, divide_up(w.to.height, RESULTS));
 }
 

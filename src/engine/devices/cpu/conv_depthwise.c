@@ -235,17 +235,10 @@ static void forward_rows(const struct kernel_call *call, const struct kernel_row
         compute_band(&d, &band);
 }
 
-/* Divides as blocked_tasks_of does. */
 static size_t bands_depthwise(const struct kernel_site *site)
 {
     const struct conv_sizes s = conv_sizes_of(site);
-    const size_t rows = site->batch * s.out.height;
-    const size_t planes = divide_up(site->node->output.channels, LANES);
-    const size_t wanted =
-        tasks_wanted_of(site, site->threads, MACHINE_OPERATION, rows * planes * row_work(&s));
-    if (rows < wanted && s.out.height < planes)
-        return 0;
-    return min_size(divide_up(wanted, site->batch), s.out.height);
+    return blocked_bands(site, row_work(&s));
 }
 
 /* --- the kernel --- */

@@ -69,6 +69,16 @@ static inline vector vector_splat(float value)
     return value - (vector){0};
 }
 
+/* Returns a where it is larger than b, else b, also for NaN. Compilers know the loop as one
+ * instruction. */
+static inline vector vector_max(vector a, vector b)
+{
+    vector larger;
+    for (int i = 0; i < LANES; i++)
+        larger[i] = a[i] > b[i] ? a[i] : b[i];
+    return larger;
+}
+
 /* Return the lanes that `places` names: of one vector, or of two, where LANES + i is lane i of the
  * second. clang lacks GCC's built-in function for places that are not constant. */
 static inline vector vector_pick(vector value, vector_indices places)
