@@ -103,6 +103,37 @@ static void test_sequences(size_t threads)
     pool_free(pool);
 }
 
+/* --- few tasks --- */
+
+static atomic_uint begun;
+
+/* Waits until all tasks of the job have begun, for two seconds at most. */
+static void meet(void *context, size_t task, size_t thread)
+{
+    const size_t *tasks = context;
+    (void)task;
+    (void)thread;
+    atomic_fetch_add(&begun, 1);
+    for (size_t i = 0; i < 20000 && atomic_load(&begun) < *tasks; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+
+static void test_few_tasks(size_t threads, size_t tasks)
+{
+    struct pool *pool = pool_create(threads, NULL);
+    bool met = pool;
+    for (size_t i = 0; met && i < 3; i++) {
+        struct timespec start, end;
+        atomic_store(&begun, 0);
+        clock_gettime(CLOCK_MONOTONIC, &start);
+        pool_run(pool, tasks, meet, &tasks);
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        met = end.tv_sec - start.tv_sec < 2; /* one that waits in vain takes longer */
+    }
+    tap_ok(met, "%zu tasks run at the same time on %zu threads", tasks, threads);
+    pool_free(pool);
+}
+
 /* --- threads that sleep --- */
 
 static void count_slowly(void *context, size_t task, size_t thread)
@@ -189,6 +220,65 @@ static void test_held_worker(void)
     pool_free(pool);
 }
 
+/* --- a worker that is late inside a sequence --- */
+
+static void short_task(void *context, size_t task, size_t thread)
+{
+    if (thread == 1) {
+        worker = pthread_self();
+        atomic_store(&worker_known, true);
+    }
+    count_task(context, task, thread);
+}
+
+/* Holds the worker at any instant, for many times as long as a sequence takes; if it has taken a
+ * task, the caller waits for it. */
+static void delay(int number)
+{
+    (void)number;
+    rest();
+}
+
+/* Runs a sequence and checks that each task ran once. */
+static bool run_short_tasks(struct pool *pool, struct work *work, size_t length)
+{
+    struct pool_job jobs[70];
+    bool once = true;
+    for (size_t i = 0; i < 16; i++)
+        atomic_store(&work->runs[i], 0);
+    for (size_t i = 0; i < length; i++)
+        jobs[i] = (struct pool_job){2 + i % 5, short_task, work};
+    pool_run_jobs(pool, jobs, length);
+    for (size_t task = 0; task < 16; task++) {
+        size_t wanted = 0;
+        for (size_t i = 0; i < length; i++)
+            wanted += task < 2 + i % 5;
+        once = once && atomic_load(&work->runs[task]) == wanted;
+    }
+    return once;
+}
+
+static void test_late_worker(void)
+{
+    static struct work work;
+    struct pool *pool = pool_create(2, NULL);
+    bool once = pool;
+    work.threads = 2;
+    sigaction(SIGUSR1, &(struct sigaction){.sa_handler = delay}, NULL);
+    atomic_store(&worker_known, false);
+    alarm(60);
+    while (once && !atomic_load(&worker_known))
+        once = run_short_tasks(pool, &work, 60);
+    for (size_t round = 0; once && round < 2000; round++) {
+        if (round % 10 == 0)
+            pthread_kill(worker, SIGUSR1);
+        once = run_short_tasks(pool, &work, 1 + round * 7 % 70);
+    }
+    alarm(0);
+    tap_ok(once && !work.wrong_thread, "a worker that is late in a sequence takes no wrong task");
+    pool_free(pool);
+}
+
 int main(void)
 {
     for (size_t threads = 1; threads <= 5; threads++)
@@ -197,7 +287,11 @@ int main(void)
         test_sequences(threads);
     for (size_t threads = 2; threads <= 8; threads += 3)
         test_sleepers(threads);
+    test_few_tasks(4, 2);
+    test_few_tasks(5, 3);
+    test_few_tasks(8, 4);
     test_held_worker();
+    test_late_worker();
     pool_free(NULL);
     tap_ok(true, "freeing no pool is allowed");
     return tap_done();

@@ -8,23 +8,23 @@
  * its cache. A thread that has finished its share takes tasks of the others. A job therefore never
  * waits for a worker that is asleep or has no core: the threads that are awake compute its tasks.
  *
- * What one thread tells another costs the time that a cache line takes from core to core. The
- * caller announces a sequence of jobs once to each worker. From one job of the sequence to the next
- * the threads go by themselves: each counts, on a line of its own, the tasks that it has finished,
- * and begins the next job when the counts of all show that the job before is done. What describes a
- * job is only written where it differs from what the same place of the sequence before had, so that
- * it stays in the caches of all.
+ * A value that one thread writes and another reads costs the time that a cache line takes from core
+ * to core. The caller announces a sequence of jobs once to each worker. From one job of the
+ * sequence to the next the threads go by themselves: each counts, on a line of its own, the tasks
+ * that it has finished, and begins the next job when the counts of all show that the job before is
+ * done. What describes a job is only written where it differs from what the same place of the
+ * sequence before had, so that it stays in the caches of all.
  *
  * Jobs have running numbers. A share is the number of a job and how many of its tasks are not yet
  * taken; one compare-and-exchange takes a task, which is thus a task of that job. Whoever comes to
- * a share first after the job before is done begins it. A worker that was held up may still believe
- * in a sequence that is long done. It can do no harm: before the caller describes a new sequence,
- * it closes all shares. A thread that has read anything of the new description therefore cannot
- * take a task by it, because the share is no longer what it was, and sees that its sequence has
- * another first job.
+ * a share first after the job before is done begins it. A late worker may still hold the numbers of
+ * a finished sequence. It does no harm: before the caller describes a new sequence, it closes all
+ * shares. A thread that has read anything of the new description therefore cannot take a task by
+ * it, because the share is no longer what it was, and finds that the first job has another number.
  *
- * A worker that sleeps is woken once, by the next sequence. If it gets no core then, the sequences
- * after that one do not call the kernel again. */
+ * A worker that sleeps between sequences is woken once, by the next one. If it gets no core then,
+ * the sequences after that one do not call the kernel again. Threads that sleep inside a sequence
+ * are woken when the job is done that they wait for. */
 #include "base/threads/pool.h"
 
 #include "base/memory.h"
@@ -41,17 +41,18 @@
 
 enum {
     CACHE_LINE = 64,
-    SEQUENCE_JOBS = 64, /* at most; a power of two. A longer sequence is divided. */
+    SEQUENCE_JOBS = 64, /* at most; a longer sequence is divided */
 };
 
-#define CLOSED UINT_MAX /* tasks left of a share while a new sequence is described */
+#define CLOSED     UINT_MAX /* tasks left of a share while a new sequence is described */
+#define MOST_TASKS INT_MAX  /* of a sequence: differences of counts are compared as int */
 
 /* What a thread and the others tell each other. */
 struct slot {
     _Alignas(CACHE_LINE) atomic_uint announced; /* increases with each sequence for this thread */
     atomic_uint asleep;      /* the worker sleeps, or is about to, while this equals `announced` */
     _Atomic(uint64_t) share; /* a job, and how many tasks of the share are not yet taken */
-    /* the current sequence: its first and its last job, and the tasks of all sequences before */
+    /* the current sequence: its first and its last job, and the sum of all `finished` before it */
     atomic_uint first_job, last_job, finished_before;
     _Alignas(CACHE_LINE) atomic_uint finished; /* tasks that the thread has finished, in all jobs */
 };
@@ -71,20 +72,22 @@ struct worker {
 };
 
 struct pool {
+    /* all threads read these lines often: nothing that changes often is on them */
     size_t threads;
     struct worker *workers; /* threads - 1 of them */
     size_t started;
     struct slot *slots; /* by thread */
-    unsigned next_job;  /* jobs and tasks of all sequences so far; both wrap around */
+    atomic_bool stopping;
+    _Alignas(CACHE_LINE) struct description sequence[SEQUENCE_JOBS];
+    /* jobs and tasks of all sequences so far, which the caller alone counts; both wrap around */
+    _Alignas(CACHE_LINE) unsigned next_job;
     unsigned tasks;
-    struct description sequence[SEQUENCE_JOBS];
-    _Alignas(CACHE_LINE) atomic_bool stopping;
     _Alignas(CACHE_LINE) atomic_uint sleepers; /* threads that sleep until a job is done */
-    atomic_uint wakeups; /* increases when tasks were finished while threads sleep */
+    atomic_uint wakeups; /* increases when a job is done while threads sleep */
 };
 
-/* A sequence as a thread has joined it. */
-struct turn {
+/* A thread's part in a sequence. */
+struct member {
     struct pool *pool;
     size_t thread;
     unsigned first_job, last_job, finished_before;
@@ -117,6 +120,8 @@ static bool is_after(unsigned a, unsigned b)
  * one each. */
 static unsigned share_begin(const struct pool *pool, unsigned tasks, size_t thread)
 {
+    if (tasks < pool->threads)
+        return thread < tasks ? (unsigned)thread : tasks;
     return (unsigned)(((uint64_t)tasks * thread + pool->threads - 1) / pool->threads);
 }
 
@@ -125,35 +130,36 @@ static unsigned share_size(const struct pool *pool, unsigned tasks, size_t threa
     return share_begin(pool, tasks, thread + 1) - share_begin(pool, tasks, thread);
 }
 
-static const struct description *describe(const struct turn *turn, unsigned job)
+static const struct description *describe(const struct member *member, unsigned job)
 {
-    return &turn->pool->sequence[(job - turn->first_job) % SEQUENCE_JOBS];
+    /* a late thread may look for a job that this sequence does not have */
+    return &member->pool->sequence[(job - member->first_job) % SEQUENCE_JOBS];
 }
 
-static unsigned tasks_of(const struct turn *turn, unsigned job)
+static unsigned tasks_of(const struct member *member, unsigned job)
 {
-    return atomic_load_explicit(&describe(turn, job)->tasks, memory_order_acquire);
+    return atomic_load_explicit(&describe(member, job)->tasks, memory_order_acquire);
 }
 
 /* Takes a task of a share of a job, which it begins if nobody has; returns false if none is left.
  */
-static bool take_task(const struct turn *turn, size_t owner, unsigned job, size_t *task)
+static bool take_task(const struct member *member, size_t owner, unsigned job, size_t *task)
 {
-    _Atomic(uint64_t) *place = &turn->pool->slots[owner].share;
+    _Atomic(uint64_t) *place = &member->pool->slots[owner].share;
     uint64_t share = atomic_load_explicit(place, memory_order_acquire);
-    const unsigned tasks = tasks_of(turn, job);
+    const unsigned tasks = tasks_of(member, job);
     unsigned left;
     do {
         left = share_left(share);
         if (left == CLOSED || is_after(share_job(share), job))
             return false;
         if (share_job(share) != job)
-            left = share_size(turn->pool, tasks, owner);
+            left = share_size(member->pool, tasks, owner);
         if (left == 0)
             return false;
     } while (!atomic_compare_exchange_weak_explicit(place, &share, share_of(job, left - 1),
                                                     memory_order_acq_rel, memory_order_acquire));
-    *task = share_begin(turn->pool, tasks, owner + 1) - left;
+    *task = share_begin(member->pool, tasks, owner + 1) - left;
     return true;
 }
 
@@ -173,7 +179,7 @@ static unsigned wait_for_sequence(struct slot *slot, unsigned seen)
     return atomic_load_explicit(&slot->announced, memory_order_acquire);
 }
 
-/* Tells a worker of a new sequence, and wakes it if it sleeps. */
+/* Announces a sequence to a worker, and wakes it if it sleeps. */
 static void announce(struct slot *slot)
 {
     const unsigned before = atomic_fetch_add(&slot->announced, 1);
@@ -181,45 +187,45 @@ static void announce(struct slot *slot)
         futex_wake(&slot->announced);
 }
 
-/* Returns whether no other sequence has begun, so that what was read of this one is true. */
-static bool is_current(const struct turn *turn)
+/* Returns whether no other sequence has begun: then what was read before belongs to this one. */
+static bool is_current(const struct member *member)
 {
-    return atomic_load_explicit(&turn->pool->slots[turn->thread].first_job, memory_order_acquire) ==
-           turn->first_job;
+    return atomic_load_explicit(&member->pool->slots[member->thread].first_job,
+                                memory_order_acquire) == member->first_job;
 }
 
 /* Returns whether all tasks of the sequence up to those of a job are finished. */
-static bool is_done(const struct turn *turn, unsigned job)
+static bool is_done(const struct member *member, unsigned job)
 {
     const unsigned expected =
-        turn->finished_before +
-        atomic_load_explicit(&describe(turn, job)->tasks_so_far, memory_order_acquire);
+        member->finished_before +
+        atomic_load_explicit(&describe(member, job)->tasks_so_far, memory_order_acquire);
     unsigned finished = 0;
-    for (size_t i = 0; i < turn->pool->threads; i++)
-        finished += atomic_load(&turn->pool->slots[i].finished);
-    return !is_after(expected, finished) || !is_current(turn);
+    for (size_t i = 0; i < member->pool->threads; i++)
+        finished += atomic_load(&member->pool->slots[i].finished);
+    return !is_after(expected, finished) || !is_current(member);
 }
 
-/* Sleeps until a job is done. Either a thread that finishes a task sees that this one sleeps, or
- * this one sees what it has finished. */
-static void sleep_until_done(const struct turn *turn, unsigned job)
+/* Sleeps until a job is done. Either the thread that finishes the last task sees that this one
+ * sleeps, or this one sees that the job is done. */
+static void sleep_until_done(const struct member *member, unsigned job)
 {
-    struct pool *pool = turn->pool;
+    struct pool *pool = member->pool;
     atomic_fetch_add(&pool->sleepers, 1);
     for (;;) {
         const unsigned seen = atomic_load(&pool->wakeups);
-        if (is_done(turn, job))
+        if (is_done(member, job))
             break;
         futex_wait(&pool->wakeups, seen);
     }
     atomic_fetch_sub(&pool->sleepers, 1);
 }
 
-static void report_finished(const struct turn *turn, unsigned count)
+static void report_finished(const struct member *member, unsigned job, unsigned count)
 {
-    struct pool *pool = turn->pool;
-    atomic_fetch_add(&pool->slots[turn->thread].finished, count);
-    if (atomic_load(&pool->sleepers) > 0) {
+    struct pool *pool = member->pool;
+    atomic_fetch_add(&pool->slots[member->thread].finished, count);
+    if (atomic_load(&pool->sleepers) > 0 && is_done(member, job)) {
         atomic_fetch_add(&pool->wakeups, 1);
         futex_wake(&pool->wakeups);
     }
@@ -228,68 +234,71 @@ static void report_finished(const struct turn *turn, unsigned count)
 /* --- tasks --- */
 
 /* Computes what is left of a share of a job. */
-static void take_share(const struct turn *turn, size_t owner, unsigned job)
+static void take_share(const struct member *member, size_t owner, unsigned job)
 {
     unsigned count = 0;
     size_t task;
-    for (; take_task(turn, owner, job, &task); count++) {
-        const struct description *description = describe(turn, job);
-        description->task(description->context, task, turn->thread);
+    for (; take_task(member, owner, job, &task); count++) {
+        const struct description *description = describe(member, job);
+        description->task(description->context, task, member->thread);
     }
     if (count > 0)
-        report_finished(turn, count);
+        report_finished(member, job, count);
 }
 
-static void help_others(const struct turn *turn, unsigned job)
+static void help_others(const struct member *member, unsigned job)
 {
-    const size_t threads = turn->pool->threads;
+    const size_t threads = member->pool->threads;
     for (size_t i = 1; i < threads; i++)
-        take_share(turn, (turn->thread + i) % threads, job);
+        take_share(member, (member->thread + i) % threads, job);
 }
 
-static void wait_until_done(const struct turn *turn, unsigned job, bool helps)
+/* Waits until a job is done; `helps`: takes tasks of the others once if that is not soon. */
+static void wait_until_done(const struct member *member, unsigned job, bool helps)
 {
     struct spin wait = {0};
-    while (!is_done(turn, job)) {
+    while (!is_done(member, job)) {
         const bool spins = spin_again(&wait);
-        if (helps && wait.rounds == SPIN_ROUNDS)
-            help_others(turn, job);
+        if (helps && wait.rounds >= SPIN_ROUNDS) {
+            help_others(member, job);
+            helps = false;
+        }
         if (!spins)
-            sleep_until_done(turn, job);
+            sleep_until_done(member, job);
     }
 }
 
-/* Computes jobs of the sequence with the others. A share of one task has nearly always been taken
- * by its owner, whom a look at it would delay: such a look waits for a moment. After the last job
- * only the caller waits. */
-static void take_turn(const struct turn *turn, unsigned job)
+/* Computes the jobs of the sequence from `job` on, with the others. A look at another thread's
+ * share takes the cache line from it, and a share of one task has nearly always been taken: a
+ * thread then waits for a moment before it looks. After the last job only the caller waits. */
+static void run_sequence(const struct member *member, unsigned job)
 {
     for (;; job++) {
-        const bool single_tasks = tasks_of(turn, job) <= turn->pool->threads;
-        const bool waits = job != turn->last_job || turn->thread == 0;
-        take_share(turn, turn->thread, job);
+        const bool single_tasks = tasks_of(member, job) <= member->pool->threads;
+        const bool waits = job != member->last_job || member->thread == 0;
+        take_share(member, member->thread, job);
         if (!single_tasks)
-            help_others(turn, job);
+            help_others(member, job);
         if (waits)
-            wait_until_done(turn, job, single_tasks);
-        if (job == turn->last_job || !is_current(turn))
+            wait_until_done(member, job, single_tasks);
+        if (job == member->last_job || !is_current(member))
             return;
     }
 }
 
 /* Joins the current sequence, at the job of the thread's share. Returns false if another one is
  * about to begin, which will be announced. */
-static bool join(struct pool *pool, size_t thread, struct turn *turn, unsigned *job)
+static bool join(struct pool *pool, size_t thread, struct member *member, unsigned *job)
 {
     const struct slot *slot = &pool->slots[thread];
-    turn->pool = pool;
-    turn->thread = thread;
-    turn->first_job = atomic_load_explicit(&slot->first_job, memory_order_acquire);
+    member->pool = pool;
+    member->thread = thread;
+    member->first_job = atomic_load_explicit(&slot->first_job, memory_order_acquire);
     const uint64_t share = atomic_load_explicit(&slot->share, memory_order_acquire);
-    turn->last_job = atomic_load_explicit(&slot->last_job, memory_order_acquire);
-    turn->finished_before = atomic_load_explicit(&slot->finished_before, memory_order_acquire);
+    member->last_job = atomic_load_explicit(&slot->last_job, memory_order_acquire);
+    member->finished_before = atomic_load_explicit(&slot->finished_before, memory_order_acquire);
     *job = share_job(share);
-    return share_left(share) != CLOSED && is_current(turn);
+    return share_left(share) != CLOSED && is_current(member);
 }
 
 static void *worker_main(void *argument)
@@ -298,12 +307,12 @@ static void *worker_main(void *argument)
     struct pool *pool = worker->pool;
     unsigned seen = 0, job;
     for (;;) {
-        struct turn turn;
+        struct member member;
         seen = wait_for_sequence(&pool->slots[worker->number], seen);
         if (atomic_load(&pool->stopping))
             return NULL;
-        if (join(pool, worker->number, &turn, &job))
-            take_turn(&turn, job);
+        if (join(pool, worker->number, &member, &job))
+            run_sequence(&member, job);
     }
 }
 
@@ -334,8 +343,8 @@ static unsigned describe_jobs(struct pool *pool, const struct pool_job *jobs, si
     return most;
 }
 
-/* Ends what late workers may believe of the sequence before. The order matters: who sees the new
- * first job sees the closed share, and who sees a new description sees both. */
+/* Closes a share before a sequence is described. The order matters: a thread that reads the new
+ * first job also reads the closed share, and one that reads a new description reads both. */
 static void close_share(struct pool *pool, size_t thread)
 {
     struct slot *slot = &pool->slots[thread];
@@ -357,7 +366,7 @@ static void open_share(struct pool *pool, size_t thread, size_t count)
 
 static void run_together(struct pool *pool, const struct pool_job *jobs, size_t count)
 {
-    struct turn turn;
+    struct member member;
     unsigned job;
     for (size_t i = 0; i < pool->threads; i++)
         close_share(pool, i);
@@ -370,8 +379,8 @@ static void run_together(struct pool *pool, const struct pool_job *jobs, size_t 
     pool->next_job += (unsigned)count;
     pool->tasks +=
         atomic_load_explicit(&pool->sequence[count - 1].tasks_so_far, memory_order_relaxed);
-    if (join(pool, 0, &turn, &job))
-        take_turn(&turn, job);
+    if (join(pool, 0, &member, &job))
+        run_sequence(&member, job);
 }
 
 static void run_alone(const struct pool_job *job)
@@ -381,21 +390,33 @@ static void run_alone(const struct pool_job *job)
 }
 
 /* Returns whether the caller alone should compute a job: it has nothing to share, or more tasks
- * than an unsigned counts. */
+ * than a sequence may have. */
 static bool is_for_one(const struct pool *pool, const struct pool_job *job)
 {
-    return pool->threads == 1 || job->tasks <= 1 || job->tasks >= CLOSED;
+    return pool->threads == 1 || job->tasks <= 1 || job->tasks > MOST_TASKS;
+}
+
+/* Returns how many of the jobs can be one sequence; 0 if the first is for one thread. */
+static size_t sequence_length(const struct pool *pool, const struct pool_job *jobs, size_t count)
+{
+    size_t length = 0, tasks = 0;
+    for (; length < count && length < SEQUENCE_JOBS && !is_for_one(pool, &jobs[length]); length++) {
+        tasks += jobs[length].tasks;
+        if (tasks > MOST_TASKS)
+            break;
+    }
+    return length;
 }
 
 void pool_run_jobs(struct pool *pool, const struct pool_job *jobs, size_t count)
 {
-    for (size_t i = 0, end; i < count; i = end) {
-        for (end = i; end < count && end - i < SEQUENCE_JOBS && !is_for_one(pool, &jobs[end]);)
-            end++;
-        if (end > i)
-            run_together(pool, jobs + i, end - i);
+    for (size_t i = 0; i < count;) {
+        const size_t length = sequence_length(pool, jobs + i, count - i);
+        if (length > 0)
+            run_together(pool, jobs + i, length);
         else
-            run_alone(&jobs[end++]);
+            run_alone(&jobs[i]);
+        i += length > 0 ? length : 1;
     }
 }
 

@@ -37,7 +37,7 @@ struct execution {
     struct kernel_site *sites;      /* by step: the plan's, with the size of the bound batch */
     struct kernel_call *calls;      /* in execution order; values, labels and iteration change */
     struct execution_chain *chains; /* by their first step (chains.h) */
-    struct pool_job *jobs;          /* of chains; those of a sequence from its first step on */
+    struct pool_job *jobs;          /* of chains; a sequence begins at its first step */
     bool *runs;              /* by step: it has a kernel, whose inputs and labels the batch has */
     float **values;          /* by node: its output in the forward pass */
     float **backward_values; /* by node: its output in the backward pass */

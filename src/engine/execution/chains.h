@@ -12,8 +12,8 @@ struct execution_chain {
     size_t first, end;       /* its steps */
     size_t bands, row_pairs; /* of an image */
     bool is_job;             /* else its steps run one by one */
-    size_t sequence_jobs;    /* of the chains that follow each other from this one on */
-    size_t sequence_end;     /* the step after them */
+    /* the first of chains that follow each other: how many they are, and the step after them */
+    size_t sequence_jobs, sequence_end;
 };
 
 /* Sets execution->chains and execution->jobs for a new batch: which chains can run, and the bands

@@ -105,6 +105,14 @@ static bool divides_images(const struct plan *plan, size_t first, size_t end)
     return divides;
 }
 
+/* Returns whether a step by itself would keep fewer threads busy as a chain, whose bands begin at
+ * even rows, than otherwise. */
+static bool is_too_low(const struct plan_step *step)
+{
+    const size_t row_pairs = (step->site.node->output.height + 1) / 2;
+    return row_pairs < step->kernel->bands(&step->site) && row_pairs < step->site.threads;
+}
+
 void step_order_find_chains(struct plan *plan)
 {
     for (size_t s = 0; s < plan->step_count; s++)
@@ -116,7 +124,7 @@ void step_order_find_chains(struct plan *plan)
         if (!step->kernel || !can_be_in_chain(step))
             continue;
         const size_t end = find_end(plan, s);
-        if (!divides_images(plan, s, end))
+        if (!divides_images(plan, s, end) || (end == s + 1 && is_too_low(step)))
             continue;
         step->chain_end = end;
         for (size_t i = s; i < end; i++)

@@ -22,8 +22,8 @@ ALWAYS_INLINE vector largest(const struct blocked_pooling *p, const element *win
     return best;
 }
 
-/* Returns the same for windows without NaN, in fewer instructions, and adds to *unordered the lanes
- * that have one. */
+/* Returns the same for windows without NaN, in fewer instructions, and sets the lanes of *unordered
+ * in which a value is NaN. */
 ALWAYS_INLINE vector largest_number(const struct blocked_pooling *p, const element *window,
                                     const size_t rows, const size_t columns,
                                     vector_indices *unordered)
@@ -77,10 +77,10 @@ static void pool_columns(const struct pool_row *row, size_t begin, size_t end, b
         const struct taps columns = taps_of_column(row->p, x);
         const size_t width = columns.end - columns.begin;
         const element *window = window_at(row, x, columns.begin);
-        const float scale = 1.0f / (float)(row->rows.counted * columns.counted);
-        pool_store(row->p, row->image, row->plane, row->y, x,
-                   average ? sum_of(row->p, window, height, width) * scale
-                           : largest(row->p, window, height, width));
+        const vector value = average ? sum_of(row->p, window, height, width) *
+                                           (1.0f / (float)(row->rows.counted * columns.counted))
+                                     : largest(row->p, window, height, width);
+        pool_store(row->p, row->image, row->plane, row->y, x, value);
     }
 }
 
@@ -94,9 +94,9 @@ ALWAYS_INLINE bool max_of_whole(const struct pool_row *row, size_t begin, size_t
     const element *window = window_at(row, begin, 0);
     element *to = blocked_at(&p->out, row->image, row->plane, row->y) + begin * LANES;
     vector_indices unordered = {0};
+    int any = 0;
     for (size_t x = begin; x < end; x++, window += step, to += LANES)
         element_store(to, largest_number(p, window, height, width, &unordered));
-    int any = 0;
     for (size_t i = 0; i < LANES; i++)
         any |= unordered[i];
     return any == 0;
@@ -107,11 +107,15 @@ static void max_row(const struct pool_row *row)
     size_t begin, end;
     const size_t height = row->rows.end - row->rows.begin, width = row->p->window.kernel_width;
     whole_columns(row->p, &begin, &end);
+    if (begin == end) {
+        pool_columns(row, 0, row->p->out.shape.width, false);
+        return;
+    }
     pool_columns(row, 0, begin, false);
-    const bool numbers = height == 3 && width == 3   ? max_of_whole(row, begin, end, 3, 3)
-                         : height == 2 && width == 2 ? max_of_whole(row, begin, end, 2, 2)
-                                                     : max_of_whole(row, begin, end, height, width);
-    if (!numbers)
+    const bool no_nan = height == 3 && width == 3   ? max_of_whole(row, begin, end, 3, 3)
+                        : height == 2 && width == 2 ? max_of_whole(row, begin, end, 2, 2)
+                                                    : max_of_whole(row, begin, end, height, width);
+    if (!no_nan)
         pool_columns(row, begin, end, false);
     pool_columns(row, end, row->p->out.shape.width, false);
 }

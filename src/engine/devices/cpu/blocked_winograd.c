@@ -10,8 +10,8 @@
  *
  * A task transforms a chunk of tiles, whose values stay in the level-2 cache, and computes some
  * columns (one or two blocks of output channels) for it. Tasks with other columns of the same chunk
- * transform it again, so there are no more of them than there are threads unless each has many
- * columns.
+ * transform it again. A chunk is therefore divided by columns only until each thread has a task, or
+ * as long as a task keeps MANY_COLUMNS.
  *
  * The results have about twice the rounding error of direct convolution, since transformed values
  * are sums of up to four values, which later cancel.
@@ -438,8 +438,9 @@ static void share_out(struct winograd *w, size_t wanted, size_t batch, size_t th
 {
     const size_t least = divide_up(w->tiles, CHUNK);
     w->chunks = least > 1 ? max_size(least, min_size(wanted, w->tiles / GROUP)) : 1;
-    const size_t most = max_size(divide_up(threads, batch * w->chunks), w->columns / MANY_COLUMNS);
-    w->pieces = min_size(min_size(w->columns, most), divide_up(wanted, w->chunks));
+    const size_t most_pieces =
+        max_size(divide_up(threads, batch * w->chunks), w->columns / MANY_COLUMNS);
+    w->pieces = min_size(min_size(w->columns, most_pieces), divide_up(wanted, w->chunks));
 }
 
 /* Sets *w to the prepared convolution with the arrays of the call. */
