@@ -50,6 +50,12 @@ struct cuda_group; /* group.cu: a process group */
 struct cuda_gate;  /* hold.cu */
 struct cuda_dnn;   /* cudnn_conv.h: cuDNN's handle, and the choices of algorithms */
 
+/* A left operand of gemm_wgmma.cu that the driver refused to map for the TMA. */
+struct cuda_refused_map {
+    size_t rows, terms;
+};
+enum { CUDA_REFUSED_MAPS = 16 };
+
 struct cuda_context {
     int ordinal;
     int multiprocessors;
@@ -62,7 +68,9 @@ struct cuda_context {
     struct cuda_dnn *dnn;       /* conv_cudnn.cu; NULL: cuDNN is not used */
     const struct device_autotune *autotune; /* NULL: heuristics choose algorithms */
     void *encode_tensor_map; /* gemm_wgmma.cu: the driver's function; NULL: no wgmma kernels */
-    size_t memory_bytes;     /* of the GPU */
+    struct cuda_refused_map refused_maps[CUDA_REFUSED_MAPS];
+    size_t refused_map_count;            /* with more of them, encode_tensor_map becomes NULL */
+    size_t memory_bytes;                 /* of the GPU */
     enum cuda_failure_kind failure_kind; /* kind of the failure */
     cudaStream_t sending;                /* transfers batches while `stream` computes */
     cudaEvent_t batches_read[2]; /* the last batch in pinned memory has been read by `stream`, and
