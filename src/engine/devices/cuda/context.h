@@ -50,6 +50,12 @@ struct cuda_group; /* group.cu: a process group */
 struct cuda_gate;  /* hold.cu */
 struct cuda_dnn;   /* cudnn_conv.h: cuDNN's handle, and the choices of algorithms */
 
+/* How convolutions are computed, by their shapes. */
+struct conv_choices {
+    struct conv_choice **choices; /* conv_choice.h */
+    size_t count, capacity;
+};
+
 /* A left operand of gemm_wgmma.cu that the driver refused to map for the TMA. */
 struct cuda_refused_map {
     size_t rows, terms;
@@ -66,6 +72,7 @@ struct cuda_context {
     char failure[256];          /* the first failure; empty: none */
     struct cuda_iteration *now; /* device memory */
     struct cuda_dnn *dnn;       /* conv_cudnn.cu; NULL: cuDNN is not used */
+    struct conv_choices choices;
     const struct device_autotune *autotune; /* NULL: heuristics choose algorithms */
     void *encode_tensor_map; /* gemm_wgmma.cu: the driver's function; NULL: no wgmma kernels */
     struct cuda_refused_map refused_maps[CUDA_REFUSED_MAPS];
@@ -97,6 +104,8 @@ struct cuda_context {
 /* conv_cudnn.cu: create and destroy `dnn`, if cuDNN is installed and works. */
 void cuda_dnn_open(struct cuda_context *context);
 void cuda_dnn_close(struct cuda_context *context);
+/* conv_choice.cu: forgets how convolutions are computed. */
+void cuda_choices_free(struct cuda_context *context);
 
 /* iteration.cu: returns the virtual architecture that the code of this GPU's kernels was compiled
  * for, such as 80, or 0 with a failure noted. The code may be older than the GPU: the driver

@@ -6,13 +6,9 @@
 #include "engine/devices/cuda/cudnn_library.h"
 #include "engine/devices/cuda/launch.h"
 
-struct conv_choice;
-
 struct cuda_dnn {
     const struct dnn_library *library;
     dnn_handle handle;
-    struct conv_choice **choices; /* conv_choice.h */
-    size_t count, capacity;
 };
 
 /* DNN_FUSED is the forward pass with bias and relu, by an algorithm of DNN_FORWARD. */
