@@ -3,8 +3,10 @@
  * GPUs. Every test is skipped, with the reason, where there is no GPU. Compiled with -DEMULATED it
  * uses the emulated module and a small network, so that the test itself is tested on every machine.
  * `--list` prints the names of the tests; arguments are the names, or patterns, of those to run.
+ * After two minutes no further test begins (budget.h).
  */
 #include "choose_tests.h"
+#include "cuda/budget.h"
 #include "cuda/lab.h"
 
 #include "base/host/host.h"
@@ -720,10 +722,16 @@ int main(int argc, char **argv)
     struct error error = {0};
     if (tests_listed(tests, TESTS, argc, argv, &status))
         return status;
+    if (!budget_begin()) {
+        fprintf(stderr, "%s: BUDGET is a number of seconds\n", argv[0]);
+        return 2;
+    }
 #ifdef EMULATED
     emulator_set_gpus(2);
     cuda_use_module(tinca_cuda_module());
 #endif
     const bool found = device_find("cuda", NULL, &error);
-    return tests_run(tests, TESTS, argc, argv, found ? NULL : error.why);
+    status = tests_run(tests, TESTS, argc, argv, found ? NULL : error.why, budget_allows);
+    budget_report("tests");
+    return status;
 }
