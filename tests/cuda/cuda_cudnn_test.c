@@ -112,7 +112,11 @@ static void test_version_8(void)
     emulator_fail_cudnn(0, 0);
     emulator_fail_cudnn_create(true);
     expect(network_3x3, "conv implicit gemm", "the library cannot start");
+    tap_ok(!facts().cudnn[0] && strstr(facts().no_cudnn, "8.9.7 cannot start: CUDNN_STATUS_2"),
+           "  which is described in its words: %s", facts().no_cudnn);
     emulator_fail_cudnn_create(false);
+    expect(network_3x3, "conv cuDNN", "the library starts again");
+    tap_ok(strcmp(facts().cudnn, "8.9.7") == 0 && !facts().no_cudnn[0], "  and is described");
 }
 
 /* --- workspaces --- */

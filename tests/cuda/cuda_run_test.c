@@ -437,6 +437,26 @@ static void test_refused_graphs(const char *network, const char *const *settings
     run_free(plain);
 }
 
+/* --- a cuDNN that refuses --- */
+
+static void test_refused_cudnn(void)
+{
+    static const char *const settings[] = {"data=digits,limit=64", "iterations=2", "batch=64",
+                                           NULL};
+    struct finding found = {0};
+    emulator_fail_cudnn(0, 3000);
+    struct run *run = begin("large.json", settings, "cuda", NULL, NULL);
+    const struct run_snapshot end = finish(run);
+    emulator_fail_cudnn(0, 0);
+    const size_t findings = findings_of(run, end.finding_count, FINDING_CUDNN, &found, 1);
+    tap_ok(end.status == RUN_DONE && findings == 1 && found.iteration == 1,
+           "a convolution that cuDNN refuses is a finding, once: %zu", findings);
+    tap_ok(strstr(found.text, "refused the forward pass (CUDNN_STATUS_3000: an emulated cuDNN") &&
+               strstr(found.text, "conv implicit gemm computes it"),
+           "  with the layer, cuDNN's words and the kernel: %s", found.text);
+    run_free(run);
+}
+
 /* --- the forecast --- */
 
 static uint64_t bytes_of_open_gpu(void)
@@ -757,10 +777,19 @@ static void prepare(void)
 }
 
 static const struct named_test tests[] = {
-    {"curves", all_curves},        {"resume", all_resume},          {"views", all_views},
-    {"precision", test_precision}, {"loss-scale", test_loss_scale}, {"graphs", all_graphs},
-    {"memory", test_memory},       {"failures", all_failures},      {"evaluation", all_evaluation},
-    {"bench", all_bench},          {"fallback", all_fallback},      {"group", test_group},
+    {"curves", all_curves},
+    {"resume", all_resume},
+    {"views", all_views},
+    {"precision", test_precision},
+    {"loss-scale", test_loss_scale},
+    {"graphs", all_graphs},
+    {"cudnn", test_refused_cudnn},
+    {"memory", test_memory},
+    {"failures", all_failures},
+    {"evaluation", all_evaluation},
+    {"bench", all_bench},
+    {"fallback", all_fallback},
+    {"group", test_group},
     {"forecast", all_forecasts},
 };
 

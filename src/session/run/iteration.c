@@ -295,6 +295,22 @@ static void note_recording_refusal(struct trainer *trainer)
     trainer_add_finding(trainer, &finding);
 }
 
+/* Adds a finding for each pass of a layer that cuDNN has refused to compute. */
+static void note_refused_calls(struct trainer *trainer)
+{
+    struct device_refusal refusal;
+    while (device_refused_call(trainer->prepared.device, trainer->refusals_reported, &refusal)) {
+        struct finding finding = {.kind = FINDING_CUDNN,
+                                  .iteration = trainer->moment.iteration,
+                                  .epoch = trainer->moment.epoch};
+        trainer->refusals_reported++;
+        snprintf(finding.text, sizeof finding.text,
+                 "%.50s: cuDNN refused %s (%.120s): %s computes it, which may take longer",
+                 refusal.layer, refusal.pass, refusal.why, refusal.kernel);
+        trainer_add_finding(trainer, &finding);
+    }
+}
+
 /* Adds a finding, once, if the ranks are on one host, but could not have the memory to share. */
 static void note_sharing_failure(struct trainer *trainer)
 {
@@ -422,6 +438,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     *epoch_over = batch.last;
     record(trainer, &losses, rate);
     note_recording_refusal(trainer);
+    note_refused_calls(trainer);
     note_sharing_failure(trainer);
     note_skipped_step(trainer);
     note_low_scale(trainer);
@@ -441,6 +458,7 @@ void iteration_note_end(struct trainer *trainer)
                               .iteration = trainer->moment.iteration,
                               .epoch = trainer->moment.epoch};
     note_recording_refusal(trainer);
+    note_refused_calls(trainer);
     if (refusals.captures == 0)
         return;
     snprintf(finding.text, sizeof finding.text,

@@ -60,7 +60,7 @@ struct conv_choices {
 struct cuda_refused_map {
     size_t rows, terms;
 };
-enum { CUDA_REFUSED_MAPS = 16 };
+enum { CUDA_REFUSED_MAPS = 16, CUDA_REFUSALS = 8 };
 
 struct cuda_context {
     int ordinal;
@@ -73,6 +73,8 @@ struct cuda_context {
     struct cuda_iteration *now; /* device memory */
     struct cuda_dnn *dnn;       /* conv_cudnn.cu; NULL: cuDNN is not used */
     struct conv_choices choices;
+    struct device_refusal refusals[CUDA_REFUSALS]; /* of cuDNN */
+    size_t refusal_count;
     const struct device_autotune *autotune; /* NULL: heuristics choose algorithms */
     void *encode_tensor_map; /* gemm_wgmma.cu: the driver's function; NULL: no wgmma kernels */
     struct cuda_refused_map refused_maps[CUDA_REFUSED_MAPS];

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* --- the handle --- */
@@ -30,11 +31,14 @@ void cuda_dnn_open(struct cuda_context *context)
     if (!dnn)
         return;
     dnn->library = library;
-    const dnn_status status = library->create(&dnn->handle);
-    if (status == DNN_SUCCESS && library->set_stream(dnn->handle, context->stream) == DNN_SUCCESS)
-        return;
+    dnn_status status = library->create(&dnn->handle);
     if (status != DNN_SUCCESS)
         dnn->handle = NULL;
+    else
+        status = library->set_stream(dnn->handle, context->stream);
+    dnn_note_start(status);
+    if (status == DNN_SUCCESS)
+        return;
     cuda_dnn_close(context);
     cudaGetLastError();
 }
@@ -164,6 +168,21 @@ static const char *runs_as_choice(const struct kernel_site *site)
     return sources[CONV_BY_CUDNN] == 0 ? cuda_conv.kernel.name : "conv cuDNN + implicit gemm";
 }
 
+/* Notes that cuDNN has refused a pass, for a finding of the run. */
+static void note_refusal(const struct kernel_call *call, unsigned pass, const char *instead)
+{
+    static const char *const passes[DNN_CALLS] = {"the forward pass", "the input's gradient",
+                                                  "the weights' gradient", "bias and relu"};
+    struct cuda_context *context = context_of(call);
+    if (context->refusal_count == CUDA_REFUSALS)
+        return;
+    struct device_refusal *refusal = &context->refusals[context->refusal_count++];
+    snprintf(refusal->layer, sizeof refusal->layer, "%s", call->site->node->name);
+    snprintf(refusal->pass, sizeof refusal->pass, "%s", passes[pass]);
+    snprintf(refusal->kernel, sizeof refusal->kernel, "%s", instead);
+    snprintf(refusal->why, sizeof refusal->why, "%s", context->dnn->refusal);
+}
+
 /* Queues a pass by its option, or by the next kernel if cuDNN refuses. */
 static void run_pass(const struct kernel_call *call, enum dnn_pass pass)
 {
@@ -175,9 +194,17 @@ static void run_pass(const struct kernel_call *call, enum dnn_pass pass)
     const size_t limit = std::min(room, conv_workspace_limit(context_of(call), call->site));
     const struct conv_option *option =
         choice && !choice->refused[pass] ? conv_choice_best(choice, pass, limit) : &own;
-    if (!conv_run(call, choice ? &choice->shape : NULL, pass, option,
-                  choice ? choice->refused : NULL))
-        conv_run(call, &choice->shape, pass, &own, choice->refused);
+    const bool fused = choice && !choice->refused[DNN_FUSED];
+    const bool computed = conv_run(call, choice ? &choice->shape : NULL, pass, option,
+                                   choice ? choice->refused : NULL);
+    if (computed && fused && choice->refused[DNN_FUSED])
+        note_refusal(call, DNN_FUSED, "a pass over its output");
+    if (computed)
+        return;
+    note_refusal(call, pass,
+                 own.source == CONV_BY_PRODUCTS ? conv_next_name(call->site)
+                                                : cuda_conv.kernel.name);
+    conv_run(call, &choice->shape, pass, &own, choice->refused);
 }
 
 static void forward_choice(const struct kernel_call *call)
@@ -232,7 +259,7 @@ struct cuda_kernel cuda_conv_pointwise_last = {
     .op = "conv",
     .kernel =
         {
-            .name = "conv 1x1 cuBLAS, channels last",
+            .name = "conv 1x1 products NHWC",
             .instruction_set = "cuda",
             .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES |
                       KERNEL_CONVERTS_LAYOUT | KERNEL_FUSES_ACTIVATION,

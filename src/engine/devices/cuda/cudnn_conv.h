@@ -9,6 +9,7 @@
 struct cuda_dnn {
     const struct dnn_library *library;
     dnn_handle handle;
+    char refusal[200]; /* cuDNN's words when it last refused a call */
 };
 
 /* DNN_FUSED is the forward pass with bias and relu, by an algorithm of DNN_FORWARD. */
