@@ -16,6 +16,8 @@
 
 #include <algorithm>
 
+#include <assert.h>
+
 enum { LEAST_OF_A_PART = 128 };
 
 /* The time is that of the waves in which the GPU runs the blocks, each of which has one part of the
@@ -345,7 +347,8 @@ void weight_gradients_run(struct cuda_context *context, const char *what,
                                     gradients->bias};
     unsigned threads = choice->threads;
     weights_kernel *kernel = NULL;
-    if (choice->last && context->precision != CUDA_FLOAT32 && !gradients->bias)
+    assert(context->precision == CUDA_FLOAT32 || !gradients->bias);
+    if (choice->last && context->precision != CUDA_FLOAT32)
         kernel = weights_last(&gemm, context->precision, choice->rows, gradients->small,
                               gradients->large, &threads);
     if (!kernel && choice->tensor && context->precision != CUDA_FLOAT32)

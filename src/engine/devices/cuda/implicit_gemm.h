@@ -269,7 +269,8 @@ void implicit_gemm_unpack(struct cuda_context *context, const struct implicit_ge
 
 /* weights[o, i, window] = sum over images and positions p of `out` of small[n, o, p] * large[n, i,
  * p under the tap], where `large` is the convolution's input and `small` its output's gradient.
- * `bias` receives the sums of the channels of `small`. `weights` and `bias` may be NULL. */
+ * `bias` receives the sums of the channels of `small`, which is for float32 only. `weights` and
+ * `bias` may be NULL. */
 struct weight_gradients {
     const float *small, *large;
     float *weights, *bias;
