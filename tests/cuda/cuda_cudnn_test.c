@@ -242,7 +242,7 @@ static void test_precision(void)
         enum device_precision precision;
         const char *kernel;
     } cases[] = {{PRECISION_TF32, "conv cuDNN"},
-                 {PRECISION_BF16, "conv implicit gemm"},
+                 {PRECISION_BF16, "conv implicit gemm float32"},
                  {PRECISION_FP16, "conv cuDNN"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct lab lab;

@@ -159,6 +159,33 @@ size_t conv_least_work(void)
     return ((size_t)1 << 24) * cuda_busy_blocks / 264;
 }
 
+/* --- the kernel --- */
+
+/* Below float32, tiles of few rows compute in float32 all the same, because tensor cores would
+ * multiply zeros. Returns a name that says so if it is so in some passes, or in all. */
+const char *conv_general_name(const struct kernel_site *site)
+{
+    const struct cuda_context *context = (const struct cuda_context *)site->context;
+    if (!context || context->precision == CUDA_FLOAT32)
+        return cuda_conv.kernel.name;
+    const struct conv_shape conv = shape_of(site);
+    const bool packed = conv_packed_bytes(site) > 0;
+    const struct implicit_gemm forward = implicit_gemm_forward(&conv, site->fused_move);
+    size_t passes = 1, tensor = implicit_gemm_uses_tensor(context, &forward, packed);
+    if (site->training && site->input_gradient[0]) {
+        const struct implicit_gemm input = implicit_gemm_backward(&conv, site->fused_move, 0, 0);
+        tensor += implicit_gemm_uses_tensor(context, &input, packed);
+        passes++;
+    }
+    if (site->training) {
+        tensor += weight_gradients_use_tensor(context, &conv);
+        passes++;
+    }
+    return tensor == passes ? cuda_conv.kernel.name
+           : tensor == 0    ? "conv implicit gemm float32"
+                            : "conv implicit gemm + float32";
+}
+
 struct cuda_kernel cuda_conv = {
     .op = "conv",
     .kernel =
@@ -168,6 +195,7 @@ struct cuda_kernel cuda_conv = {
             .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES |
                       KERNEL_CONVERTS_LAYOUT | KERNEL_FUSES_ACTIVATION,
             .supports = conv_supports,
+            .runs_as = conv_general_name,
             .workspace_bytes = conv_workspace,
             .forward = conv_forward,
             .backward = backward_conv,

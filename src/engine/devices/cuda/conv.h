@@ -12,6 +12,10 @@ bool conv_supports(const struct kernel_site *site, const char **reason);
 /* Returns the bytes of workspace of the general kernel. */
 size_t conv_workspace(const struct kernel_site *site);
 
+/* Returns what the general kernel runs as: which of its passes compute in float32 though the
+ * precision is below. */
+const char *conv_general_name(const struct kernel_site *site);
+
 /* Returns the bias, or NULL if the layer has none. */
 const float *conv_bias(const struct kernel_call *call);
 

@@ -165,7 +165,7 @@ static const char *runs_as_choice(const struct kernel_site *site)
         return products_name(site, products, sources);
     if (sources[CONV_BY_CUDNN] == passes)
         return p.choice->refused[DNN_FUSED] ? "conv cuDNN + epilogue" : "conv cuDNN";
-    return sources[CONV_BY_CUDNN] == 0 ? cuda_conv.kernel.name : "conv cuDNN + implicit gemm";
+    return sources[CONV_BY_CUDNN] == 0 ? conv_general_name(site) : "conv cuDNN + implicit gemm";
 }
 
 /* Notes that cuDNN has refused a pass, for a finding of the run. */
@@ -203,7 +203,7 @@ static void run_pass(const struct kernel_call *call, enum dnn_pass pass)
         return;
     note_refusal(call, pass,
                  own.source == CONV_BY_PRODUCTS ? conv_next_name(call->site)
-                                                : cuda_conv.kernel.name);
+                                                : conv_general_name(call->site));
     conv_run(call, &choice->shape, pass, &own, choice->refused);
 }
 

@@ -180,7 +180,7 @@ const char *conv_next_name(const struct kernel_site *site)
     static const char *const names[] = {"conv 1x1 cuBLAS", "conv 1x1 wgmma + cuBLAS",
                                         "conv 1x1 wgmma"};
     const bool passes[CONV_PASSES] = {true, site->training && site->input_gradient[0], false};
-    return site->fused_move || !conv_is_pointwise(site) ? cuda_conv.kernel.name
+    return site->fused_move || !conv_is_pointwise(site) ? conv_general_name(site)
                                                         : names[conv_products_of(site, passes)];
 }
 

@@ -299,6 +299,13 @@ static size_t parts_of(const struct conv_shape *conv, enum cuda_precision precis
                        resident);
 }
 
+bool weight_gradients_use_tensor(const struct cuda_context *context, const struct conv_shape *conv)
+{
+    const struct weights_choice *choice = choose(conv);
+    return context->precision != CUDA_FLOAT32 &&
+           (choice->tensor || (choice->last && is_last(conv)));
+}
+
 /* Returns the bytes for the largest number of parts that this batch or a smaller one has, in any
  * precision and by either kernel. The number grows with the batch, but a batch that is too small
  * for large tiles may have more parts. */

@@ -37,7 +37,7 @@ static struct {
     struct dnn_library functions;
     size_t version; /* 90100: 9.1.0; 8907: 8.9.7; 0: not loaded */
     char missing[200];
-    char broken[200]; /* why cudnnCreate failed the last time; "": it did not */
+    char broken[240]; /* why cudnnCreate failed the last time; "": it did not */
 } dnn;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
