@@ -50,9 +50,10 @@ static inline bool tests_listed(const struct named_test *tests, size_t count, in
 }
 
 /* Runs the chosen tests, each with the seconds it takes, or skips each of them with the reason
- * `missing` if that is not NULL. Returns what the program must return. */
+ * `missing` if that is not NULL. A test for which may_begin (NULL: all may) returns false is not
+ * run. Returns what the program must return. */
 static inline int tests_run(const struct named_test *tests, size_t count, int argc, char **argv,
-                            const char *missing)
+                            const char *missing, bool (*may_begin)(const char *name))
 {
     for (size_t i = 0; i < count; i++) {
         if (!test_is_chosen(tests[i].name, argc - 1, argv + 1))
@@ -66,6 +67,8 @@ static inline int tests_run(const struct named_test *tests, size_t count, int ar
             continue;
         }
         const uint64_t start = clock_nanoseconds();
+        if (may_begin && !may_begin(tests[i].name))
+            continue;
         tests[i].run();
         tap_note("%s: %.1f s", tests[i].name, clock_seconds(start, clock_nanoseconds()));
         fflush(stdout);
@@ -81,7 +84,7 @@ static inline int tests_main(const struct named_test *tests, size_t count, int a
     if (tests_listed(tests, count, argc, argv, &status))
         return status;
     begin();
-    return tests_run(tests, count, argc, argv, NULL);
+    return tests_run(tests, count, argc, argv, NULL, NULL);
 }
 
 #endif

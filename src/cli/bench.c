@@ -137,7 +137,9 @@ static int print_json(const struct bench *bench, const struct part_profile *main
         json_add_count(root, "fallback_layers", bench->memory.fallback_nodes) &&
         json_add_count(root, "fallback_bytes", bench->memory.fallback_bytes) &&
         (!bench->recording_refusal[0] ||
-         json_add_string(root, "graph_refused", bench->recording_refusal)) &&
+         (json_add_string(root, "graph_refused", bench->recording_refusal) &&
+          json_add_count(root, "graphs_refused", bench->refused_recordings) &&
+          json_add_count(root, "passes_without_graph", bench->unrecorded_passes))) &&
         add_chosen(root, bench);
     if (main->part)
         complete = complete && bench_add_roofline(root, bench) && add_profile(root, bench, main);
@@ -215,9 +217,10 @@ static void print_summary(const struct bench *bench)
     if (forecast_fallback_text(&bench->memory, words, sizeof words)[0])
         output_print(_("  fallback   %s\n"), words);
     if (bench->recording_refusal[0])
-        output_print(
-            _("  graph      refused by the driver (%s): each kernel is launched by itself\n"),
-            bench->recording_refusal);
+        output_print(_("  graph      refused by the driver (%s): each kernel is launched by "
+                       "itself (graphs refused: %llu, passes without one: %llu)\n"),
+                     bench->recording_refusal, (unsigned long long)bench->refused_recordings,
+                     (unsigned long long)bench->unrecorded_passes);
     if (bench->main.profile)
         bench_print_limits(bench);
 }
@@ -284,6 +287,11 @@ static int print_tables(const struct bench *bench, const struct part_profile *ma
         status = print_profile(bench, main, false);
     if (status == EXIT_DONE && discriminator->part)
         status = print_profile(bench, discriminator, true);
+    if (status == EXIT_DONE && main->part && bench->recording_refusal[0])
+        output_print(_("\nOutside the profile, CUDA graphs refused by the driver: %llu, passes "
+                       "without one: %llu (%s)\n"),
+                     (unsigned long long)bench->refused_recordings,
+                     (unsigned long long)bench->unrecorded_passes, bench->recording_refusal);
     return status;
 }
 

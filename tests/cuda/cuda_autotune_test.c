@@ -24,6 +24,16 @@ static const char text[] =
     "  {\"op\": \"conv\", \"output\": 32, \"kernel\": 1},\n"
     "  {\"op\": \"flatten\"}, {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
 
+/* The values of all but the first convolution's input are channels-last below float32. With 136
+ * channels the products are large enough for gemm_wgmma.cu, of which the last one's are not. */
+static const char pointwise[] =
+    "{\"name\": \"pointwise\", \"input\": [8, 8, 8], \"classes\": 4, \"normalise\": \"unit\",\n"
+    " \"layers\": [{\"op\": \"conv\", \"output\": 136, \"kernel\": 3, \"pad\": 1},\n"
+    "  {\"op\": \"conv\", \"output\": 132, \"kernel\": 1}, {\"op\": \"relu\"},\n"
+    "  {\"op\": \"conv\", \"output\": 42, \"kernel\": 1, \"name\": \"third\"},\n"
+    "  {\"op\": \"average_pool\", \"global\": true},\n"
+    "  {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
+
 /* --- a store in memory --- */
 
 static struct {
@@ -54,23 +64,37 @@ static void add(const struct device_autotune *autotune, const char *key, const c
     snprintf(store.values[store.count++], sizeof store.values[0], "%s", value);
 }
 
-static bool lab_open(struct lab *lab, bool measures, uint64_t limit)
+struct opening {
+    const char *text, *device; /* NULL: the usual ones */
+    bool measures;
+    uint64_t limit;
+    enum device_precision precision;
+};
+
+static bool lab_open_as(struct lab *lab, const struct opening *how)
 {
     struct error error = {0};
-    const struct network_request request = {.network = "test", .text = text};
+    const struct network_request request = {.network = "test",
+                                            .text = how->text ? how->text : text};
     const struct plan_settings settings = {.mode = PLAN_TRAINING,
                                            .batch = BATCH,
                                            .threads = 1,
-                                           .memory_limit = limit,
+                                           .memory_limit = how->limit,
                                            .solver = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f}};
-    const struct device_autotune autotune = {.measures = measures, .find = find, .add = add};
-    struct device *opened = device_open("cuda", 1, &error);
-    if (opened)
+    const struct device_autotune autotune = {.measures = how->measures, .find = find, .add = add};
+    struct device *opened = device_open(how->device ? how->device : "cuda", 1, &error);
+    if (opened && !how->device)
         device_use_autotune(opened, &autotune);
-    if (opened && lab_make_on(lab, &request, opened, &settings, &error))
+    if (opened && device_set_precision(opened, how->precision, &error) &&
+        lab_make_on(lab, &request, opened, &settings, &error))
         return true;
     tap_ok(false, "%s: %s", error.what, error.why);
     return false;
+}
+
+static bool lab_open(struct lab *lab, bool measures, uint64_t limit)
+{
+    return lab_open_as(lab, &(struct opening){.measures = measures, .limit = limit});
 }
 
 /* Trains for some iterations, one of them with a smaller batch; returns the last loss. */
@@ -178,6 +202,96 @@ static void test_refused(void)
     lab_close(&lab);
 }
 
+/* --- 1x1 convolutions of channels-last values --- */
+
+/* Returns the name of what computes a layer. */
+static const char *name_of(const struct lab *lab, const char *layer,
+                           char name[PLAN_KERNEL_NAME_SIZE])
+{
+    for (size_t i = 0; i < lab->plan->step_count; i++)
+        if (strcmp(lab->plan->graph->nodes[lab->plan->steps[i].node].name, layer) == 0)
+            return plan_step_kernel_name(lab->plan, &lab->plan->steps[i], name,
+                                         PLAN_KERNEL_NAME_SIZE);
+    return "";
+}
+
+/* Returns the largest difference of a parameter's gradients as a share of their norm: where a value
+ * near 0 is rounded, the relu passes a gradient on or does not. */
+static double gradients_apart(struct lab *lab, struct lab *plain)
+{
+    const struct graph *graph = &lab->network->graph;
+    const float *got = execution_parameter_gradients(lab->execution);
+    const float *wanted = execution_parameter_gradients(plain->execution);
+    double worst = got && wanted ? 0 : INFINITY;
+    for (size_t i = 0; worst < INFINITY && i < graph->parameter_count; i++) {
+        const struct parameter *of = &graph->parameters[i];
+        double norm = 0, apart = 0;
+        for (size_t k = of->offset; of->learnable && k < of->offset + of->count; k++) {
+            norm += (double)wanted[k] * (double)wanted[k];
+            apart += ((double)got[k] - (double)wanted[k]) * ((double)got[k] - (double)wanted[k]);
+        }
+        worst = norm > 0 ? fmax(worst, sqrt(apart / norm)) : worst;
+    }
+    return worst;
+}
+
+/* Trains with what the store says of every pass, and compares with a lab that is trained. */
+static void compare_pointwise(struct lab *plain, enum device_precision precision,
+                              const char *always, const char *wanted, double most)
+{
+    struct lab lab;
+    char name[PLAN_KERNEL_NAME_SIZE];
+    store.always = always;
+    const bool open =
+        lab_open_as(&lab, &(struct opening){.text = pointwise, .precision = precision});
+    if (open) {
+        train(&lab);
+        const double apart = gradients_apart(&lab, plain);
+        tap_ok(is_well(&lab) && apart < most && strcmp(lab_computed_by(&lab), wanted) == 0,
+               "%s: 1x1 convolutions of channels-last values by %s (gradients: %.1e)",
+               device_precision_names[precision], lab_computed_by(&lab), apart);
+        if (strcmp(always, "products") == 0)
+            tap_ok(strcmp(name_of(&lab, "third", name), "conv 1x1 cuBLAS NHWC") == 0,
+                   "  and a smaller one by %s", name_of(&lab, "third", name));
+        lab_close(&lab);
+    }
+    store.always = NULL;
+}
+
+/* cuDNN, which the emulator has, is not used in bf16. */
+static void test_pointwise(void)
+{
+    static const double most[] = {0, 3e-2, 1e-1, 3e-2}; /* the general kernel: 0.012 and 0.052 */
+    struct lab plain;
+    if (!lab_open_as(&plain, &(struct opening){.text = pointwise, .device = "reference"}))
+        return;
+    train(&plain);
+    for (int p = PRECISION_TF32; p <= (SANITIZED ? PRECISION_TF32 : PRECISION_FP16); p++) {
+        compare_pointwise(&plain, p, "products", "conv 1x1 wgmma NHWC", most[p]);
+        if (p == PRECISION_TF32)
+            compare_pointwise(&plain, p, "general", "conv implicit gemm NHWC", most[p]);
+    }
+    lab_close(&plain);
+}
+
+/* Both are measured in bf16, where products compete with the general kernel alone. */
+static void test_pointwise_measured(void)
+{
+    struct lab lab;
+    store.count = 0;
+    const struct opening how = {.text = pointwise, .measures = true, .precision = PRECISION_BF16};
+    if (!lab_open_as(&lab, &how))
+        return;
+    bool ours = true;
+    for (size_t i = 0; i < store.count; i++)
+        ours = ours && (strcmp(store.values[i], "products") == 0 ||
+                        strcmp(store.values[i], "general") == 0);
+    tap_ok(store.count == 6 && ours, "in bf16 the passes of two 1x1 layers are measured: %zu",
+           store.count);
+    tap_ok(isfinite(train(&lab)) && is_well(&lab), "  and the network trains");
+    lab_close(&lab);
+}
+
 /* --- the file --- */
 
 static bool usable; /* what autotune_file_use returned last, and its error */
@@ -271,8 +385,10 @@ static void begin(void)
 }
 
 static const struct named_test tests[] = {
-    {"measured", test_measured}, {"limit", test_limit}, {"obeyed", test_obeyed},
-    {"refused", test_refused},   {"file", test_file},
+    {"measured", test_measured},   {"limit", test_limit},
+    {"obeyed", test_obeyed},       {"refused", test_refused},
+    {"pointwise", test_pointwise}, {"pointwise-measured", test_pointwise_measured},
+    {"file", test_file},
 };
 
 int main(int argc, char **argv)

@@ -112,7 +112,11 @@ static void test_version_8(void)
     emulator_fail_cudnn(0, 0);
     emulator_fail_cudnn_create(true);
     expect(network_3x3, "conv implicit gemm", "the library cannot start");
+    tap_ok(!facts().cudnn[0] && strstr(facts().no_cudnn, "8.9.7 cannot start: CUDNN_STATUS_2"),
+           "  which is described in its words: %s", facts().no_cudnn);
     emulator_fail_cudnn_create(false);
+    expect(network_3x3, "conv cuDNN", "the library starts again");
+    tap_ok(strcmp(facts().cudnn, "8.9.7") == 0 && !facts().no_cudnn[0], "  and is described");
 }
 
 /* --- workspaces --- */
@@ -238,7 +242,7 @@ static void test_precision(void)
         enum device_precision precision;
         const char *kernel;
     } cases[] = {{PRECISION_TF32, "conv cuDNN"},
-                 {PRECISION_BF16, "conv implicit gemm"},
+                 {PRECISION_BF16, "conv implicit gemm float32"},
                  {PRECISION_FP16, "conv cuDNN"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct lab lab;

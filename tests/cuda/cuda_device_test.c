@@ -4,12 +4,14 @@
  * some of the cases, so that the test itself is tested on every machine. `--list` prints the names
  * of the tests; arguments are the names, or patterns, of those to run. The layers of the studied
  * networks are only run if they are named. CASES=2/16 in the environment runs every 16th case from
- * the third on: memcheck and racecheck are slow, and many of these processes can run at once.
+ * the third on: memcheck and racecheck are slow, and many of these processes can run at once. After
+ * two minutes no further case begins (budget.h); the tests that are left share the time that is.
  *
  * The kernels' arrays are in pinned host memory, which a GPU reaches at the same addresses. It is
  * slow to allocate, so one block is divided.
  */
 #include "choose_tests.h"
+#include "cuda/budget.h"
 #include "op_harness.h"
 
 #include "engine/devices/device.h"
@@ -152,10 +154,18 @@ static bool has_kernel(const struct op *op)
 }
 
 /* The reference has one thread and plain loops, so the layers of large networks take it minutes:
- * once the time is up, no further one begins. They are taken in turns of TURNS, so that those that
- * are left out lie in all networks. */
+ * once a test's share of the time is over, no further case begins. They are taken in turns of
+ * TURNS, so that those that are left out lie in all networks. */
 enum { TURNS = 5 };
-static const double MOST_SECONDS = 150;
+static size_t shares_left; /* calls of run_cases to come, which share the rest of the time */
+
+/* Counts and reports the cases that a test leaves out. */
+static void note_left(const char *what, size_t left, double seconds)
+{
+    budget.left += left;
+    if (left > 0)
+        tap_note("%s: %zu cases are left out, because %.0f s are over", what, left, seconds);
+}
 
 /* The cases that this process runs: those whose number is `first` modulo `step`. */
 static size_t share_first = 0, share_step = STEP;
@@ -168,7 +178,7 @@ static bool read_share(void)
            (sscanf(text, "%zu/%zu", &share_first, &share_step) == 2 && share_first < share_step);
 }
 
-static void check_cases(const char *what, unsigned of)
+static void check_cases(const char *what, unsigned of, double seconds)
 {
     size_t good = 0, count = 0, runs = 0, left = 0;
     double worst = 0;
@@ -179,7 +189,7 @@ static void check_cases(const char *what, unsigned of)
             if ((op_cases[i].flags & CASE_WITHOUT_GOLDEN) != of || !has_kernel(op_cases[i].op) ||
                 seen++ % share_step != share_first || seen / share_step % TURNS != turn)
                 continue;
-            if (clock_seconds(began, clock_nanoseconds()) > MOST_SECONDS) {
+            if (clock_seconds(began, clock_nanoseconds()) >= seconds) {
                 left++;
                 continue;
             }
@@ -187,9 +197,8 @@ static void check_cases(const char *what, unsigned of)
             good += check_case(&op_cases[i], &runs, &worst);
         }
     }
-    if (left > 0)
-        tap_note("%s: %zu cases are left out, because %.0f s are over", what, left, MOST_SECONDS);
-    tap_ok(good == count && count > 0,
+    note_left(what, left, seconds);
+    tap_ok(good == count && count + left > 0,
            "%s: %zu of %zu agree with the reference in %zu runs, at worst within %.1g", what, good,
            count, runs, worst);
 }
@@ -241,18 +250,25 @@ static bool check_wide_case(const struct op_harness *wanted, double *worst)
 }
 
 /* Checks all cases in all precisions below float32; the reference computes each case once. */
-static void run_wide_cases(void)
+static void run_wide_cases(const char *what, double seconds)
 {
-    size_t good[PRECISIONS] = {0}, count = 0;
+    size_t good[PRECISIONS] = {0}, count = 0, left = 0;
+    const uint64_t began = clock_nanoseconds();
     double worst[PRECISIONS] = {0};
     struct error error = {0};
-    for (size_t i = 0; i < WIDE_CASES; i += WIDE_STEP, count++) {
+    for (size_t i = 0; i < WIDE_CASES; i += WIDE_STEP) {
+        if (clock_seconds(began, clock_nanoseconds()) >= seconds) {
+            left++;
+            continue;
+        }
+        count++;
         struct op_harness *wanted = run(&wide_cases[i], wide_cases[i].op->reference);
         for (int p = PRECISION_TF32; wanted && p < PRECISION_INT8; p++)
             if (device_set_precision(device, (enum device_precision)p, &error))
                 good[p] += check_wide_case(wanted, &worst[p]);
         op_harness_free(wanted);
     }
+    note_left(what, left, seconds);
     for (int p = PRECISION_TF32; p < PRECISION_INT8; p++)
         tap_ok(good[p] == count,
                "%s, products of warpgroups: %zu of %zu agree with the reference, at worst within "
@@ -260,7 +276,7 @@ static void run_wide_cases(void)
                device_precision_names[p], good[p], count, worst[p], error.why);
 }
 
-static void check_wide_cases(const char *what)
+static void check_wide_cases(const char *what, double seconds)
 {
     struct device_facts facts = {0};
     if (!device->driver->describe(0, &facts) || facts.capability[0] != 9 ||
@@ -272,7 +288,7 @@ static void check_wide_cases(const char *what)
 #ifdef EMULATED
     emulated_set_busy_blocks(2);
 #endif
-    run_wide_cases();
+    run_wide_cases(what, seconds);
 #ifdef EMULATED
     emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);
 #endif
@@ -289,6 +305,7 @@ static void run_cases(const char *what, unsigned flags, enum device_precision pr
                       size_t mebibytes)
 {
     struct error error = {0};
+    const double seconds = budget_rest() / (double)(shares_left > 0 ? shares_left-- : 1);
     device = device_open("cuda", 1, &error);
     if (!tap_ok(device && device_set_precision(device, precision, &error) &&
                     take_memory(mebibytes << 20),
@@ -300,9 +317,9 @@ static void run_cases(const char *what, unsigned flags, enum device_precision pr
     op_harness_device = &pinned_device;
     device->driver->backend->set_iteration_values(device, &moment);
     if (flags == WIDE)
-        check_wide_cases(what);
+        check_wide_cases(what, seconds);
     else
-        check_cases(what, flags);
+        check_cases(what, flags, seconds);
     op_harness_device = NULL;
     device->driver->backend->release_pinned(device, pinned.begin);
     device_close(device);
@@ -357,6 +374,7 @@ static const struct named_test tests[] = {
     {"kernels-wgmma", test_wgmma}, {"layers", test_layers}, /* the last: only if it is named */
 };
 enum { TESTS = sizeof tests / sizeof *tests };
+static const unsigned char shares[TESTS] = {1, 1, 1, 2, 2, 2, 1, 1}; /* calls of run_cases */
 
 int main(int argc, char **argv)
 {
@@ -368,9 +386,18 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s: CASES is FIRST/STEP, such as 2/16\n", argv[0]);
         return 2;
     }
+    if (!budget_begin()) {
+        fprintf(stderr, "%s: BUDGET is a number of seconds\n", argv[0]);
+        return 2;
+    }
+    const size_t count = argc > 1 ? TESTS : TESTS - 1;
+    for (size_t i = 0; i < count; i++)
+        shares_left += test_is_chosen(tests[i].name, argc - 1, argv + 1) ? shares[i] : 0;
 #ifdef EMULATED
     cuda_use_module(tinca_cuda_module());
 #endif
     const bool found = device_find("cuda", NULL, &error);
-    return tests_run(tests, argc > 1 ? TESTS : TESTS - 1, argc, argv, found ? NULL : error.why);
+    status = tests_run(tests, count, argc, argv, found ? NULL : error.why, NULL);
+    budget_report("cases");
+    return status;
 }

@@ -692,5 +692,5 @@ int main(int argc, char **argv)
     const struct op_harness_device device = {emulated_device()->state, allocate, release, finish};
     op_harness_device = &device;
     emulated_set_iteration(HARNESS_ITERATION);
-    return tests_run(tests, argc > 1 ? TESTS : TESTS - 1, argc, argv, NULL);
+    return tests_run(tests, argc > 1 ? TESTS : TESTS - 1, argc, argv, NULL, NULL);
 }

@@ -153,10 +153,12 @@ static void test_values(void)
         tap_ok(count_last(&lab) == values && !lab.plan->layouts[0].channels_last &&
                    !is_last(&lab, "pool"),
                "all %zu values between the input and the global pooling are channels-last", values);
-        tap_ok(count_kernels(&lab, "conv implicit gemm to NHWC") == 1 &&
-                   count_kernels(&lab, "conv implicit gemm NHWC") == 6 &&
-                   count_kernels(&lab, "average_pool from NHWC") == 1,
-               "  and the names of kernels say so");
+        tap_ok(
+            count_kernels(&lab, "conv implicit gemm float32 to NHWC") == 1 &&
+                count_kernels(&lab, "conv implicit gemm + float32 NHWC") == 5 &&
+                count_kernels(&lab, "conv implicit gemm float32 NHWC") == 1 &&
+                count_kernels(&lab, "average_pool from NHWC") == 1,
+            "  and the names of kernels say so, and which of these small ones compute in float32");
         lab_close(&lab);
     }
     if (lab_open(&lab, branches, "cuda", PRECISION_BF16, "", 0)) {

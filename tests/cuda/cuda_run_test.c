@@ -374,26 +374,60 @@ static void test_loss_scale(void)
 
 /* --- a driver that refuses CUDA graphs --- */
 
-static void test_refused_graphs(const char *network, const char *const *settings)
+/* Returns how many findings of a kind the run has, the first `most` of them in list. */
+static size_t findings_of(const struct run *run, size_t count, enum finding_kind kind,
+                          struct finding *list, size_t most)
 {
-    struct finding finding = {.kind = FINDING_MEMORY};
-    size_t findings = 0;
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct finding each;
+        run_finding(run, i, &each);
+        if (each.kind == kind && found++ < most)
+            list[found - 1] = each;
+    }
+    return found;
+}
+
+/* Checks that the inspection of a run's last iterations says what its last finding says. */
+static void test_refused_profile(struct run *run, const struct finding *last)
+{
+    struct error error = {0};
+    char counts[160];
+    struct inspection *seen = inspection_load(run_facts(run)->directory, &error);
+    if (!tap_ok(seen && seen->graphs_refused > 0 && seen->passes_without_graph > 1 &&
+                    strstr(seen->graph_refused, "cudaGraphInstantiate"),
+                "  and so does its profile: %llu and %llu (%s)",
+                seen ? (unsigned long long)seen->graphs_refused : 0,
+                seen ? (unsigned long long)seen->passes_without_graph : 0, error.why))
+        return;
+    snprintf(counts, sizeof counts, "refused: %llu; passes",
+             (unsigned long long)seen->graphs_refused);
+    const char *passes = strrchr(last->text, ' ');
+    tap_ok(strstr(last->text, counts) && passes &&
+               strtoull(passes, NULL, 10) >= seen->passes_without_graph,
+           "  the numbers are also in the finding at its end: %s", last->text);
+    inspection_free(seen);
+}
+
+/* `executions`: how many of them repeat passes, in training and validation. */
+static void test_refused_graphs(const char *network, const char *const *settings, size_t executions)
+{
+    char numbers[80];
+    struct finding found[2] = {0};
     const size_t graphs = emulator_graphs_run();
     emulator_refuse_graphs(true);
     struct run *run = begin(network, settings, "cuda", NULL, NULL);
     const struct run_snapshot end = finish(run);
     emulator_refuse_graphs(false);
-    for (size_t i = 0; i < end.finding_count; i++) {
-        struct finding each;
-        run_finding(run, i, &each);
-        findings += each.kind == FINDING_GRAPH;
-        if (each.kind == FINDING_GRAPH)
-            finding = each;
-    }
+    const size_t findings = findings_of(run, end.finding_count, FINDING_GRAPH, found, 2);
     tap_ok(end.status == RUN_DONE && emulator_graphs_run() == graphs,
            "%s: a run without CUDA graphs ends well", network);
-    tap_ok(findings == 1 && strstr(finding.text, "cudaGraphInstantiate"), "  and says once: %s",
-           finding.text);
+    tap_ok(findings == 2 && strstr(found[0].text, "cudaGraphInstantiate"), "  and says once: %s",
+           found[0].text);
+    snprintf(numbers, sizeof numbers, "refused: %zu; passes", executions);
+    tap_ok(strstr(found[1].text, numbers), "  and at its end how often: %s", found[1].text);
+    if (executions > 2) /* and the run is long enough to be inspected */
+        test_refused_profile(run, &found[1]);
     struct run *plain = begin(network, settings, "cuda", NULL, NULL);
     const bool well = ends_well(plain);
     const size_t replays = emulator_graphs_run() - graphs;
@@ -401,6 +435,26 @@ static void test_refused_graphs(const char *network, const char *const *settings
            "  with the weights of a run with %zu replays", replays);
     run_free(run);
     run_free(plain);
+}
+
+/* --- a cuDNN that refuses --- */
+
+static void test_refused_cudnn(void)
+{
+    static const char *const settings[] = {"data=digits,limit=64", "iterations=2", "batch=64",
+                                           NULL};
+    struct finding found = {0};
+    emulator_fail_cudnn(0, 3000);
+    struct run *run = begin("large.json", settings, "cuda", NULL, NULL);
+    const struct run_snapshot end = finish(run);
+    emulator_fail_cudnn(0, 0);
+    const size_t findings = findings_of(run, end.finding_count, FINDING_CUDNN, &found, 1);
+    tap_ok(end.status == RUN_DONE && findings == 1 && found.iteration == 1,
+           "a convolution that cuDNN refuses is a finding, once: %zu", findings);
+    tap_ok(strstr(found.text, "refused the forward pass (CUDNN_STATUS_3000: an emulated cuDNN") &&
+               strstr(found.text, "conv implicit gemm computes it"),
+           "  with the layer, cuDNN's words and the kernel: %s", found.text);
+    run_free(run);
 }
 
 /* --- the forecast --- */
@@ -552,8 +606,11 @@ static void test_bench(const char *device)
         emulator_refuse_graphs(true);
         const bool refused = bench_run(&settings, &bench, &error);
         emulator_refuse_graphs(false);
-        tap_ok(refused && strstr(bench.recording_refusal, "cudaGraphInstantiate"),
-               "  and says that graphs were refused: %s", bench.recording_refusal);
+        tap_ok(refused && strstr(bench.recording_refusal, "cudaGraphInstantiate") &&
+                   bench.refused_recordings == 1 && bench.unrecorded_passes > 2,
+               "  and says that %llu graph was refused, and %llu passes had none: %s",
+               (unsigned long long)bench.refused_recordings,
+               (unsigned long long)bench.unrecorded_passes, bench.recording_refusal);
         if (refused)
             bench_free(&bench);
     }
@@ -678,9 +735,9 @@ static void all_views(void)
 
 static void all_graphs(void)
 {
-    test_refused_graphs("tiny.json", classes);
+    test_refused_graphs("tiny.json", classes, 2);
     if (!SANITIZED)
-        test_refused_graphs("painter.json", pictures);
+        test_refused_graphs("painter.json", pictures, 4);
 }
 
 static void all_failures(void)
@@ -720,10 +777,19 @@ static void prepare(void)
 }
 
 static const struct named_test tests[] = {
-    {"curves", all_curves},        {"resume", all_resume},          {"views", all_views},
-    {"precision", test_precision}, {"loss-scale", test_loss_scale}, {"graphs", all_graphs},
-    {"memory", test_memory},       {"failures", all_failures},      {"evaluation", all_evaluation},
-    {"bench", all_bench},          {"fallback", all_fallback},      {"group", test_group},
+    {"curves", all_curves},
+    {"resume", all_resume},
+    {"views", all_views},
+    {"precision", test_precision},
+    {"loss-scale", test_loss_scale},
+    {"graphs", all_graphs},
+    {"cudnn", test_refused_cudnn},
+    {"memory", test_memory},
+    {"failures", all_failures},
+    {"evaluation", all_evaluation},
+    {"bench", all_bench},
+    {"fallback", all_fallback},
+    {"group", test_group},
     {"forecast", all_forecasts},
 };
 

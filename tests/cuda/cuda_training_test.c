@@ -3,8 +3,10 @@
  * GPUs. Every test is skipped, with the reason, where there is no GPU. Compiled with -DEMULATED it
  * uses the emulated module and a small network, so that the test itself is tested on every machine.
  * `--list` prints the names of the tests; arguments are the names, or patterns, of those to run.
+ * After two minutes no further test begins (budget.h).
  */
 #include "choose_tests.h"
+#include "cuda/budget.h"
 #include "cuda/lab.h"
 
 #include "base/host/host.h"
@@ -427,7 +429,7 @@ static void compare_with_passes(const char *network, enum device_precision preci
             const size_t count = i == 4 ? BATCH - 3 : BATCH;
             same = lab_iterate(&replayed, i, count) == lab_step(&stepped, i, count) && same;
         }
-        const char *refusal = execution_recording_refusal(replayed.execution);
+        const char *refusal = execution_recording_refusals(replayed.execution).why;
         tap_ok(!refusal[0], "%s, %s: the driver accepts the graph %s", network,
                device_precision_names[precision], refusal);
         tap_ok(same && is_well(&replayed) && same_weights(&replayed, &stepped),
@@ -466,7 +468,7 @@ static void test_inference(void)
         memcpy(first, output, sizeof first);
     }
     tap_ok(execution && same && is_well(&lab) && isfinite(first[0]) &&
-               !execution_recording_refusal(execution)[0],
+               !execution_recording_refusals(execution).why[0],
            "inference is replayed with the same bits %s", error.why);
     execution_free(execution);
     plan_free(plan);
@@ -671,7 +673,7 @@ static void test_adversarial(void)
     tap_ok(good && worst < 2e-3, "adversarial training has the losses of the cpu (%.1e) %s", worst,
            error.why);
     tap_ok(good && same, "  and the same bits twice");
-    const char *refusal = good ? gan_recording_refusal(labs[0].gan) : "not run";
+    const char *refusal = good ? gan_recording_refusals(labs[0].gan).why : "not run";
     tap_ok(!refusal[0], "  and its passes are recorded %s", refusal);
     for (size_t i = 0; i < 3; i++)
         gan_lab_close(&labs[i]);
@@ -720,10 +722,16 @@ int main(int argc, char **argv)
     struct error error = {0};
     if (tests_listed(tests, TESTS, argc, argv, &status))
         return status;
+    if (!budget_begin()) {
+        fprintf(stderr, "%s: BUDGET is a number of seconds\n", argv[0]);
+        return 2;
+    }
 #ifdef EMULATED
     emulator_set_gpus(2);
     cuda_use_module(tinca_cuda_module());
 #endif
     const bool found = device_find("cuda", NULL, &error);
-    return tests_run(tests, TESTS, argc, argv, found ? NULL : error.why);
+    status = tests_run(tests, TESTS, argc, argv, found ? NULL : error.why, budget_allows);
+    budget_report("tests");
+    return status;
 }

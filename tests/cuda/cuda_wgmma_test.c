@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 void emulator_set_wgmma(bool has);
+void emulator_refuse_tensor_maps(bool refuse);
 
 /* Sizes around tiles of 128 x 128, chunks of 4 and 8 terms, steps of 32 and 64, and three stages.
  */
@@ -221,6 +222,22 @@ static void test_without(void)
     tap_ok(wide_takes(&cases[1], 0, true), "the code for sm_90a takes it");
 }
 
+/* The driver may refuse a map that the manual allows: then the product is left to cuBLAS. */
+static void test_refused_map(void)
+{
+    emulated_set_precision(1);
+    emulated_set_busy_blocks(2);
+    emulator_refuse_tensor_maps(true);
+    const bool computed = leaves_to_blas(true);
+    emulator_refuse_tensor_maps(false);
+    tap_ok(computed && !*emulated_failure(),
+           "an operand that the driver does not map is left to cuBLAS");
+    tap_ok(!wide_takes(&cases[1], 0, true) && leaves_to_blas(true) &&
+               wide_takes(&cases[6], 0, true),
+           "  from then on, and no other one");
+    wide_open_again();
+}
+
 /* --- operators --- */
 
 #define LINEAR(batch_, inputs_, outputs_)                                                          \
@@ -288,7 +305,8 @@ static const struct kernel *products_kernel(const struct op *op)
     return NULL;
 }
 
-static bool check_operator(size_t i, double most)
+/* Compares operator i with the reference, and what it runs as with a name. */
+static bool check_operator(size_t i, const char *wanted_name, double most)
 {
     const struct op_case *c = &operators[i].op_case;
     const struct kernel *kernel = products_kernel(c->op);
@@ -307,10 +325,20 @@ static bool check_operator(size_t i, double most)
     }
     op_harness_free(wanted);
     op_harness_free(got);
-    if (kept && apart <= most && strcmp(name, operators[i].name) == 0 && !*emulated_failure())
+    if (kept && apart <= most && strcmp(name, wanted_name) == 0 && !*emulated_failure())
         return true;
     tap_note("%s %zu: runs as %s, %s differs by %g %s", c->name, i, name, where, apart, why);
     return false;
+}
+
+static bool check_refused_operator(double most)
+{
+    emulated_set_precision(1);
+    emulator_refuse_tensor_maps(true);
+    const bool right = check_operator(0, "linear cuBLAS", most);
+    emulator_refuse_tensor_maps(false);
+    wide_open_again();
+    return right;
 }
 
 static void test_operators(void)
@@ -324,10 +352,12 @@ static void test_operators(void)
         size_t good = 0;
         emulated_set_precision(precision);
         for (size_t i = 0; i < OPERATORS; i++)
-            good += check_operator(i, most[precision]);
+            good += check_operator(i, operators[i].name, most[precision]);
         tap_ok(good == OPERATORS, "precision %d: %zu of %d operators are right and named",
                precision, good, OPERATORS);
     }
+    const bool named = check_refused_operator(most[1]);
+    tap_ok(named, "an operator whose operands the driver does not map is right, and names cuBLAS");
     op_harness_device = NULL;
 }
 
@@ -390,6 +420,7 @@ int main(void)
     test_products();
     test_choice();
     test_without();
+    test_refused_map();
     test_operators();
     test_network();
     return tap_done();

@@ -1,6 +1,8 @@
 /* Linked with the program: gives it emulated GPUs instead of CUDA's module, as many as
- * TINCA_EMULATED_GPUS says, and no NCCL with TINCA_EMULATED_NCCL=no. TINCA_EMULATED_FAILURE=N makes
- * the N-th launch of a kernel fail. */
+ * TINCA_EMULATED_GPUS says, no NCCL with TINCA_EMULATED_NCCL=no, a cuDNN that cannot start with
+ * TINCA_EMULATED_CUDNN=broken, and a driver that refuses CUDA graphs with
+ * TINCA_EMULATED_GRAPHS=refused. TINCA_EMULATED_FAILURE=N makes the N-th launch of a kernel fail.
+ */
 #include "cuda/emulated_module.h"
 
 #include <stdlib.h>
@@ -9,9 +11,12 @@
 __attribute__((constructor)) static void use_emulated_gpus(void)
 {
     const char *gpus = getenv("TINCA_EMULATED_GPUS"), *nccl = getenv("TINCA_EMULATED_NCCL");
-    const char *failure = getenv("TINCA_EMULATED_FAILURE");
+    const char *failure = getenv("TINCA_EMULATED_FAILURE"), *cudnn = getenv("TINCA_EMULATED_CUDNN");
     emulator_set_gpus(gpus ? atoi(gpus) : 1);
     emulator_hide_nccl(nccl && strcmp(nccl, "no") == 0);
+    const char *graphs = getenv("TINCA_EMULATED_GRAPHS");
+    emulator_refuse_graphs(graphs && strcmp(graphs, "refused") == 0);
+    emulator_fail_cudnn_create(cudnn && strcmp(cudnn, "broken") == 0);
     if (failure)
         emulator_fail_launch(strtoul(failure, NULL, 10), 700);
     cuda_use_module(tinca_cuda_module());

@@ -410,6 +410,11 @@ void run_finding(const struct run *run, size_t index, struct finding *finding)
 
 static const char fake_alone[] =
     FAKE_HEAD FAKE_NETWORK("network", "conv1") "], \"arenas\": [" FAKE_ARENA("network") "]}";
+static const char fake_refused[] =
+    FAKE_HEAD FAKE_NETWORK("network", "conv1") "], \"graph_refused\": \"cudaGraphInstantiate: "
+                                               "operation not supported\", \"graphs_refused\": "
+                                               "2, \"passes_without_graph\": 315, \"arenas\": "
+                                               "[" FAKE_ARENA("network") "]}";
 static const char
     fake_contest[] =
         FAKE_HEAD FAKE_NETWORK("generator", "down1") ", " FAKE_NETWORK("discriminator", "judge1") "], \"arenas\": [" FAKE_ARENA(
@@ -418,7 +423,9 @@ static const char
 static void look(struct run *run)
 {
     struct json_document document;
-    const char *text = is_contest(run) ? fake_contest : fake_alone;
+    const char *text = is_contest(run)             ? fake_contest
+                       : getenv("UI_FAKE_REFUSED") ? fake_refused
+                                                   : fake_alone;
     if (run->inspection || !json_parse(&document, text, strlen(text), "a fake", NULL))
         return;
     run->inspection = inspection_from_json(&document, NULL);

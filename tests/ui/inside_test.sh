@@ -50,6 +50,13 @@ done
 screen_shows 'conv1.weight' "every view works at every size"
 screen_end
 
+# --- a driver that refuses CUDA graphs ---
+screen_start 80x24 C.UTF-8 env UI_FAKE_REFUSED=1 "$FAKE" --start --epochs 1000
+screen_keys 5
+screen_shows 'graphs refused: 2, passes without: 315' "the layers say how many CUDA graphs were refused"
+screen_shows 'refuses CUDA graphs: cudaGraphInst' "  and why"
+screen_end
+
 # --- a small terminal: Enter shows the details in place of the table ---
 screen_start 40x12 C.UTF-8 "$FAKE" --start --epochs 1000
 screen_wait 'ms/image'

@@ -338,6 +338,12 @@ uint64_t device_memory_used(struct device *device)
     return most;
 }
 
+bool device_refused_call(struct device *device, size_t i, struct device_refusal *refusal)
+{
+    const struct device_backend *backend = device->driver->backend;
+    return backend && backend->refused_call(device, i, refusal);
+}
+
 bool device_provides_batches(const struct device *device)
 {
     return device->driver->backend;

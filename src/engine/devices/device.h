@@ -26,6 +26,14 @@ struct device_limits {
     double bytes;       /* memory bandwidth, bytes per second */
 };
 
+/* A call that a library refused, so that another kernel computes the pass from then on. */
+struct device_refusal {
+    char layer[64];
+    char pass[32];   /* "the forward pass", in English */
+    char kernel[48]; /* what computes it instead */
+    char why[200];   /* the library's words */
+};
+
 /* One of several devices of a kind. */
 struct device_facts {
     char name[64];          /* "NVIDIA H200" */
@@ -211,6 +219,10 @@ void device_clear(struct device *device, void *memory, size_t bytes);
 void device_copy_rows(struct device *device, void *to, size_t to_pitch, const void *from,
                       size_t from_pitch, size_t width, size_t rows);
 void device_copy_in(struct device *device, void *to, const void *from, size_t bytes);
+
+/* Writes number i of the calls that libraries have refused since the device was opened. Returns
+ * false if there are no more. */
+bool device_refused_call(struct device *device, size_t i, struct device_refusal *refusal);
 
 /* --- memory for batches, from which a device with separate memory reads on its own --- */
 

@@ -178,6 +178,10 @@ struct device_backend {
     /* Removes the measured matrix product that was added last and returns it in *product. Returns
      * false if none is left. */
     bool (*take_product)(struct device *device, struct gemm_row *product);
+
+    /* Writes number i of what libraries have refused since the device was opened; of very many, the
+     * first. Returns false if there are no more. */
+    bool (*refused_call)(struct device *device, size_t i, struct device_refusal *refusal);
 };
 
 #endif

@@ -151,7 +151,7 @@ bool backend_device_fetch(struct execution *execution, struct error *error);
 void backend_device_mix_gradients(struct execution *execution, const float *more, float scale);
 bool backend_device_all_finite(const struct execution *execution, const float *values,
                                size_t count);
-const char *backend_device_refusal(const struct execution *execution);
+struct recording_refusals backend_device_refusals(const struct execution *execution);
 void backend_device_record_passes(struct execution *execution);
 void backend_device_settle(struct execution *execution);
 struct loss_scale backend_device_loss_scale(struct execution *execution);

@@ -57,12 +57,13 @@ struct backend_device {
     bool can_record;
     bool records_passes; /* of training, too (execution_record_passes) */
     char refusal[128];   /* why the device refused to record an iteration; "": it did not */
-    struct iteration_values values; /* the host's copy of what kernels read on the device */
-    struct loss_scale loss_scale;   /* scale 0: not in float16 */
-    unsigned *overflow;             /* host, pinned: whether the last update was skipped */
-    struct device_event *updated;   /* after it has been copied there */
-    bool unsettled;                 /* the last update may have been skipped */
-    struct measured_call *measured; /* with a profile: the calls of this pass */
+    struct recording_refusals refusals; /* their numbers; `why` is not set */
+    struct iteration_values values;     /* the host's copy of what kernels read on the device */
+    struct loss_scale loss_scale;       /* scale 0: not in float16 */
+    unsigned *overflow;                 /* host, pinned: whether the last update was skipped */
+    struct device_event *updated;       /* after it has been copied there */
+    bool unsettled;                     /* the last update may have been skipped */
+    struct measured_call *measured;     /* with a profile: the calls of this pass */
     size_t measured_count;
 };
 
@@ -459,11 +460,14 @@ static void record(struct execution *execution, struct repeated *work)
     work->recording =
         device_of(execution)->record_end(execution->device, self->refusal, sizeof self->refusal);
     self->can_record = work->recording;
+    self->refusals.captures += !work->recording;
 }
 
-const char *backend_device_refusal(const struct execution *execution)
+struct recording_refusals backend_device_refusals(const struct execution *execution)
 {
-    return execution->on_device->refusal;
+    struct recording_refusals refusals = execution->on_device->refusals;
+    refusals.why = execution->on_device->refusal;
+    return refusals;
 }
 
 /* Returns the entry of this work on the bound batch, or NULL if there is none. */
@@ -491,6 +495,7 @@ static void enqueue_or_replay(struct execution *execution, void (*enqueue)(struc
         device_of(execution)->replay(execution->device, work->recording);
     else
         enqueue(execution);
+    self->refusals.passes += work && !work->recording && self->refusals.captures > 0;
     if (full && !work && self->repeated_count < RECORDINGS)
         self->repeated[self->repeated_count++] =
             (struct repeated){.enqueue = enqueue, .batch = execution->batch};

@@ -52,9 +52,18 @@ const struct execution_batch *execution_device_batch(const struct execution *exe
     return &execution->batch;
 }
 
-const char *execution_recording_refusal(const struct execution *execution)
+struct recording_refusals execution_recording_refusals(const struct execution *execution)
 {
-    return execution->on_device ? backend_device_refusal(execution) : "";
+    return execution && execution->on_device ? backend_device_refusals(execution)
+                                             : (struct recording_refusals){.why = ""};
+}
+
+void recording_refusals_add(struct recording_refusals *sum, const struct recording_refusals *more)
+{
+    if (!sum->why || !sum->why[0])
+        sum->why = more->why;
+    sum->captures += more->captures;
+    sum->passes += more->passes;
 }
 
 void execution_record_passes(struct execution *execution)

@@ -185,9 +185,19 @@ void execution_set_loss_scale(struct execution *execution, struct loss_scale sca
 /* Returns the scale without waiting: the last step may not yet have changed it. */
 struct loss_scale execution_last_loss_scale(const struct execution *execution);
 
-/* Returns why the device refused to record an iteration (a CUDA graph) and launches each kernel by
- * itself instead, which costs time; "" if it did not refuse. */
-const char *execution_recording_refusal(const struct execution *execution);
+/* What a device refused to record as a CUDA graph. It launches each kernel by itself instead, which
+ * costs time. */
+struct recording_refusals {
+    const char *why;   /* valid as long as its execution; "": nothing was refused */
+    uint64_t captures; /* recordings that were refused; after one, an execution begins no other */
+    uint64_t passes;   /* passes of full batches that ran without a graph for this reason */
+};
+
+/* Returns what was refused so far; nothing if `execution` is NULL or has no GPU. */
+struct recording_refusals execution_recording_refusals(const struct execution *execution);
+
+/* Adds refusals to a sum, which starts as {0} and has the first reason. */
+void recording_refusals_add(struct recording_refusals *sum, const struct recording_refusals *more);
 
 /* Makes a GPU record the passes of training one by one, as CUDA graphs. For a caller of
  * execution_forward, execution_backward and execution_update that repeats them with few different

@@ -397,14 +397,16 @@ struct execution *gan_discriminator_execution(struct gan *gan)
     return gan->discriminator_step;
 }
 
-const char *gan_recording_refusal(const struct gan *gan)
+struct recording_refusals gan_recording_refusals(const struct gan *gan)
 {
     const struct execution *const executions[] = {gan->generator, gan->discriminator_step,
                                                   gan->frozen_discriminator};
-    const char *refusal = "";
-    for (size_t i = 0; i < 3 && !refusal[0]; i++)
-        refusal = execution_recording_refusal(executions[i]);
-    return refusal;
+    struct recording_refusals sum = {0};
+    for (size_t i = 0; i < 3; i++) {
+        const struct recording_refusals each = execution_recording_refusals(executions[i]);
+        recording_refusals_add(&sum, &each);
+    }
+    return sum;
 }
 
 void gan_set_profiles(struct gan *gan, struct profile *generator, struct profile *discriminator)

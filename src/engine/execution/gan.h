@@ -71,8 +71,8 @@ struct weights *gan_discriminator(struct gan *gan);
 struct execution *gan_generator_execution(struct gan *gan);
 struct execution *gan_discriminator_execution(struct gan *gan);
 
-/* Returns what execution_recording_refusal does, for the passes of all networks. */
-const char *gan_recording_refusal(const struct gan *gan);
+/* Returns what was refused of the passes of all networks (execution.h). */
+struct recording_refusals gan_recording_refusals(const struct gan *gan);
 
 /* Attaches a profile to each network (NULL: none). The discriminator's profile has all its passes.
  */

@@ -34,6 +34,12 @@ static const struct member whole_members[] = {MEMBER(inspection, COUNT, iteratio
                                               MEMBER(inspection, NUMBER, cost),
                                               {0}};
 
+/* Only of an inspection in which CUDA graphs were refused. */
+static const struct member refusal_members[] = {MEMBER(inspection, TEXT, graph_refused),
+                                                MEMBER(inspection, COUNT, graphs_refused),
+                                                MEMBER(inspection, COUNT, passes_without_graph),
+                                                {0}};
+
 static const struct member layer_members[] = {MEMBER(inspection_layer, TEXT, name),
                                               MEMBER(inspection_layer, TEXT, op),
                                               MEMBER(inspection_layer, TEXT, kernel),
@@ -209,10 +215,11 @@ static bool add_arena(struct json *list, const struct inspection_arena *arena)
 struct json *inspection_to_json(const struct inspection *inspection)
 {
     struct json *root = json_new_object();
-    bool added = json_add_string(root, "format", "tinca-profile") &&
-                 json_add_count(root, "version", 1) &&
-                 add_members(root, whole_members, inspection) &&
-                 json_add_bool(root, "after_end", inspection->after_end);
+    bool added =
+        json_add_string(root, "format", "tinca-profile") && json_add_count(root, "version", 1) &&
+        add_members(root, whole_members, inspection) &&
+        (!inspection->graph_refused[0] || add_members(root, refusal_members, inspection)) &&
+        json_add_bool(root, "after_end", inspection->after_end);
     struct json *networks = json_add_array(root, "networks");
     for (size_t i = 0; i < inspection->network_count; i++)
         added = added && add_network(networks, &inspection->networks[i]);
@@ -388,6 +395,8 @@ static bool read_whole(const struct reader *reader, struct inspection *inspectio
         return refuse(reader, root);
     const struct json *after_end = json_member(root, "after_end"); /* older files have none */
     if (after_end && !json_bool(after_end, &inspection->after_end))
+        return refuse(reader, root);
+    if (json_member(root, "graph_refused") && !read_members(root, refusal_members, inspection))
         return refuse(reader, root);
     const struct json *object = json_first(json_member(root, "networks"));
     for (; object && inspection->network_count < INSPECTION_NETWORKS; object = json_next(object))

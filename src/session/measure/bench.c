@@ -412,9 +412,12 @@ static bool measure_all(struct bench *bench, struct workload *workload,
     bench->peak_memory_bytes = bench->device->driver->computes_on_host
                                    ? host_process_peak()
                                    : device_memory_used(bench->device);
-    snprintf(bench->recording_refusal, sizeof bench->recording_refusal, "%s",
-             workload->gan ? gan_recording_refusal(workload->gan)
-                           : execution_recording_refusal(workload->execution));
+    const struct recording_refusals refusals =
+        workload->gan ? gan_recording_refusals(workload->gan)
+                      : execution_recording_refusals(workload->execution);
+    snprintf(bench->recording_refusal, sizeof bench->recording_refusal, "%s", refusals.why);
+    bench->refused_recordings = refusals.captures;
+    bench->unrecorded_passes = refusals.passes;
     bench->images_per_second = 1e3 / bench->ms_per_image.median;
     return measured && (!settings->profile || measure_profile(bench, workload, error));
 }

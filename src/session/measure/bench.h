@@ -74,6 +74,9 @@ struct bench {
     uint64_t peak_memory_bytes;  /* peak of the process, without profile; 0: unknown */
     char recording_refusal[128]; /* why the GPU launches each kernel by itself; "": it does not, or
                                     there is no GPU (execution.h) */
+    uint64_t refused_recordings; /* CUDA graphs that it refused ... */
+    uint64_t unrecorded_passes;  /* ... and passes of full batches that ran without, without
+                                    those of the profile */
     double profiled_seconds;     /* duration of an iteration with the profile attached */
     bool limits_measured;        /* with a profile only; if false, limits_error says why */
     struct device_limits limits;

@@ -313,6 +313,10 @@ struct inspection *inspector_end(struct inspector *inspector, struct preparation
             describe_arena(made, subject->name, subject->plan, error) &&
             (!subject->frozen || describe_arena(made, "judging", subject->frozen, error));
     }
+    const struct recording_refusals refusals = prepare_recording_refusals(prepared);
+    snprintf(made->graph_refused, sizeof made->graph_refused, "%s", refusals.why);
+    made->graphs_refused = refusals.captures;
+    made->passes_without_graph = refusals.passes;
     if (described)
         inspector->made = NULL;
     attach(inspector, prepared, false);

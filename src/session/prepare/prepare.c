@@ -467,6 +467,20 @@ void prepare_share(const struct preparation *prepared, const struct execution_ba
                            batch->count * cluster_ranks(prepared->cluster));
 }
 
+struct recording_refusals prepare_recording_refusals(const struct preparation *prepared)
+{
+    const struct execution *const executions[] = {prepared->execution, prepared->teaching,
+                                                  prepared->evaluator.execution};
+    struct recording_refusals sum = {0};
+    if (prepared->gan)
+        sum = gan_recording_refusals(prepared->gan);
+    for (size_t i = 0; i < sizeof executions / sizeof *executions; i++) {
+        const struct recording_refusals each = execution_recording_refusals(executions[i]);
+        recording_refusals_add(&sum, &each);
+    }
+    return sum;
+}
+
 void prepare_bind(const struct preparation *prepared, const struct execution_batch *batch,
                   uint64_t iteration)
 {

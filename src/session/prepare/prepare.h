@@ -90,6 +90,10 @@ struct execution_batch prepare_batch(const struct preparation *prepared,
  * without a cluster. After a failure, cluster_check returns false. */
 void prepare_share(const struct preparation *prepared, const struct execution_batch *batch);
 
+/* Returns which CUDA graphs the device has refused: those of training, of validations and of the
+ * teacher. */
+struct recording_refusals prepare_recording_refusals(const struct preparation *prepared);
+
 /* Binds a batch for a step of the network, with the predictions of its teacher if it has one. Not
  * for a network with a discriminator. */
 void prepare_bind(const struct preparation *prepared, const struct execution_batch *batch,

@@ -277,24 +277,38 @@ static double current_rate(const struct trainer *trainer)
                             trainer->moment.iteration);
 }
 
-/* Adds a finding, once, if the device refused to record the iterations. */
+/* Adds a finding, once, if the device refused to record passes: of training, of a validation, or of
+ * the teacher. */
 static void note_recording_refusal(struct trainer *trainer)
 {
-    const struct preparation *prepared = &trainer->prepared;
-    const char *refusal = prepared->gan         ? gan_recording_refusal(prepared->gan)
-                          : prepared->execution ? execution_recording_refusal(prepared->execution)
-                                                : "";
+    const struct recording_refusals refusals = prepare_recording_refusals(&trainer->prepared);
     struct finding finding = {.kind = FINDING_GRAPH,
                               .iteration = trainer->moment.iteration,
                               .epoch = trainer->moment.epoch};
-    if (!refusal[0] || trainer->recording_refused)
+    if (refusals.captures == 0 || trainer->recording_refused)
         return;
     trainer->recording_refused = true;
     snprintf(finding.text, sizeof finding.text,
-             "the driver refused to record an iteration as a CUDA graph (%s): each kernel is "
-             "launched by itself, which takes longer with small layers",
-             refusal);
+             "the driver refused to record a pass as a CUDA graph (%s): each kernel is launched by "
+             "itself, which takes longer with small layers",
+             refusals.why);
     trainer_add_finding(trainer, &finding);
+}
+
+/* Adds a finding for each pass of a layer that cuDNN has refused to compute. */
+static void note_refused_calls(struct trainer *trainer)
+{
+    struct device_refusal refusal;
+    while (device_refused_call(trainer->prepared.device, trainer->refusals_reported, &refusal)) {
+        struct finding finding = {.kind = FINDING_CUDNN,
+                                  .iteration = trainer->moment.iteration,
+                                  .epoch = trainer->moment.epoch};
+        trainer->refusals_reported++;
+        snprintf(finding.text, sizeof finding.text,
+                 "%.50s: cuDNN refused %s (%.120s): %s computes it, which may take longer",
+                 refusal.layer, refusal.pass, refusal.why, refusal.kernel);
+        trainer_add_finding(trainer, &finding);
+    }
 }
 
 /* Adds a finding, once, if the ranks are on one host, but could not have the memory to share. */
@@ -424,6 +438,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     *epoch_over = batch.last;
     record(trainer, &losses, rate);
     note_recording_refusal(trainer);
+    note_refused_calls(trainer);
     note_sharing_failure(trainer);
     note_skipped_step(trainer);
     note_low_scale(trainer);
@@ -435,6 +450,23 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
 }
 
 /* --- the end of the run --- */
+
+void iteration_note_end(struct trainer *trainer)
+{
+    const struct recording_refusals refusals = prepare_recording_refusals(&trainer->prepared);
+    struct finding finding = {.kind = FINDING_GRAPH,
+                              .iteration = trainer->moment.iteration,
+                              .epoch = trainer->moment.epoch};
+    note_recording_refusal(trainer);
+    note_refused_calls(trainer);
+    if (refusals.captures == 0)
+        return;
+    snprintf(finding.text, sizeof finding.text,
+             "CUDA graphs that the driver refused: %llu; passes of full batches that therefore "
+             "ran without one: %llu",
+             (unsigned long long)refusals.captures, (unsigned long long)refusals.passes);
+    trainer_add_finding(trainer, &finding);
+}
 
 void iteration_repeat_last(struct trainer *trainer)
 {

@@ -17,6 +17,10 @@ void iteration_repeat_last(struct trainer *trainer);
  * over. */
 void iteration_count_last_step(struct trainer *trainer);
 
+/* Adds a finding with the number of CUDA graphs that the driver refused, if it did. Call it when
+ * the run ends. */
+void iteration_note_end(struct trainer *trainer);
+
 /* Measures memory and the data loader, and adds findings about them. */
 void iteration_measure(struct trainer *trainer);
 

@@ -82,6 +82,7 @@ struct trainer {
     bool epoch_end_due;        /* the run was stopped within epoch_end, which must be repeated */
     bool ended;                /* by the learning-rate schedule or early stopping */
     bool recording_refused;    /* the finding FINDING_GRAPH has been added */
+    size_t refusals_reported;  /* findings FINDING_CUDNN */
     bool sharing_reported;     /* a finding says that the ranks cannot share memory */
     bool skip_reported;        /* the finding FINDING_LOSS_SCALE has been added */
     bool low_scale_reported;   /* the same, of a scale below 1 */

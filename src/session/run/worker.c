@@ -272,6 +272,7 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
         return;
     }
     ranks_record_end(&trainer->ranks, trainer->moment.iteration);
+    iteration_note_end(trainer);
     end_events(trainer, status);
     journal_add_event(&run->journal, "end", NULL);
     const bool synced = saving_finish(trainer);

@@ -20,6 +20,7 @@ static const struct {
              [FINDING_TIME] = {"time", N_("time")},
              [FINDING_GRAPH] = {"graph", N_("CUDA graph")},
              [FINDING_LOSS_SCALE] = {"loss-scale", N_("loss scale")},
+             [FINDING_CUDNN] = {"cudnn", N_("cuDNN")},
              [FINDING_TENSORBOARD] = {"tensorboard", N_("TensorBoard")}};
 
 const char *finding_kind_name(enum finding_kind kind)

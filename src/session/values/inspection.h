@@ -79,6 +79,10 @@ struct inspection {
                        without an effect on what the run saved */
     double seconds; /* duration of the training steps, without the wait for data */
     double cost;    /* seconds that the inspection delayed the run */
+    /* Why the driver refused CUDA graphs, since the run or its last part began; "": it did not.
+     * How many it refused, and how many passes ran without one: struct recording_refusals. */
+    char graph_refused[128];
+    uint64_t graphs_refused, passes_without_graph;
     size_t network_count, arena_count;
     struct inspection_network networks[INSPECTION_NETWORKS];
     struct inspection_arena arenas[INSPECTION_NETWORKS + 1];

@@ -401,6 +401,7 @@ extern "C" void emulator_refuse_graphs(bool refuse);
  * code for 90 is that for sm_90a. */
 extern "C" void emulator_set_code(int version);
 extern "C" void emulator_set_wgmma(bool has);
+extern "C" void emulator_refuse_tensor_maps(bool refuse);
 /* Returns how many graphs were launched since the program began. */
 extern "C" size_t emulator_graphs_run(void);
 

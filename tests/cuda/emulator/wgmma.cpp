@@ -163,6 +163,13 @@ void mbarrier_wait(uint64_t *barrier, uint32_t parity)
     must(b.phases % 2 != parity, "a thread waits for a copy that nobody has begun");
 }
 
+static bool refuse_maps;
+
+extern "C" void emulator_refuse_tensor_maps(bool refuse)
+{
+    refuse_maps = refuse;
+}
+
 CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
                                 void *address, const cuuint64_t *sizes, const cuuint64_t *strides,
                                 const cuuint32_t *box, const cuuint32_t *steps,
@@ -177,11 +184,11 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
                                   box[0] * element,
                                   box[1],
                                   element};
-    if (rank != 2 || (uintptr_t)address % 16 || (uintptr_t)map % 64 || strides[0] % 16 ||
-        strides[0] < tensor.width || strides[0] >> 40 || sizes[0] - 1 > 0xffffffffu ||
-        sizes[1] - 1 > 0xffffffffu || box[0] - 1 > 255 || box[1] - 1 > 255 ||
-        swizzle != CU_TENSOR_MAP_SWIZZLE_128B || tensor.box_bytes > 128 || tensor.box_bytes % 16 ||
-        steps[0] != 1 || steps[1] != 1)
+    if (refuse_maps || rank != 2 || (uintptr_t)address % 16 || (uintptr_t)map % 64 ||
+        strides[0] % 16 || strides[0] < tensor.width || strides[0] >> 40 ||
+        sizes[0] - 1 > 0xffffffffu || sizes[1] - 1 > 0xffffffffu || box[0] - 1 > 255 ||
+        box[1] - 1 > 255 || swizzle != CU_TENSOR_MAP_SWIZZLE_128B || tensor.box_bytes > 128 ||
+        tensor.box_bytes % 16 || steps[0] != 1 || steps[1] != 1)
         return CUDA_ERROR_INVALID_VALUE;
     memcpy(map, &tensor, sizeof tensor);
     return CUDA_SUCCESS;

@@ -522,6 +522,15 @@ void cuda_product_end(struct cuda_context *context)
             cudaEventRecord(context->products[context->product_count++].end, context->stream));
 }
 
+static bool refused_call(struct device *device, size_t i, struct device_refusal *refusal)
+{
+    const struct cuda_context *context = context_of(device);
+    if (i >= context->refusal_count)
+        return false;
+    *refusal = context->refusals[i];
+    return true;
+}
+
 static bool take_product(struct device *device, struct gemm_row *row)
 {
     struct cuda_context *context = context_of(device);
@@ -595,4 +604,5 @@ const struct device_backend cuda_backend_functions = {
     .stamp = stamp,
     .stamp_seconds = stamp_seconds,
     .take_product = take_product,
+    .refused_call = refused_call,
 };

@@ -50,6 +50,18 @@ struct cuda_group; /* group.cu: a process group */
 struct cuda_gate;  /* hold.cu */
 struct cuda_dnn;   /* cudnn_conv.h: cuDNN's handle, and the choices of algorithms */
 
+/* How convolutions are computed, by their shapes. */
+struct conv_choices {
+    struct conv_choice **choices; /* conv_choice.h */
+    size_t count, capacity;
+};
+
+/* A left operand of gemm_wgmma.cu that the driver refused to map for the TMA. */
+struct cuda_refused_map {
+    size_t rows, terms;
+};
+enum { CUDA_REFUSED_MAPS = 16, CUDA_REFUSALS = 8 };
+
 struct cuda_context {
     int ordinal;
     int multiprocessors;
@@ -60,9 +72,14 @@ struct cuda_context {
     char failure[256];          /* the first failure; empty: none */
     struct cuda_iteration *now; /* device memory */
     struct cuda_dnn *dnn;       /* conv_cudnn.cu; NULL: cuDNN is not used */
+    struct conv_choices choices;
+    struct device_refusal refusals[CUDA_REFUSALS]; /* of cuDNN */
+    size_t refusal_count;
     const struct device_autotune *autotune; /* NULL: heuristics choose algorithms */
     void *encode_tensor_map; /* gemm_wgmma.cu: the driver's function; NULL: no wgmma kernels */
-    size_t memory_bytes;     /* of the GPU */
+    struct cuda_refused_map refused_maps[CUDA_REFUSED_MAPS];
+    size_t refused_map_count;            /* with more of them, encode_tensor_map becomes NULL */
+    size_t memory_bytes;                 /* of the GPU */
     enum cuda_failure_kind failure_kind; /* kind of the failure */
     cudaStream_t sending;                /* transfers batches while `stream` computes */
     cudaEvent_t batches_read[2]; /* the last batch in pinned memory has been read by `stream`, and
@@ -89,6 +106,8 @@ struct cuda_context {
 /* conv_cudnn.cu: create and destroy `dnn`, if cuDNN is installed and works. */
 void cuda_dnn_open(struct cuda_context *context);
 void cuda_dnn_close(struct cuda_context *context);
+/* conv_choice.cu: forgets how convolutions are computed. */
+void cuda_choices_free(struct cuda_context *context);
 
 /* iteration.cu: returns the virtual architecture that the code of this GPU's kernels was compiled
  * for, such as 80, or 0 with a failure noted. The code may be older than the GPU: the driver

@@ -1,10 +1,9 @@
 /* Convolution. The forward pass and the input's gradient are implicit GEMMs (implicit_gemm.h); the
- * weights' gradient has its own kernels (conv_weights.cu). A large 1x1 convolution with stride 1 is
- * one matrix product for each image (gemm.h). A channel_shift or channel_shuffle can
- * be fused into either. */
+ * weights' gradient has its own kernels (conv_weights.cu). A channel_shift or channel_shuffle can
+ * be fused into either. Large 1x1 convolutions may be matrix products instead (conv_pointwise.cu).
+ */
 #include "engine/devices/cuda/conv.h"
 #include "engine/devices/cuda/epilogue.h"
-#include "engine/devices/cuda/gemm.h"
 #include "engine/devices/cuda/kernels.h"
 
 #include "base/language.h"
@@ -160,178 +159,43 @@ size_t conv_least_work(void)
     return ((size_t)1 << 24) * cuda_busy_blocks / 264;
 }
 
-/* --- 1x1 by matrix products --- */
+/* --- the kernel --- */
 
-enum { POINTWISE_AREA = 64 }; /* least positions of an image for one product for each image */
-
-static bool is_pointwise(const struct window *w)
-{
-    return w->kernel_height == 1 && w->kernel_width == 1 && w->stride_height == 1 &&
-           w->stride_width == 1 && w->pad_height == 0 && w->pad_width == 0;
-}
-
-static bool supports_pointwise(const struct kernel_site *site, const char **reason)
-{
-    const struct conv_attributes *conv = &site->node->attributes.conv;
-    if (!is_pointwise(&conv->window) || conv->groups != 1)
-        *reason = N_("not a 1x1 window with stride 1, without padding and groups");
-    else if (shape_area(site->inputs[0]) < POINTWISE_AREA || conv_work(site) < conv_least_work())
-        *reason = N_("too small for matrix products of a library");
-    else if (site->layouts[0].channels_last || site->output_layout.channels_last)
-        *reason = N_("its values are channels-last");
-    else
-        return conv_supports(site, reason);
-    return false;
-}
-
-/* Returns the product of the forward pass, or of the input's gradient, without pointers. */
-static struct product pointwise_product(const struct kernel_site *site, bool backward)
-{
-    const struct shape in = site->inputs[0], out = site->node->output;
-    struct product p = {};
-    p.m = backward ? in.channels : out.channels;
-    p.n = shape_area(in);
-    p.k = backward ? out.channels : in.channels;
-    p.a_transposed = backward;
-    p.count = site->batch;
-    p.b_stride = shape_count(backward ? out : in);
-    p.c_stride = shape_count(backward ? in : out);
-    return p;
-}
-
-static void run_pointwise(const struct kernel_call *call, bool backward, const char *what,
-                          const float *b, float *c, float beta)
-{
-    struct product p = pointwise_product(call->site, backward);
-    p.a = call->parameters[0];
-    p.b = b;
-    p.c = c;
-    p.beta = beta;
-    p.workspace = call->workspace;
-    p.workspace_bytes = call->workspace_bytes;
-    multiply(context_of(call), what, &p);
-}
-
-static void forward_pointwise(const struct kernel_call *call)
-{
-    if (call->site->fused_move)
-        conv_forward(call);
-    else {
-        run_pointwise(call, false, "conv forward", call->inputs[0], call->output, 0.0f);
-        epilogue_forward(call, conv_bias(call));
-    }
-}
-
-static void backward_input_pointwise(const struct kernel_call *call)
-{
-    if (call->site->fused_move)
-        conv_backward_input(call);
-    else if (call->input_gradients[0])
-        run_pointwise(call, true, "conv backward, input", call->output_gradient,
-                      call->input_gradients[0], call->accumulate[0] ? 1.0f : 0.0f);
-}
-
-static void backward_pointwise(const struct kernel_call *call)
-{
-    epilogue_backward(call);
-    backward_input_pointwise(call);
-    conv_backward_weights(call);
-}
-
-static bool pointwise_has_backward(const struct kernel_site *site)
-{
-    return site->training && site->input_gradient[0];
-}
-
-/* The general kernel computes the gradient of the weights, and what reads through a channel move.
- */
-size_t conv_next_workspace(const struct kernel_site *site)
-{
-    size_t most = conv_workspace(site);
-    if (!conv_is_pointwise(site) || site->fused_move)
-        return most;
-    for (int backward = 0; backward <= pointwise_has_backward(site); backward++) {
-        const struct product p = pointwise_product(site, backward);
-        const size_t bytes = wgmma_workspace((const struct cuda_context *)site->context, &p);
-        most = bytes > most ? bytes : most;
-    }
-    return most;
-}
-
-enum conv_products conv_pointwise_products(const struct kernel_site *site)
+/* Below float32, tiles of few rows compute in float32 all the same, because tensor cores would
+ * multiply zeros. Returns a name that says so if it is so in some passes, or in all. */
+const char *conv_general_name(const struct kernel_site *site)
 {
     const struct cuda_context *context = (const struct cuda_context *)site->context;
-    const struct product forward = pointwise_product(site, false);
-    const struct product backward = pointwise_product(site, true);
-    const bool first = wgmma_takes(context, &forward);
-    const bool second = pointwise_has_backward(site) ? wgmma_takes(context, &backward) : first;
-    return first && second ? CONV_WGMMA : first || second ? CONV_WGMMA_AND_BLAS : CONV_BLAS;
+    if (!context || context->precision == CUDA_FLOAT32)
+        return cuda_conv.kernel.name;
+    const struct conv_shape conv = shape_of(site);
+    const bool packed = conv_packed_bytes(site) > 0;
+    const struct implicit_gemm forward = implicit_gemm_forward(&conv, site->fused_move);
+    size_t passes = 1, tensor = implicit_gemm_uses_tensor(context, &forward, packed);
+    if (site->training && site->input_gradient[0]) {
+        const struct implicit_gemm input = implicit_gemm_backward(&conv, site->fused_move, 0, 0);
+        tensor += implicit_gemm_uses_tensor(context, &input, packed);
+        passes++;
+    }
+    if (site->training) {
+        tensor += weight_gradients_use_tensor(context, &conv);
+        passes++;
+    }
+    return tensor == passes ? cuda_conv.kernel.name
+           : tensor == 0    ? "conv implicit gemm float32"
+                            : "conv implicit gemm + float32";
 }
 
-/* The general kernel computes what reads its input through a channel move. */
-static const char *runs_as_pointwise(const struct kernel_site *site)
-{
-    static const char *const names[] = {"conv 1x1 cuBLAS", "conv 1x1 wgmma + cuBLAS",
-                                        "conv 1x1 wgmma"};
-    return site->fused_move ? cuda_conv.kernel.name : names[conv_pointwise_products(site)];
-}
-
-/* --- after cuDNN --- */
-
-bool conv_is_pointwise(const struct kernel_site *site)
-{
-    const char *reason;
-    return supports_pointwise(site, &reason);
-}
-
-const char *conv_next_name(const struct kernel_site *site)
-{
-    return conv_is_pointwise(site) ? runs_as_pointwise(site) : cuda_conv.kernel.name;
-}
-
-void conv_next_forward(const struct kernel_call *call)
-{
-    if (conv_is_pointwise(call->site))
-        forward_pointwise(call);
-    else
-        conv_forward(call);
-}
-
-void conv_next_backward_input(const struct kernel_call *call)
-{
-    if (conv_is_pointwise(call->site))
-        backward_input_pointwise(call);
-    else
-        conv_backward_input(call);
-}
-
-enum {
-    TRAITS = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES | KERNEL_CONVERTS_LAYOUT |
-             KERNEL_FUSES_ACTIVATION
-};
-
-struct cuda_kernel cuda_conv_pointwise = {
-    .op = "conv",
-    .kernel =
-        {
-            .name = "conv 1x1 cuBLAS",
-            .instruction_set = "cuda",
-            .traits = TRAITS,
-            .supports = supports_pointwise,
-            .runs_as = runs_as_pointwise,
-            .workspace_bytes = conv_next_workspace,
-            .forward = forward_pointwise,
-            .backward = backward_pointwise,
-        },
-};
 struct cuda_kernel cuda_conv = {
     .op = "conv",
     .kernel =
         {
             .name = "conv implicit gemm",
             .instruction_set = "cuda",
-            .traits = TRAITS,
+            .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES |
+                      KERNEL_CONVERTS_LAYOUT | KERNEL_FUSES_ACTIVATION,
             .supports = conv_supports,
+            .runs_as = conv_general_name,
             .workspace_bytes = conv_workspace,
             .forward = conv_forward,
             .backward = backward_conv,

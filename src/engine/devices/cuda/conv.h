@@ -12,6 +12,10 @@ bool conv_supports(const struct kernel_site *site, const char **reason);
 /* Returns the bytes of workspace of the general kernel. */
 size_t conv_workspace(const struct kernel_site *site);
 
+/* Returns what the general kernel runs as: which of its passes compute in float32 though the
+ * precision is below. */
+const char *conv_general_name(const struct kernel_site *site);
+
 /* Returns the bias, or NULL if the layer has none. */
 const float *conv_bias(const struct kernel_call *call);
 
@@ -28,18 +32,36 @@ void conv_backward_weights(const struct kernel_call *call);
 /* Queues the gradient of the bias, which the convolution must have. It may use the workspace. */
 void conv_backward_bias(const struct kernel_call *call);
 
-/* What computes a convolution after cuDNN in the list: matrix products (gemm.h) if
- * conv_is_pointwise, or the general kernel, which always computes the gradient of the weights. */
+/* --- conv_pointwise.cu: 1x1 convolutions by matrix products (gemm.h) --- */
+
+enum conv_pass { CONV_FORWARD, CONV_INPUT, CONV_WEIGHTS, CONV_PASSES };
+
+/* Return whether the layer is a large 1x1 convolution of plain values, which are a product for each
+ * image and computed so where cuDNN does not, and whether it is one of channels-last values. */
 bool conv_is_pointwise(const struct kernel_site *site);
-size_t conv_next_workspace(const struct kernel_site *site);
+bool conv_is_pointwise_last(const struct kernel_site *site);
 
-/* Returns what computes the products of a pointwise convolution: all, some or none are large. */
+/* Returns whether products can compute a pass: all of channels-last values, but not the gradient of
+ * the weights of plain ones. */
+bool conv_has_products(const struct kernel_site *site, enum conv_pass pass);
+
+/* Returns the bytes of workspace that the product of a pass takes, behind none of the general
+ * kernel's. */
+size_t conv_products_workspace(const struct kernel_site *site, enum conv_pass pass);
+
+/* Queues a pass by products, with bias and fused relu; by the general kernel if it has none, or
+ * reads its input through a channel move. */
+void conv_products_run(const struct kernel_call *call, enum conv_pass pass);
+
+/* Returns what computes the products of passes[CONV_PASSES]: all, some or none are large. */
 enum conv_products { CONV_BLAS, CONV_WGMMA_AND_BLAS, CONV_WGMMA };
-enum conv_products conv_pointwise_products(const struct kernel_site *site);
+enum conv_products conv_products_of(const struct kernel_site *site, const bool *passes);
 
+/* Return the name and the workspace of what computes a convolution if no choice was measured and
+ * cuDNN does not: products of plain values, or the general kernel, which always computes the
+ * gradient of the weights. */
 const char *conv_next_name(const struct kernel_site *site);
-void conv_next_forward(const struct kernel_call *call);
-void conv_next_backward_input(const struct kernel_call *call);
+size_t conv_next_workspace(const struct kernel_site *site);
 
 /* Returns the multiply-adds of one pass over the site's batch. */
 size_t conv_work(const struct kernel_site *site);

@@ -22,6 +22,21 @@ enum conv_source conv_own_source(const struct kernel_site *site, enum dnn_pass p
     return pass != DNN_WEIGHTS && conv_is_pointwise(site) ? CONV_BY_PRODUCTS : CONV_BY_GENERAL;
 }
 
+static_assert((int)DNN_FORWARD == CONV_FORWARD && (int)DNN_INPUT == CONV_INPUT &&
+                  (int)DNN_WEIGHTS == CONV_WEIGHTS,
+              "passes of cuDNN and of products have the same order");
+
+bool conv_may_use_cudnn(const struct cuda_context *context)
+{
+    return context && context->dnn && context->precision != CUDA_BF16;
+}
+
+/* Returns whether there is more than one way to compute the site's passes. */
+static bool has_choice(const struct cuda_context *context, const struct kernel_site *site)
+{
+    return context && (conv_may_use_cudnn(context) || conv_is_pointwise_last(site));
+}
+
 bool conv_needs(const struct kernel_site *site, enum dnn_pass pass)
 {
     return pass == DNN_FORWARD ||
@@ -45,12 +60,15 @@ static void list_options(struct cuda_context *context, const struct kernel_site 
     struct dnn_option list[DNN_RANKED];
     const enum conv_source own = conv_own_source(site, pass);
     size_t count = 0;
-    const size_t ranked = dnn_list(context->dnn, &choice->shape, pass, list);
+    const size_t ranked =
+        conv_may_use_cudnn(context) ? dnn_list(context->dnn, &choice->shape, pass, list) : 0;
     for (size_t i = 0; i < ranked; i++)
         choice->options[pass][count++] = {CONV_BY_CUDNN, list[i]};
     choice->options[pass][count++] = {own, {}};
     if (own != CONV_BY_GENERAL)
         choice->options[pass][count++] = {CONV_BY_GENERAL, {}};
+    else if (conv_is_pointwise_last(site))
+        choice->options[pass][count++] = {CONV_BY_PRODUCTS, {}};
     choice->counts[pass] = count;
 }
 
@@ -99,11 +117,12 @@ static bool weights_dnn(const struct kernel_call *call, const struct dnn_shape *
 
 static void run_own(const struct kernel_call *call, enum dnn_pass pass, enum conv_source source)
 {
-    const bool products = source == CONV_BY_PRODUCTS;
-    if (pass == DNN_FORWARD)
-        products ? conv_next_forward(call) : conv_forward(call);
+    if (source == CONV_BY_PRODUCTS)
+        conv_products_run(call, (enum conv_pass)pass);
+    else if (pass == DNN_FORWARD)
+        conv_forward(call);
     else if (pass == DNN_INPUT)
-        products ? conv_next_backward_input(call) : conv_backward_input(call);
+        conv_backward_input(call);
     else
         conv_backward_weights(call);
 }
@@ -153,11 +172,14 @@ static size_t most_workspace(const struct cuda_context *context, const struct ke
 {
     const size_t limit = conv_workspace_limit(context, site);
     size_t most = 0;
-    for (unsigned pass = 0; pass < DNN_PASSES; pass++)
+    size_t products = conv_next_workspace(site);
+    for (unsigned pass = 0; pass < DNN_PASSES; pass++) {
         for (size_t i = 0; i < choice->counts[pass]; i++)
             if (choice->options[pass][i].dnn.bytes <= limit)
                 most = std::max(most, choice->options[pass][i].dnn.bytes);
-    return std::max(most + dnn_packed_bytes(site), conv_next_workspace(site));
+        products = std::max(products, conv_products_workspace(site, (enum conv_pass)pass));
+    }
+    return std::max(most + dnn_packed_bytes(site), products);
 }
 
 static void close_trial(struct trial *t)
@@ -368,42 +390,52 @@ static void measure(struct cuda_context *context, const struct kernel_site *site
 
 /* --- choices by shape --- */
 
-static struct conv_choice *add_choice(struct cuda_dnn *dnn, const struct dnn_shape *shape)
+void cuda_choices_free(struct cuda_context *context)
 {
-    if (dnn->count == dnn->capacity) {
-        const size_t capacity = 2 * dnn->capacity + 32;
-        void *choices = realloc(dnn->choices, capacity * sizeof(struct conv_choice *));
+    struct conv_choices *list = &context->choices;
+    for (size_t i = 0; i < list->count; i++)
+        free(list->choices[i]);
+    free(list->choices);
+    *list = {};
+}
+
+static struct conv_choice *add_choice(struct conv_choices *list, const struct dnn_shape *shape)
+{
+    if (list->count == list->capacity) {
+        const size_t capacity = 2 * list->capacity + 32;
+        void *choices = realloc(list->choices, capacity * sizeof(struct conv_choice *));
         if (!choices)
             return NULL;
-        dnn->choices = (struct conv_choice **)choices;
-        dnn->capacity = capacity;
+        list->choices = (struct conv_choice **)choices;
+        list->capacity = capacity;
     }
     struct conv_choice *choice = (struct conv_choice *)calloc(1, sizeof *choice);
     if (choice) {
         choice->shape = *shape;
-        dnn->choices[dnn->count++] = choice;
+        list->choices[list->count++] = choice;
     }
     return choice;
 }
 
 /* Returns the choice of this shape, or NULL if there is none. */
-static struct conv_choice *known_choice(const struct cuda_dnn *dnn, const struct dnn_shape *shape)
+static struct conv_choice *known_choice(const struct conv_choices *list,
+                                        const struct dnn_shape *shape)
 {
-    for (size_t i = 0; i < dnn->count; i++)
-        if (memcmp(&dnn->choices[i]->shape, shape, sizeof *shape) == 0)
-            return dnn->choices[i];
+    for (size_t i = 0; i < list->count; i++)
+        if (memcmp(&list->choices[i]->shape, shape, sizeof *shape) == 0)
+            return list->choices[i];
     return NULL;
 }
 
 /* Returns the choice that was planned for batches of which this one is a smaller: that of the
  * smallest larger batch of the shape, for training or not. NULL if there is none. */
-static const struct conv_choice *planned_choice(const struct cuda_dnn *dnn, struct dnn_shape shape,
-                                                bool training)
+static const struct conv_choice *planned_choice(const struct conv_choices *list,
+                                                struct dnn_shape shape, bool training)
 {
     const int batch = shape.batch;
     const struct conv_choice *found = NULL;
-    for (size_t i = 0; i < dnn->count; i++) {
-        const struct conv_choice *choice = dnn->choices[i];
+    for (size_t i = 0; i < list->count; i++) {
+        const struct conv_choice *choice = list->choices[i];
         shape.batch = choice->shape.batch;
         if (shape.batch > batch && choice->known[DNN_WEIGHTS] == training &&
             (!found || shape.batch < found->shape.batch) &&
@@ -417,8 +449,8 @@ static const struct conv_choice *planned_choice(const struct cuda_dnn *dnn, stru
 static struct conv_choice *choice_of(struct cuda_context *context, const struct kernel_site *site)
 {
     const struct dnn_shape shape = dnn_shape_of(context, site);
-    struct conv_choice *choice = known_choice(context->dnn, &shape);
-    if (choice || !(choice = add_choice(context->dnn, &shape)))
+    struct conv_choice *choice = known_choice(&context->choices, &shape);
+    if (choice || !(choice = add_choice(&context->choices, &shape)))
         return choice;
     cuda_enter(context);
     for (unsigned pass = 0; pass < DNN_PASSES; pass++)
@@ -441,7 +473,7 @@ static bool recall_passes(const struct cuda_context *context, const struct kerne
 
 struct conv_choice *conv_choice_plan(struct cuda_context *context, const struct kernel_site *site)
 {
-    struct conv_choice *choice = context->dnn ? choice_of(context, site) : NULL;
+    struct conv_choice *choice = has_choice(context, site) ? choice_of(context, site) : NULL;
     if (choice && context->autotune && !recall_passes(context, site, choice) &&
         context->autotune->measures && !site->spare_workspace && !site->only_forecast)
         measure(context, site, choice);
@@ -451,11 +483,12 @@ struct conv_choice *conv_choice_plan(struct cuda_context *context, const struct 
 struct conv_choice *conv_choice_find(struct cuda_context *context, const struct kernel_site *site)
 {
     const struct dnn_shape shape = dnn_shape_of(context, site);
-    struct cuda_dnn *dnn = context->dnn;
-    struct conv_choice *choice = dnn ? known_choice(dnn, &shape) : NULL;
-    if (choice || !dnn)
+    if (!has_choice(context, site))
+        return NULL;
+    struct conv_choice *choice = known_choice(&context->choices, &shape);
+    if (choice)
         return choice;
-    const struct conv_choice *planned = planned_choice(dnn, shape, site->training);
+    const struct conv_choice *planned = planned_choice(&context->choices, shape, site->training);
     choice = choice_of(context, site);
     for (unsigned pass = 0; choice && planned && pass < DNN_PASSES; pass++) {
         char value[VALUE_SIZE];

@@ -1,5 +1,5 @@
 /* conv_choice.h: which algorithm computes each pass of a convolution: one of cuDNN's, or one of our
- * kernels. Only conv_cudnn.cu uses it.
+ * kernels. Only conv_cudnn.cu and conv_pointwise.cu use it.
  *
  * With the cache of a device (device_autotune) each pass is measured once, and the fastest
  * algorithm is taken whose workspace is within the limit. Without it, cuDNN's heuristics decide,
@@ -10,8 +10,7 @@
 
 #include "engine/devices/cuda/cudnn_conv.h"
 
-/* What computes a pass: cuDNN, matrix products (conv.h: conv_is_pointwise), or the general kernel.
- */
+/* What computes a pass: cuDNN, matrix products (conv_pointwise.cu), or the general kernel. */
 enum conv_source { CONV_BY_CUDNN, CONV_BY_PRODUCTS, CONV_BY_GENERAL };
 
 struct conv_option {
@@ -30,8 +29,9 @@ struct conv_choice {
     bool refused[DNN_CALLS]; /* cuDNN has refused to compute the pass */
 };
 
-/* Returns the choice for a site when a plan is made, which may measure; NULL if cuDNN is not used,
- * or out of memory. */
+/* Returns the choice for a site when a plan is made, which may measure; NULL if out of memory, or
+ * if there is one way only: without cuDNN, unless products can compute it from channels-last
+ * values. */
 struct conv_choice *conv_choice_plan(struct cuda_context *context, const struct kernel_site *site);
 
 /* Returns the choice for a site when a pass is computed. A batch that is smaller than planned is
@@ -43,7 +43,10 @@ struct conv_choice *conv_choice_find(struct cuda_context *context, const struct 
 const struct conv_option *conv_choice_best(const struct conv_choice *choice, enum dnn_pass pass,
                                            size_t limit);
 
-/* Returns what computes a pass without cuDNN. */
+/* Returns whether cuDNN is used in this precision: it does not round float32 to bfloat16. */
+bool conv_may_use_cudnn(const struct cuda_context *context);
+
+/* Returns what computes a pass without cuDNN, where nothing was measured. */
 enum conv_source conv_own_source(const struct kernel_site *site, enum dnn_pass pass);
 
 /* Returns whether the site computes the pass at all. */

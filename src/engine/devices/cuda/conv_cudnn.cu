@@ -18,6 +18,7 @@
 
 #include <algorithm>
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* --- the handle --- */
@@ -30,11 +31,14 @@ void cuda_dnn_open(struct cuda_context *context)
     if (!dnn)
         return;
     dnn->library = library;
-    const dnn_status status = library->create(&dnn->handle);
-    if (status == DNN_SUCCESS && library->set_stream(dnn->handle, context->stream) == DNN_SUCCESS)
-        return;
+    dnn_status status = library->create(&dnn->handle);
     if (status != DNN_SUCCESS)
         dnn->handle = NULL;
+    else
+        status = library->set_stream(dnn->handle, context->stream);
+    dnn_note_start(status);
+    if (status == DNN_SUCCESS)
+        return;
     cuda_dnn_close(context);
     cudaGetLastError();
 }
@@ -46,9 +50,6 @@ void cuda_dnn_close(struct cuda_context *context)
         return;
     if (dnn->handle)
         dnn->library->destroy(dnn->handle);
-    for (size_t i = 0; i < dnn->count; i++)
-        free(dnn->choices[i]);
-    free(dnn->choices);
     free(dnn);
     context->dnn = NULL;
 }
@@ -95,7 +96,7 @@ static bool supports_cudnn(const struct kernel_site *site, const char **reason)
     if (!context || !context->dnn)
         return false;
     *reason = N_("cuDNN does not round float32 to bfloat16");
-    if (context->precision == CUDA_BF16)
+    if (!conv_may_use_cudnn(context))
         return false;
     *reason = N_("its input and output have different layouts");
     if (site->layouts[0].channels_last != site->output_layout.channels_last)
@@ -107,39 +108,79 @@ static bool supports_cudnn(const struct kernel_site *site, const char **reason)
     return is_wanted(site, &p);
 }
 
-static size_t workspace_cudnn(const struct kernel_site *site)
+static size_t workspace_choice(const struct kernel_site *site)
 {
     const struct planned p = plan_passes(site);
     size_t bytes = conv_next_workspace(site);
-    for (const struct conv_option *option : p.passes)
+    for (unsigned pass = 0; pass < DNN_PASSES; pass++) {
+        const struct conv_option *option = p.passes[pass];
         if (option && option->source == CONV_BY_CUDNN)
             bytes = std::max(bytes, option->dnn.bytes + dnn_packed_bytes(site));
+        else if (option && option->source == CONV_BY_PRODUCTS)
+            bytes = std::max(bytes, conv_products_workspace(site, (enum conv_pass)pass));
+    }
     return bytes;
+}
+
+/* Returns the name of what computes passes by products, and the others by cuDNN or ours. */
+static const char *products_name(const struct kernel_site *site, const bool *products,
+                                 const size_t *sources)
+{
+    static const char *const with_cudnn[] = {
+        "conv cuDNN + 1x1 cuBLAS", "conv cuDNN + 1x1 wgmma + cuBLAS", "conv cuDNN + 1x1 wgmma"};
+    static const char *const with_ours[] = {"conv 1x1 cuBLAS + implicit gemm",
+                                            "conv 1x1 wgmma + cuBLAS + implicit gemm",
+                                            "conv 1x1 wgmma + implicit gemm"};
+    static const char *const alone[] = {"conv 1x1 cuBLAS", "conv 1x1 wgmma + cuBLAS",
+                                        "conv 1x1 wgmma"};
+    const enum conv_products which = conv_products_of(site, products);
+    if (sources[CONV_BY_CUDNN])
+        return with_cudnn[which];
+    return conv_is_pointwise(site)    ? conv_next_name(site)
+           : sources[CONV_BY_GENERAL] ? with_ours[which]
+                                      : alone[which];
 }
 
 /* Returns what computes the site: cuDNN, perhaps with a pass of ours over its output, or another
  * kernel for some passes. */
-static const char *runs_as_cudnn(const struct kernel_site *site)
+static const char *runs_as_choice(const struct kernel_site *site)
 {
-    static const char *const with_products[] = {
-        "conv cuDNN + 1x1 cuBLAS", "conv cuDNN + 1x1 wgmma + cuBLAS", "conv cuDNN + 1x1 wgmma"};
     const struct planned p = plan_passes(site);
     size_t passes = 0, sources[3] = {};
+    bool products[CONV_PASSES] = {};
     if (!p.choice)
         return conv_next_name(site);
     for (unsigned pass = 0; pass < DNN_PASSES; pass++) {
-        const bool refused = p.choice->refused[pass];
-        passes += p.passes[pass] != NULL;
-        if (p.passes[pass])
-            sources[refused ? conv_own_source(site, (enum dnn_pass)pass)
-                            : p.passes[pass]->source]++;
+        if (!p.passes[pass])
+            continue;
+        const enum conv_source source =
+            p.passes[pass]->source == CONV_BY_CUDNN && p.choice->refused[pass]
+                ? conv_own_source(site, (enum dnn_pass)pass)
+                : p.passes[pass]->source;
+        passes++;
+        sources[source]++;
+        products[pass] = source == CONV_BY_PRODUCTS;
     }
+    if (sources[CONV_BY_PRODUCTS])
+        return products_name(site, products, sources);
     if (sources[CONV_BY_CUDNN] == passes)
         return p.choice->refused[DNN_FUSED] ? "conv cuDNN + epilogue" : "conv cuDNN";
-    if (sources[CONV_BY_CUDNN] == 0)
-        return sources[CONV_BY_PRODUCTS] ? conv_next_name(site) : cuda_conv.kernel.name;
-    return sources[CONV_BY_PRODUCTS] ? with_products[conv_pointwise_products(site)]
-                                     : "conv cuDNN + implicit gemm";
+    return sources[CONV_BY_CUDNN] == 0 ? conv_general_name(site) : "conv cuDNN + implicit gemm";
+}
+
+/* Notes that cuDNN has refused a pass, for a finding of the run. */
+static void note_refusal(const struct kernel_call *call, unsigned pass, const char *instead)
+{
+    static const char *const passes[DNN_CALLS] = {"the forward pass", "the input's gradient",
+                                                  "the weights' gradient", "bias and relu"};
+    struct cuda_context *context = context_of(call);
+    if (context->refusal_count == CUDA_REFUSALS)
+        return;
+    struct device_refusal *refusal = &context->refusals[context->refusal_count++];
+    snprintf(refusal->layer, sizeof refusal->layer, "%s", call->site->node->name);
+    snprintf(refusal->pass, sizeof refusal->pass, "%s", passes[pass]);
+    snprintf(refusal->kernel, sizeof refusal->kernel, "%s", instead);
+    snprintf(refusal->why, sizeof refusal->why, "%s", context->dnn->refusal);
 }
 
 /* Queues a pass by its option, or by the next kernel if cuDNN refuses. */
@@ -153,17 +194,25 @@ static void run_pass(const struct kernel_call *call, enum dnn_pass pass)
     const size_t limit = std::min(room, conv_workspace_limit(context_of(call), call->site));
     const struct conv_option *option =
         choice && !choice->refused[pass] ? conv_choice_best(choice, pass, limit) : &own;
-    if (!conv_run(call, choice ? &choice->shape : NULL, pass, option,
-                  choice ? choice->refused : NULL))
-        conv_run(call, &choice->shape, pass, &own, choice->refused);
+    const bool fused = choice && !choice->refused[DNN_FUSED];
+    const bool computed = conv_run(call, choice ? &choice->shape : NULL, pass, option,
+                                   choice ? choice->refused : NULL);
+    if (computed && fused && choice->refused[DNN_FUSED])
+        note_refusal(call, DNN_FUSED, "a pass over its output");
+    if (computed)
+        return;
+    note_refusal(call, pass,
+                 own.source == CONV_BY_PRODUCTS ? conv_next_name(call->site)
+                                                : conv_general_name(call->site));
+    conv_run(call, &choice->shape, pass, &own, choice->refused);
 }
 
-static void forward_cudnn(const struct kernel_call *call)
+static void forward_choice(const struct kernel_call *call)
 {
     run_pass(call, DNN_FORWARD);
 }
 
-static void backward_cudnn(const struct kernel_call *call)
+static void backward_choice(const struct kernel_call *call)
 {
     epilogue_backward(call);
     if (call->input_gradients[0])
@@ -183,9 +232,41 @@ struct cuda_kernel cuda_conv_cudnn = {
             .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES |
                       KERNEL_CONVERTS_LAYOUT | KERNEL_FUSES_ACTIVATION,
             .supports = supports_cudnn,
-            .runs_as = runs_as_cudnn,
-            .workspace_bytes = workspace_cudnn,
-            .forward = forward_cudnn,
-            .backward = backward_cudnn,
+            .runs_as = runs_as_choice,
+            .workspace_bytes = workspace_choice,
+            .forward = forward_choice,
+            .backward = backward_choice,
+        },
+};
+
+/* --- without cuDNN --- */
+
+static bool supports_last(const struct kernel_site *site, const char **reason)
+{
+    *reason = N_("not a large 1x1 convolution of channels-last values, without stride and groups");
+    if (!conv_is_pointwise_last(site))
+        return false;
+    const struct planned p = plan_passes(site);
+    *reason = p.choice && p.choice->known[DNN_FORWARD]
+                  ? N_("tinca's implicit GEMM was measured to be faster")
+                  : N_("it is only used where it was measured to be faster (autotune)");
+    return is_wanted(site, &p);
+}
+
+/* What cuDNN's kernel does, where cuDNN is not used: products, where they were measured to be
+ * faster than the general kernel. */
+struct cuda_kernel cuda_conv_pointwise_last = {
+    .op = "conv",
+    .kernel =
+        {
+            .name = "conv 1x1 products NHWC",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES |
+                      KERNEL_CONVERTS_LAYOUT | KERNEL_FUSES_ACTIVATION,
+            .supports = supports_last,
+            .runs_as = runs_as_choice,
+            .workspace_bytes = workspace_choice,
+            .forward = forward_choice,
+            .backward = backward_choice,
         },
 };

@@ -31,13 +31,13 @@ typedef void weights_kernel(const struct implicit_gemm, const float *, const flo
                             const struct weights_job);
 
 /* Returns the kernel for gradients of weights whose tile has 64 or 128 rows and as many columns,
- * and sets *threads. NULL: the window has too many taps. */
+ * and sets *threads. It has no sums for the bias. NULL: the window has too many taps. */
 weights_kernel *weights_tensor(const struct implicit_gemm *w, enum cuda_precision precision,
                                size_t rows, const float *small, const float *large,
                                unsigned *threads);
 
 /* The same where both arrays are channels-last and have four channels of a group in 16 bytes, also
- * with a tile of 32 x 64. It has no sums for the bias. NULL: the arrays are not of this kind. */
+ * with a tile of 32 x 64. NULL: the arrays are not of this kind. */
 weights_kernel *weights_last(const struct implicit_gemm *w, enum cuda_precision precision,
                              size_t rows, const float *small, const float *large,
                              unsigned *threads);

@@ -16,6 +16,8 @@
 
 #include <algorithm>
 
+#include <assert.h>
+
 enum { LEAST_OF_A_PART = 128 };
 
 /* The time is that of the waves in which the GPU runs the blocks, each of which has one part of the
@@ -297,6 +299,13 @@ static size_t parts_of(const struct conv_shape *conv, enum cuda_precision precis
                        resident);
 }
 
+bool weight_gradients_use_tensor(const struct cuda_context *context, const struct conv_shape *conv)
+{
+    const struct weights_choice *choice = choose(conv);
+    return context->precision != CUDA_FLOAT32 &&
+           (choice->tensor || (choice->last && is_last(conv)));
+}
+
 /* Returns the bytes for the largest number of parts that this batch or a smaller one has, in any
  * precision and by either kernel. The number grows with the batch, but a batch that is too small
  * for large tiles may have more parts. */
@@ -345,7 +354,8 @@ void weight_gradients_run(struct cuda_context *context, const char *what,
                                     gradients->bias};
     unsigned threads = choice->threads;
     weights_kernel *kernel = NULL;
-    if (choice->last && context->precision != CUDA_FLOAT32 && !gradients->bias)
+    assert(context->precision == CUDA_FLOAT32 || !gradients->bias);
+    if (choice->last && context->precision != CUDA_FLOAT32)
         kernel = weights_last(&gemm, context->precision, choice->rows, gradients->small,
                               gradients->large, &threads);
     if (!kernel && choice->tensor && context->precision != CUDA_FLOAT32)

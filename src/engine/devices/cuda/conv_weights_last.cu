@@ -149,7 +149,7 @@ static __global__ void __launch_bounds__(P::T::THREADS, RESIDENT_THREADS / P::T:
             [&](uint32_t step, int stage) {
                 load.load(&memory, &tables, small, large, step, stage);
             },
-            [&](int stage) { load.put(&memory, stage); }, [](int) {});
+            [&](int stage) { load.put(&memory, stage); });
         P::end(&sums, [&](int row, int column, float sum) {
             const uint32_t term = blockIdx.x * T::COLUMNS + column;
             const uint32_t at = blockIdx.y * T::ROWS + row;

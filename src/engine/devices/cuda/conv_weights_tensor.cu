@@ -4,10 +4,9 @@
  * (gather.h) is for positions; that of the block's terms is filled once. In each step it loads
  * values of the output's gradient at the same positions for some rows, and source values of the
  * same positions for some terms. Where four positions are neighbours in memory, it loads them
- * together (WIDE).
- *
- * The gradient of the bias is added in float32 by the blocks of the first terms, from the values of
- * the output's gradient that they load anyway. */
+ * together (WIDE). The gradient of the bias has a kernel of its own: here its terms would be
+ * rounded.
+ */
 #include "engine/devices/cuda/conv_tensor.h"
 #include "engine/devices/cuda/gather.h"
 #include "engine/devices/cuda/tensor_tile.h"
@@ -148,47 +147,6 @@ template <class P, bool WIDE_ROWS, bool WIDE_VALUES> struct tensor_load {
     }
 };
 
-/* The sums for the bias of the rows that a thread loads. */
-template <class P, class LOAD> struct bias_sums {
-    float of[LOAD::LEFT_COUNT];
-
-    __device__ __forceinline__ void begin(void)
-    {
-#pragma unroll
-        for (int k = 0; k < LOAD::LEFT_COUNT; k++)
-            of[k] = 0;
-    }
-
-    /* Adds what the thread itself has loaded: from registers, or from a stage that has arrived. */
-    __device__ __forceinline__ void add(const LOAD *load, const typename P::memory *memory,
-                                        int stage)
-    {
-#pragma unroll
-        for (int k = 0; k < LOAD::LEFT_COUNT; k++)
-#pragma unroll
-            for (int i = 0; i < LOAD::LEFT; i++) {
-                if constexpr (P::O::ASYNC)
-                    of[k] += memory->left[stage][load->left_row + k * LOAD::LEFT_STEP]
-                                         [load->left_position + i];
-                else
-                    of[k] += load->left[k][i];
-            }
-    }
-
-    /* Calls result(row, sum) in one lane of those that have loaded a row. */
-    template <class F> __device__ __forceinline__ void end(const LOAD *load, F result)
-    {
-#pragma unroll
-        for (int k = 0; k < LOAD::LEFT_COUNT; k++) {
-#pragma unroll
-            for (int lanes = P::T::K / LOAD::LEFT / 2; lanes > 0; lanes /= 2)
-                of[k] += __shfl_xor_sync(0xffffffffu, of[k], lanes);
-            if (load->left_position == 0)
-                result(load->left_row + k * LOAD::LEFT_STEP, of[k]);
-        }
-    }
-};
-
 template <class P, bool WIDE_ROWS, bool WIDE_VALUES>
 static __global__ void __launch_bounds__(P::T::THREADS, RESIDENT_THREADS / P::T::THREADS)
     add_weights_tensor(const __grid_constant__ struct implicit_gemm w, const float *small,
@@ -203,41 +161,23 @@ static __global__ void __launch_bounds__(P::T::THREADS, RESIDENT_THREADS / P::T:
         const struct gemm_block block = gemm_block_of(&w, blockIdx.z / job.parts);
         const uint32_t begin = part * job.part_positions;
         const uint32_t end = min(begin + job.part_positions, job.positions);
-        const bool adds_bias = blockIdx.x == 0 && job.columns > job.terms;
         typename P::sums sums;
-        struct bias_sums<P, LOAD> bias;
         LOAD load;
         fill_terms<T>(&tables, &w, &block);
         load.begin(&w, &block);
-        bias.begin();
         P::run(
             &sums, &memory, (end - begin + T::K - 1) / T::K,
             [&](uint32_t step) { fill_tables<T>(&tables, &w, &block, begin + step * T::K, end); },
             [&](uint32_t step, int stage) {
                 load.load(&memory, &tables, small, large, step, stage);
             },
-            [&](int stage) {
-                load.put(&memory, stage);
-                if (adds_bias)
-                    bias.add(&load, &memory, stage);
-            },
-            [&](int stage) {
-                if (adds_bias)
-                    bias.add(&load, &memory, stage);
-            });
-        const auto store = [&](uint32_t row, uint32_t term, float sum) {
-            if (row < w.rows)
-                weights_store(&job, w.groups * w.rows, part, block.group * w.rows + row, term, sum);
-        };
+            [&](int stage) { load.put(&memory, stage); });
         P::end(&sums, [&](int row, int column, float sum) {
             const uint32_t term = blockIdx.x * T::COLUMNS + column;
-            if (term < job.terms)
-                store(blockIdx.y * T::ROWS + row, term, sum);
+            const uint32_t at = blockIdx.y * T::ROWS + row;
+            if (term < job.terms && at < w.rows)
+                weights_store(&job, w.groups * w.rows, part, block.group * w.rows + at, term, sum);
         });
-        if (adds_bias)
-            bias.end(&load, [&](int row, float sum) {
-                store(blockIdx.y * T::ROWS + row, job.terms, sum);
-            });
     }
 }
 

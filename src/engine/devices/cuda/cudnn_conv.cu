@@ -8,6 +8,8 @@
 
 #include "engine/devices/cuda/conv.h"
 
+#include <stdio.h>
+
 /* --- descriptors --- */
 
 struct described {
@@ -293,9 +295,13 @@ bool dnn_compute(const struct kernel_call *call, const struct dnn_shape *shape, 
         status = passes[pass].run(&d, call, option);
     forget(&d);
     const bool refused = !described || dnn_refuses(status);
-    if (refused)
+    if (refused) {
+        char *const words = context->dnn->refusal;
+        dnn_text(status, words, sizeof context->dnn->refusal);
+        if (status == DNN_SUCCESS)
+            snprintf(words, sizeof context->dnn->refusal, "it does not describe the convolution");
         cudaGetLastError();
-    else if (status != DNN_SUCCESS)
+    } else if (status != DNN_SUCCESS)
         note_failure(context, passes[pass].what, status);
     return !refused;
 }

@@ -6,13 +6,10 @@
 #include "engine/devices/cuda/cudnn_library.h"
 #include "engine/devices/cuda/launch.h"
 
-struct conv_choice;
-
 struct cuda_dnn {
     const struct dnn_library *library;
     dnn_handle handle;
-    struct conv_choice **choices; /* conv_choice.h */
-    size_t count, capacity;
+    char refusal[200]; /* cuDNN's words when it last refused a call */
 };
 
 /* DNN_FUSED is the forward pass with bias and relu, by an algorithm of DNN_FORWARD. */

@@ -18,6 +18,10 @@ void dnn_describe(char *version, size_t size, char *missing, size_t missing_size
     snprintf(missing, missing_size, "this build was configured --without-cudnn");
 }
 
+void dnn_note_start(dnn_status)
+{
+}
+
 bool dnn_refuses(dnn_status)
 {
     return false;
@@ -33,6 +37,7 @@ static struct {
     struct dnn_library functions;
     size_t version; /* 90100: 9.1.0; 8907: 8.9.7; 0: not loaded */
     char missing[200];
+    char broken[240]; /* why cudnnCreate failed the last time; "": it did not */
 } dnn;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -141,9 +146,24 @@ void dnn_describe(char *version, size_t size, char *missing, size_t missing_size
 {
     const bool loaded = dnn_load();
     snprintf(version, size, "%s", "");
-    snprintf(missing, missing_size, "%s", loaded ? "" : dnn.missing);
-    if (loaded)
+    pthread_mutex_lock(&lock);
+    snprintf(missing, missing_size, "%s", loaded ? dnn.broken : dnn.missing);
+    pthread_mutex_unlock(&lock);
+    if (loaded && !missing[0])
         write_version(dnn.version, version, size);
+}
+
+void dnn_note_start(dnn_status status)
+{
+    char version[32], text[160] = "";
+    write_version(dnn.version, version, sizeof version);
+    if (status != DNN_SUCCESS)
+        dnn_text(status, text, sizeof text);
+    pthread_mutex_lock(&lock);
+    dnn.broken[0] = '\0';
+    if (status != DNN_SUCCESS)
+        snprintf(dnn.broken, sizeof dnn.broken, "%s cannot start: %s", version, text);
+    pthread_mutex_unlock(&lock);
 }
 
 bool dnn_refuses(dnn_status status)

@@ -99,6 +99,10 @@ const struct dnn_library *dnn_load(void);
  * used, in English. */
 void dnn_describe(char *version, size_t size, char *missing, size_t missing_size);
 
+/* Notes the status with which cuDNN started on a GPU; dnn_describe then says that it cannot be
+ * used, and why, in cuDNN's words. */
+void dnn_note_start(dnn_status status);
+
 /* Returns whether a status means that cuDNN cannot compute the call, or has no memory for it, so
  * that another kernel should. Other statuses are failures. */
 bool dnn_refuses(dnn_status status);

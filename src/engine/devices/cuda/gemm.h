@@ -32,7 +32,9 @@ bool wgmma_takes(const struct cuda_context *context, const struct product *p);
 
 /* Returns the bytes of workspace for that: A in the precision. 0: cuBLAS computes the product. */
 size_t wgmma_workspace(const struct cuda_context *context, const struct product *p);
-void wgmma_multiply(struct cuda_context *context, const char *what, const struct product *p);
+/* Queues the products. Returns false, without doing anything, if the driver refuses the operand's
+ * map for the TMA; from then on, wgmma_takes refuses operands of its size, too. */
+bool wgmma_multiply(struct cuda_context *context, const char *what, const struct product *p);
 
 static inline cublasComputeType_t compute_type(enum cuda_precision precision)
 {
@@ -74,9 +76,8 @@ static inline void multiply(struct cuda_context *context, const char *what, cons
                        : p->b_transposed ? GEMM_NT
                                          : GEMM_NN,
                        p->m, p->n, p->k, p->count);
-    if (needed > 0 && p->workspace && p->workspace_bytes >= needed)
-        wgmma_multiply(context, what, p);
-    else
+    const bool wide = needed > 0 && p->workspace && p->workspace_bytes >= needed;
+    if (!wide || !wgmma_multiply(context, what, p))
         blas_multiply(context, what, p);
     cuda_product_end(context);
 }

@@ -365,12 +365,30 @@ void cuda_wgmma_open(struct cuda_context *context)
         for (wide_kernel *kernel : choice.product)
             there = there && prepare_kernel(kernel);
     context->encode_tensor_map = there ? find_encoder() : NULL;
+    context->refused_map_count = 0;
     cudaGetLastError();
 }
 
 static size_t tiles_of(size_t lines)
 {
     return (lines + TILE_LINES - 1) / TILE_LINES;
+}
+
+/* Returns whether the driver has refused a left operand of this size. */
+static bool is_refused(const struct cuda_context *context, const struct product *p)
+{
+    for (size_t i = 0; i < context->refused_map_count; i++)
+        if (context->refused_maps[i].rows == p->m && context->refused_maps[i].terms == p->k)
+            return true;
+    return false;
+}
+
+static void note_refusal(struct cuda_context *context, const struct product *p)
+{
+    if (context->refused_map_count < CUDA_REFUSED_MAPS)
+        context->refused_maps[context->refused_map_count++] = {p->m, p->k};
+    else
+        context->encode_tensor_map = NULL;
 }
 
 bool wgmma_takes(const struct cuda_context *context, const struct product *p)
@@ -381,7 +399,7 @@ bool wgmma_takes(const struct cuda_context *context, const struct product *p)
     const bool fits =
         p->n % 4 == 0 && (p->b_transposed ? p->k % 4 == 0 && p->count == 1 : true) &&
         (p->count == 1 || (p->a_stride == 0 && p->b_stride % 4 == 0 && p->c_stride % 4 == 0));
-    return fits && p->k >= LEAST_TERMS && p->m >= TILE_LINES / 2 &&
+    return fits && !is_refused(context, p) && p->k >= LEAST_TERMS && p->m >= TILE_LINES / 2 &&
            tiles_of(p->m) * tiles_of(p->n * p->count) >= multiprocessor_count() &&
            aligned16(p->b) && aligned16(p->c);
 }
@@ -396,9 +414,10 @@ size_t wgmma_workspace(const struct cuda_context *context, const struct product 
 
 /* --- a product --- */
 
-/* Makes the TMA's map of the rounded left operand: boxes of a stage's terms and 128 rows. */
-static void map_left(struct cuda_context *context, const char *what,
-                     const struct wide_choice *choice, const struct product *p, CUtensorMap *map)
+/* Makes the TMA's map of the rounded left operand: boxes of a stage's terms and 128 rows. Returns
+ * false if the driver refuses it. */
+static bool map_left(const struct cuda_context *context, const struct wide_choice *choice,
+                     const struct product *p, CUtensorMap *map)
 {
     const size_t chunks = (p->k + choice->chunk - 1) / choice->chunk;
     const cuuint64_t sizes[] = {chunks * choice->chunk, p->m};
@@ -406,11 +425,10 @@ static void map_left(struct cuda_context *context, const char *what,
     const cuuint32_t box[] = {choice->chunk * TILE_CHUNKS, TILE_LINES}, steps[] = {1, 1};
     decltype(&cuTensorMapEncodeTiled) encode;
     *(void **)&encode = context->encode_tensor_map;
-    if (encode(map, choice->type, 2, p->workspace, sizes, strides, box, steps,
-               CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-               CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
-        cuda_note_words(context, CUDA_BROKEN, what, "cuTensorMapEncodeTiled refused the operand");
+    return encode(map, choice->type, 2, p->workspace, sizes, strides, box, steps,
+                  CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                  CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
 static void round_operand(struct cuda_context *context, const char *what,
@@ -424,7 +442,7 @@ static void round_operand(struct cuda_context *context, const char *what,
            (uint4 *)p->workspace);
 }
 
-void wgmma_multiply(struct cuda_context *context, const char *what, const struct product *p)
+bool wgmma_multiply(struct cuda_context *context, const char *what, const struct product *p)
 {
     const struct wide_choice *choice = &choices[context->precision - CUDA_TF32];
     const struct wide_job job = {p->b,
@@ -437,9 +455,13 @@ void wgmma_multiply(struct cuda_context *context, const char *what, const struct
                                  (uint32_t)p->c_stride,
                                  p->beta != 0.0f};
     CUtensorMap map = {};
-    map_left(context, what, choice, p, &map);
+    if (!map_left(context, choice, p, &map)) {
+        note_refusal(context, p);
+        return false;
+    }
     round_operand(context, what, choice, p);
     launch(context, what, choice->product[!p->b_transposed],
            (unsigned)(tiles_of(p->m) * tiles_of(job.columns)), TILE_THREADS, TILE_SHARED_BYTES, map,
            job);
+    return true;
 }

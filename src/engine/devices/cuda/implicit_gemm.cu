@@ -451,6 +451,19 @@ static gemm_kernel *tensor_kernel(const struct implicit_gemm *gemm, enum cuda_pr
     return kernel;
 }
 
+bool implicit_gemm_uses_tensor(const struct cuda_context *context, const struct implicit_gemm *gemm,
+                               bool packed)
+{
+    float some = 0;
+    const struct gemm_workspace workspace = {packed ? &some : NULL, NULL};
+    unsigned threads;
+    bool packs;
+    const enum gemm_tile tile =
+        gemm_divide(gemm, gather_is_wide_by_channels(gemm, NULL) ? GEMM_TENSOR_LAST : GEMM_TENSOR)
+            .tile;
+    return tensor_kernel(gemm, context->precision, tile, NULL, NULL, &workspace, &threads, &packs);
+}
+
 void implicit_gemm_run(struct cuda_context *context, const char *what,
                        const struct implicit_gemm *gemm, const float *weight, const float *source,
                        const struct gemm_workspace *workspace, const struct gemm_result *result)

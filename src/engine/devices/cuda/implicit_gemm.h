@@ -244,6 +244,12 @@ struct gemm_workspace {
                        workspace, for the sums of parts */
 };
 
+/* Returns whether the product is computed on tensor cores, if arrays are aligned as usual: in the
+ * precision of the context, which is below float32, but with few rows in float32. `packed`: the
+ * workspace has room for packed weights. */
+bool implicit_gemm_uses_tensor(const struct cuda_context *context, const struct implicit_gemm *gemm,
+                               bool packed);
+
 /* Queues the product. */
 void implicit_gemm_run(struct cuda_context *context, const char *what,
                        const struct implicit_gemm *gemm, const float *weight, const float *source,
@@ -269,12 +275,17 @@ void implicit_gemm_unpack(struct cuda_context *context, const struct implicit_ge
 
 /* weights[o, i, window] = sum over images and positions p of `out` of small[n, o, p] * large[n, i,
  * p under the tap], where `large` is the convolution's input and `small` its output's gradient.
- * `bias` receives the sums of the channels of `small`. `weights` and `bias` may be NULL. */
+ * `bias` receives the sums of the channels of `small`, which is for float32 only. `weights` and
+ * `bias` may be NULL. */
 struct weight_gradients {
     const float *small, *large;
     float *weights, *bias;
     const struct node *fused_move; /* the fused channel move of `large`, or NULL */
 };
+
+/* Returns whether the sums of weights' gradients are products on tensor cores, as
+ * implicit_gemm_uses_tensor does. */
+bool weight_gradients_use_tensor(const struct cuda_context *context, const struct conv_shape *conv);
 
 /* Returns the bytes of workspace; `bias` says whether `small` may be summed for a bias. */
 size_t weight_gradients_workspace(const struct conv_shape *conv, bool bias);

@@ -150,7 +150,7 @@ static __global__ void __launch_bounds__(P::T::THREADS, RESIDENT_THREADS / P::T:
             [&](uint32_t step, int stage) {
                 load.load(&memory, &tables, &w, terms, weight, source, step * T::K, stage);
             },
-            [&](int stage) { load.put(&memory, stage); }, [](int) {});
+            [&](int stage) { load.put(&memory, stage); });
         if (!gemm_join<P::COUNT, T::THREADS>(&result, &sums.of[0][0][0]))
             return;
         P::end(&sums, [&](int row, int column, float sum) {

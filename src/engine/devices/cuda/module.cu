@@ -157,6 +157,7 @@ static void close_gpu(void *state)
     cuda_hold_free(context);
     cuda_forget_measurements(context);
     cuda_dnn_close(context);
+    cuda_choices_free(context);
     if (context->blas)
         cublasDestroy(context->blas);
     cuda_release_device(context, context->workspace);

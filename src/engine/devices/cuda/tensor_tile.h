@@ -236,19 +236,17 @@ struct tensor_products {
     /* Adds the products of `steps` times K terms. fill(step) prepares tables for the next
      * TABLE_STEPS steps, with all threads, while none is in `load`. load(step, stage) begins to
      * load the terms of a step. put(stage) stores in shared memory what `load` has brought to
-     * registers; with asynchronous copies see(stage) is called instead once they have arrived. The
-     * loops over the steps contain nothing else. */
-    template <class FILL, class LOAD, class PUT, class SEE>
+     * registers, unless copies are asynchronous. The loops over the steps contain nothing else. */
+    template <class FILL, class LOAD, class PUT>
     static __device__ __forceinline__ void run(struct sums *sums, const struct memory *memory,
-                                               uint32_t steps, FILL fill, LOAD load, PUT put,
-                                               SEE see)
+                                               uint32_t steps, FILL fill, LOAD load, PUT put)
     {
         begin(sums);
         if (steps == 0)
             return;
         fill(0);
         if constexpr (O::ASYNC)
-            run_async(sums, memory, steps, fill, load, see);
+            run_async(sums, memory, steps, fill, load);
         else
             run_staged(sums, memory, steps, fill, load, put);
     }
@@ -258,9 +256,9 @@ struct tensor_products {
         return min(steps, step / TABLE_STEPS * TABLE_STEPS + TABLE_STEPS);
     }
 
-    template <class FILL, class LOAD, class SEE>
+    template <class FILL, class LOAD>
     static __device__ __forceinline__ void run_async(struct sums *sums, const struct memory *memory,
-                                                     uint32_t steps, FILL fill, LOAD load, SEE see)
+                                                     uint32_t steps, FILL fill, LOAD load)
     {
         int full = 0, free = STAGES - 1;
 #pragma unroll
@@ -279,7 +277,6 @@ struct tensor_products {
                 __syncthreads(); /* a stage has arrived, and all have multiplied the one before */
                 load(step, free);
                 cp_async_commit();
-                see(full);
                 add(sums, memory, full);
                 full = full + 1 == STAGES ? 0 : full + 1;
                 free = free + 1 == STAGES ? 0 : free + 1;
@@ -289,7 +286,6 @@ struct tensor_products {
         __syncthreads();
 #pragma unroll 1
         for (uint32_t step = steps < STAGES - 1 ? 0 : steps - (STAGES - 1); step < steps; step++) {
-            see(full);
             add(sums, memory, full);
             full = full + 1 == STAGES ? 0 : full + 1;
         }

@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { NET, LAYER, FORWARD, BACKWARD, SHARE, SPEED, OUTPUT, MEMORY, KERNEL, COLUMNS };
 static const struct table_column columns[COLUMNS] = {
@@ -117,10 +118,19 @@ static void cell(const void *data, size_t row, size_t column, char *text, size_t
     }
 }
 
+/* Appends how many CUDA graphs the driver has refused. */
+static void add_refusals(char *text, size_t size, const struct inspection *seen)
+{
+    const size_t length = strlen(text);
+    snprintf(text + length, size - length, _("; CUDA graphs refused: %llu, passes without: %llu"),
+             (unsigned long long)seen->graphs_refused,
+             (unsigned long long)seen->passes_without_graph);
+}
+
 static void draw_summary(struct canvas *canvas, struct rect area, const struct inspection *seen,
                          const struct run_entry *entry)
 {
-    char when[120], whole[200], brief[80];
+    char when[120], whole[256], brief[160];
     const double each = per_iteration(seen, seen->seconds);
     double inside = 0;
     for (size_t n = 0; n < seen->network_count; n++)
@@ -130,10 +140,14 @@ static void draw_summary(struct canvas *canvas, struct rect area, const struct i
     snprintf(whole, sizeof whole, _("%s: %.4g ms each, %.1f %% in layers"),
              insight_when(seen, entry, when, sizeof when), each, 100 * inside / seen->seconds);
     snprintf(brief, sizeof brief, _("%.4g ms an iteration"), each);
+    if (seen->graph_refused[0]) {
+        add_refusals(whole, sizeof whole, seen);
+        add_refusals(brief, sizeof brief, seen);
+    }
     insight_draw_summary(canvas, area, ROLE_TEXT, whole, brief);
 }
 
-static void draw_details(struct canvas *canvas, struct rect area,
+static void draw_details(struct canvas *canvas, struct rect area, const struct inspection *seen,
                          const struct inspection_layer *layer)
 {
     char memory[32] = "-";
@@ -147,8 +161,11 @@ static void draw_details(struct canvas *canvas, struct rect area,
     row = draw_wrapped(canvas, inside, row, ROLE_TEXT,
                        choice_translate(layer->choice, choice, sizeof choice));
     if (layer->memory_bytes == 0)
-        draw_wrapped(canvas, inside, row, ROLE_FAINT,
-                     _("It works in place, in its input's memory."));
+        row = draw_wrapped(canvas, inside, row, ROLE_FAINT,
+                           _("It works in place, in its input's memory."));
+    if (seen->graph_refused[0])
+        insight_draw_text(canvas, inside, row, ROLE_WARNING,
+                          _("The driver refuses CUDA graphs: %s"), seen->graph_refused);
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
@@ -173,11 +190,12 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     if (table.row_count == 0)
         return;
     size_t network;
-    struct insight_layout parts = insight_layout(view, layout->view, 4);
+    struct insight_layout parts =
+        insight_layout(view, layout->view, seen->graph_refused[0] ? 6 : 4);
     draw_summary(&app->canvas, parts.summary, seen, entry);
     size_t row = insight_table_draw(view, &table, &app->canvas, parts.table);
     if (!rect_is_empty(parts.details))
-        draw_details(&app->canvas, parts.details, layer_at(seen, row, &network));
+        draw_details(&app->canvas, parts.details, seen, layer_at(seen, row, &network));
 }
 
 static bool act(struct app *app, enum action action)
