@@ -70,8 +70,8 @@ int processes_print_failure(struct cluster *cluster, const struct error *error)
 bool processes_meet(size_t ranks, struct cluster **cluster, int *status)
 {
     struct error error;
+    const size_t rank = launcher_find().rank; /* MPI may change the environment */
     if (!cluster_join(ranks, cluster, &error)) {
-        const size_t rank = launcher_find().rank;
         *status = rank > 0 ? processes_print_error(rank, &error) : output_error(&error);
         return false;
     }

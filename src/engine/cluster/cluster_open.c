@@ -85,5 +85,5 @@ bool cluster_join(size_t ranks, struct cluster **cluster, struct error *error)
     if (launch.ranks == 1 || (launch.ranks == 0 && strcmp(launch.launcher, "--ranks") == 0))
         return true;
     const struct cluster_module *module = find_module(&launch, error);
-    return module && cluster_join_module(module, launch.ranks, launch.launcher, cluster, error);
+    return module && cluster_join_module(module, &launch, cluster, error);
 }
