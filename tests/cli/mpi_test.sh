@@ -134,6 +134,19 @@ fi
     says "says 2, but mpiexec started 4" "--ranks that contradicts the launcher"
     launched "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0" ui
     says "mpirun: it started 2 processes, but MPI" "a workbench that MPI does not know"
+    for command in "find-rate lenet --data digits" "bench lenet" runs; do
+        launched "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0" $command
+        says "mpirun: it started several processes, each of which would do all the work of tinca ${command%% *}: start" \
+            "a command that does not share its work: ${command%% *}"
+    done
+    mpi 2 eval lenet --data digits
+    if [ "$status" != 0 ] && [ "$(grep -c 'would do all the work' err)" = 1 ]; then ok "  said once"; else
+        not_ok "  said once" "$(told)"
+    fi
+    launched "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0" find-rate --help
+    if [ "$status" = 0 ] && [ -s out ]; then ok "  but its help is shown"; else not_ok "  but its help is shown" "$(told)"; fi
+    launched "OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0" runs
+    if [ "$status" = 0 ]; then ok "  and one process may do it"; else not_ok "  and one process may do it" "$(told)"; fi
     mpi 2 train $job --blocks 3
     says "2 processes cannot have equally many of 3 blocks" "blocks that the processes cannot share"
     mpi 2 train lenet --data digits --batch 15 --epochs 1 -q

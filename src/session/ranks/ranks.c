@@ -89,12 +89,6 @@ struct report {
     char broken[REPORT_BROKEN]; /* pictures that were left out; "": none */
 };
 
-static const char *const computed_names[COMPUTED_WITH] = {
-    [COMPUTED_PROGRAM] = N_("tinca"),
-    [COMPUTED_NUMERICS] = N_("arithmetic of version"),
-    [COMPUTED_KERNELS] = N_("kernels for"),
-    [COMPUTED_BLAS] = N_("the BLAS library"),
-};
 static const char *const fact_names[REPORT_FACTS] = {
     N_("images in the training set"),
     N_("classes in the training set"),
@@ -165,7 +159,7 @@ static bool compare_computed(const struct cluster *cluster, const struct report 
                              "choose hosts that are alike; TINCA_CPU=avx2 makes stronger "
                              "processors compute as weaker ones",
                              "%s: %s, but %s on rank 0; the bits would differ",
-                             gettext(computed_names[i]), reports[rank].values[i],
+                             gettext(computed_with_word(i)), reports[rank].values[i],
                              reports[0].values[i]);
     return true;
 }
