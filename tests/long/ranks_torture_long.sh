@@ -49,8 +49,10 @@ begin() { # begin N: starts or resumes the run with N ranks, in the background
     TINCA_SHARED_MEMORY=$((round % 2)) mpirun -n "$n" "$TINCA" "$@" -q >out 2>err </dev/null &
     launcher=$!
 }
-disturb() { # disturb KIND: after a while
+there_or_gone() { ! none_left || gone $launcher; }
+disturb() { # disturb KIND: after a while, which may be while MPI begins
     sleep "$instant"
+    wait_until there_or_gone
     victim=$(ranks_of | awk -v n="$round" '{ p[NR] = $1 } END { if (NR) print p[n % NR + 1] }')
     victim_rank=$(tr '\0' '\n' 2>/dev/null <"/proc/$victim/environ" | sed -n 's/^OMPI_COMM_WORLD_RANK=//p')
     case $1 in
@@ -106,7 +108,7 @@ while [ $round -lt "$ROUNDS" ]; do
     status=0
     wait $launcher || status=$?
     [ $seconds -gt $longest ] && longest=$seconds
-    [ $seconds -le 30 ] || complain "$seconds seconds until no process was left"
+    [ $seconds -le 30 ] || [ -z "$victim" ] || complain "$seconds seconds until no process was left"
     # a run that was complete before has no reason to give
     if [ $status != 0 ] && [ -n "$victim" ] && [ "$n" != 1 ] && ! is_done; then
         grep -Eq "$(reason "$chosen")" err || complain "no reason: $(told)"
