@@ -63,19 +63,7 @@ alike() {
 
 # --- the same bits ---
 
-cat >regular.json <<'NETWORK'
-{"name": "regular", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
- "layers": [{"op": "conv", "name": "conv1", "output": 20, "kernel": 5, "stride": 2, "pad": 2},
-            {"op": "batch_norm", "name": "bn1"}, {"op": "relu", "name": "relu1"},
-            {"op": "dropout", "name": "drop1", "rate": 0.3, "channels": true},
-            {"op": "conv", "name": "conv2", "output": 7, "kernel": 3, "stride": 2, "pad": 1},
-            {"op": "batch_norm", "name": "bn2"}, {"op": "relu", "name": "relu2"},
-            {"op": "dropout", "name": "drop2", "rate": 0.4},
-            {"op": "linear", "name": "ip1", "output": 33},
-            {"op": "batch_norm", "name": "bn3"}, {"op": "relu", "name": "relu3"},
-            {"op": "dropout", "name": "drop3", "rate": 0.5},
-            {"op": "linear", "name": "ip2", "output": "classes"}]}
-NETWORK
+regular_network regular.json
 short="--batch 16 --iterations 4 --seed 3"
 # shellcheck disable=SC2086 # lists of options
 {

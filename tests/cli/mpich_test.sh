@@ -19,16 +19,7 @@ mpicc.mpich -DHAVE_CONFIG_H -I"$build" -I"$srcdir/src" -D_GNU_SOURCE -std=c11 -O
     -fvisibility=hidden -shared -o "$T/mpich/tinca-mpi.so" "$srcdir/src/engine/cluster/cluster_mpi.c" 2>"$T/err" &&
     ok "the module compiles with MPICH" || not_ok "the module compiles with MPICH" "$(cat "$T/err")"
 cd "$T" || exit 99
-cat >regular.json <<'NETWORK'
-{"name": "regular", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
- "layers": [{"op": "conv", "name": "conv1", "output": 20, "kernel": 5, "stride": 2, "pad": 2},
-            {"op": "batch_norm", "name": "bn1"}, {"op": "relu", "name": "relu1"},
-            {"op": "dropout", "name": "drop1", "rate": 0.3, "channels": true},
-            {"op": "linear", "name": "ip1", "output": 33},
-            {"op": "batch_norm", "name": "bn2"}, {"op": "relu", "name": "relu2"},
-            {"op": "dropout", "name": "drop2", "rate": 0.5},
-            {"op": "linear", "name": "ip2", "output": "classes"}]}
-NETWORK
+regular_network regular.json
 openmpi=$TINCA
 mpich=$T/mpich/tinca
 
