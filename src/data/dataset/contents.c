@@ -142,17 +142,22 @@ static uLong add_number(uLong crc, uint64_t number)
 
 uint32_t dataset_checksum(const struct dataset *dataset)
 {
+    const struct dataset_facts *facts = dataset_facts(dataset);
+    const bool labelled = facts->generator == 0 && !facts->paired;
     char name[PATH_SIZE];
     struct dataset_part part;
     uLong crc = 0;
-    for (size_t i = 0; dataset_files_root(dataset) && i < dataset_facts(dataset)->images; i++) {
-        dataset_file_name(dataset, i, name, sizeof name);
-        crc = crc32_z(crc, (const unsigned char *)name, strlen(name) + 1);
-        crc = add_number(crc, dataset_label(dataset, i));
+    for (size_t i = 0; i < facts->images; i++) {
+        if (dataset_files_root(dataset)) {
+            dataset_file_name(dataset, i, name, sizeof name);
+            crc = crc32_z(crc, (const unsigned char *)name, strlen(name) + 1);
+        }
+        if (labelled)
+            crc = add_number(crc, dataset_label(dataset, i));
     }
-    for (size_t i = 0; i < dataset_part_count(dataset); i++) {
+    for (size_t i = 0; stored_of(dataset) && i < dataset_part_count(dataset); i++) {
         dataset_part_checksum(dataset, i, &part);
-        crc = add_number(crc, (uint64_t)part.pixels_crc32 << 32 | part.labels_crc32);
+        crc = add_number(crc, part.pixels_crc32);
     }
     return (uint32_t)crc;
 }
