@@ -129,22 +129,18 @@ static void print_parts(const struct scaling *scaling)
             1e6 * here->latency, 1e9 * here->seconds_per_byte, 1e6 * here->gather);
 }
 
-/* Returns how long an iteration takes in one process with as many threads as it can have. */
-static double fastest_one(const struct scaling *scaling)
-{
-    const double one = scaling_one(scaling);
-    return scaling->whole > 0 && scaling->whole < one ? scaling->whole : one;
-}
-
 static void print_result(const struct scaling *scaling)
 {
     const double predicted = scaling_predict_measured(scaling);
+    size_t threads;
+    const double measured = scaling_fastest_one(scaling, &threads);
+    const double one = measured > 0 ? measured : scaling_one(scaling);
     output_print(_("  predicted    %.4g ms, %.2f times as fast as one process\n"), 1e3 * predicted,
                  speedup(scaling, predicted));
     output_print(_("  measured     %.4g ms, %.2f times as fast; the model is off by %+.0f %%\n"),
                  1e3 * scaling->together, speedup(scaling, scaling->together),
                  100 * (predicted / scaling->together - 1));
-    if (scaling->together >= fastest_one(scaling))
+    if (scaling->together >= one)
         output_print(
             _("  These ranks are slower than one process: data parallelism does not pay here.\n"));
 }

@@ -270,7 +270,8 @@ bool scaling_compare(const struct bench_settings *settings, struct scaling *scal
                      struct error *error)
 {
     *scaling = begin(settings);
-    return measure_together(settings, scaling, error) && measure_whole(settings, scaling, error);
+    return measure_together(settings, scaling, error) && measure_whole(settings, scaling, error) &&
+           measure_one(settings, scaling, error);
 }
 
 /* --- the model --- */
@@ -299,6 +300,14 @@ static double compute(const struct scaling *scaling, double images)
     const double slope = (scaling->one - scaling->share_alone) / (whole - part);
     const double fixed = fmax(0, scaling->one - slope * whole);
     return fixed + slope * images;
+}
+
+double scaling_fastest_one(const struct scaling *scaling, size_t *threads)
+{
+    const double one = scaling->one, whole = scaling->whole;
+    const bool few = one > 0 && (whole == 0 || one < whole);
+    *threads = few ? scaling->threads : scaling->whole_threads;
+    return few ? one : whole;
 }
 
 double scaling_one(const struct scaling *scaling)

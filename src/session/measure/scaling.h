@@ -57,7 +57,7 @@ struct scaling {
 bool scaling_measure(const struct bench_settings *settings, struct scaling *scaling,
                      struct error *error);
 
-/* Measures only `whole` and `together`, as scaling_measure does. */
+/* Measures only `together`, `whole` and `one`, as scaling_measure does. */
 bool scaling_compare(const struct bench_settings *settings, struct scaling *scaling,
                      struct error *error);
 
@@ -68,6 +68,10 @@ double scaling_predict_measured(const struct scaling *scaling);
  * rank 0, and messages cost what `link` says. */
 double scaling_predict(const struct scaling *scaling, size_t ranks,
                        const struct scaling_link *link);
+
+/* Returns the faster of `one` and `whole`, and sets *threads to the threads of that; 0: it does not
+ * fit. A small network may be faster with few threads. */
+double scaling_fastest_one(const struct scaling *scaling, size_t *threads);
 
 /* Returns how long an iteration of the whole batch takes in one process: as measured, or by the
  * model where it does not fit. */

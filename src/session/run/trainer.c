@@ -3,7 +3,6 @@
 #include "session/run/trainer.h"
 
 #include "base/clock.h"
-#include "session/ranks/ranks.h"
 
 #include <stdio.h>
 
@@ -53,10 +52,8 @@ bool trainer_owns_folder(struct trainer *trainer, bool now)
 
 void trainer_record_lost(struct trainer *trainer, const struct error *error)
 {
-    if (trainer->saving.lost.kind != ERROR_NONE)
-        return;
-    trainer->saving.lost = *error;
-    ranks_name_error(trainer->run->cluster, &trainer->saving.lost);
+    if (trainer->saving.lost.kind == ERROR_NONE)
+        trainer->saving.lost = *error;
 }
 
 void trainer_add_weights(struct trainer *trainer, bool last)

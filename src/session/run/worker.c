@@ -278,6 +278,8 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
     journal_add_event(&run->journal, "end", NULL);
     const bool synced = saving_finish(trainer);
     trainer->now.error = failed ? *error : trainer->saving.lost;
+    if (!failed && trainer->now.error.kind != ERROR_NONE)
+        ranks_name_error(run->cluster, &trainer->now.error);
     if (!synced &&
         status == RUN_DONE) /* the last checkpoint is still there, so the run can be resumed */
         trainer->now.status = RUN_FAILED;
