@@ -383,7 +383,8 @@ static int bench_command_run(const struct command *command, int argc, char **arg
                                    .operands_max = 1,
                                    .network_operand = true};
     config_defaults(&config);
-    if (!options_read(command, &set, argc, argv, &operands, &status))
+    if (!options_read(command, &set, argc, argv, &operands, &status) ||
+        (!cluster && !processes_alone("bench", &status)))
         return status;
     struct bench_settings settings = make_settings(&config, mode, iterations, profile);
     if (cluster)
@@ -397,6 +398,7 @@ static int bench_command_run(const struct command *command, int argc, char **arg
 
 const struct command command_bench = {
     .name = "bench",
+    .in_launcher = true,
     .operands = "NET",
     .summary = N_("Measure how long training or inference takes."),
     .details =

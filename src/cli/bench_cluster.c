@@ -87,6 +87,9 @@ static int print_json(const struct scaling *scaling)
         json_add_count(root, "gathers", scaling->gathers) &&
         json_add_number(root, "one_process_ms",
                         scaling->one > 0 ? 1e3 * scaling->one : (double)NAN) &&
+        json_add_number(root, "one_process_all_threads_ms",
+                        scaling->whole > 0 ? 1e3 * scaling->whole : (double)NAN) &&
+        json_add_count(root, "all_threads", scaling->whole_threads) &&
         json_add_number(root, "share_alone_ms", 1e3 * scaling->share_alone) &&
         json_add_number(root, "share_ms", 1e3 * scaling->share) &&
         json_add_number(root, "latency_us", 1e6 * link->latency) &&
@@ -109,6 +112,10 @@ static void print_parts(const struct scaling *scaling)
         output_print(_("  one process  %.4g ms an iteration\n"), 1e3 * scaling->one);
     else
         output_print(_("  one process  the batch does not fit into its memory\n"));
+    if (scaling->whole > 0 && scaling->whole_threads != scaling->threads)
+        output_print(
+            _("  all threads  %.4g ms in one process with the %zu threads of all ranks here\n"),
+            1e3 * scaling->whole, scaling->whole_threads);
     output_print(_("  its share    %.4g ms for %zu images, %.4g ms while all ranks compute\n"),
                  1e3 * scaling->share_alone, scaling->batch / scaling->ranks, 1e3 * scaling->share);
     output_print(_("  messages     gradients: %s; gathers: %zu\n"),
@@ -125,12 +132,15 @@ static void print_parts(const struct scaling *scaling)
 static void print_result(const struct scaling *scaling)
 {
     const double predicted = scaling_predict_measured(scaling);
+    size_t threads;
+    const double measured = scaling_fastest_one(scaling, &threads);
+    const double one = measured > 0 ? measured : scaling_one(scaling);
     output_print(_("  predicted    %.4g ms, %.2f times as fast as one process\n"), 1e3 * predicted,
                  speedup(scaling, predicted));
     output_print(_("  measured     %.4g ms, %.2f times as fast; the model is off by %+.0f %%\n"),
                  1e3 * scaling->together, speedup(scaling, scaling->together),
                  100 * (predicted / scaling->together - 1));
-    if (scaling->together >= scaling_one(scaling))
+    if (scaling->together >= one)
         output_print(
             _("  These ranks are slower than one process: data parallelism does not pay here.\n"));
 }

@@ -3,11 +3,14 @@
 #ifndef TINCA_CLI_COMMAND_H
 #define TINCA_CLI_COMMAND_H
 
+#include <stdbool.h>
+
 struct command {
     const char *name;     /* "train" */
     const char *operands; /* "NET", for the usage line; "" if it takes none */
     const char *summary;  /* one line */
     const char *details;  /* paragraphs of --help, separated by newlines; may be "" */
+    bool in_launcher;     /* it can be started in several processes, which share its work */
     /* argv[0] is the subcommand's name. Returns the exit status. */
     int (*run)(const struct command *command, int argc, char **argv);
 };

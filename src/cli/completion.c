@@ -127,6 +127,7 @@ static int completion_run(const struct command *command, int argc, char **argv)
 
 const struct command command_completion = {
     .name = "completion",
+    .in_launcher = true,
     .operands = "bash|zsh|fish",
     .summary = N_("Print the script with which a shell completes the command line of tinca."),
     .details = N_(

@@ -269,6 +269,7 @@ static int devices_run(const struct command *command, int argc, char **argv)
 
 const struct command command_devices = {
     .name = "devices",
+    .in_launcher = true,
     .operands = "",
     .summary = N_("List the devices that can compute, and why the others cannot."),
     .details = N_("In a launcher (mpirun -n 4 tinca devices) it also lists the ranks."),

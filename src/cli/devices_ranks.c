@@ -1,5 +1,6 @@
 /* The ranks in tinca devices. Each describes its own machine; rank 0 gathers that and shows it.
- * What must be alike for the same bits is the instruction set; the rest may differ. */
+ * What must be alike for the same bits is what a run compares, too (computed_with.h); the rest may
+ * differ. How fast they are together is measured on a small network. */
 #include "cli/devices_ranks.h"
 
 #include "base/language.h"
@@ -7,11 +8,38 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "session/measure/bench.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static const char measured_network[] = "lenet";
+enum { MEASURED_IMAGES = 16, MEASURED_ITERATIONS = 10 };
+
+/* Trains a small network for some iterations with the other ranks. */
+static void measure(struct cluster *cluster, struct devices_rank *rank)
+{
+    struct run_config config;
+    struct bench bench;
+    struct error unused;
+    config_defaults(&config);
+    snprintf(config.network, sizeof config.network, "%s", measured_network);
+    struct bench_settings settings = bench_settings_of(&config);
+    settings.device = "cpu";
+    settings.iterations = MEASURED_ITERATIONS;
+    settings.batch = MEASURED_IMAGES * cluster_ranks(cluster);
+    settings.image_blocks = cluster_ranks(cluster);
+    settings.cluster = cluster;
+    rank->compute_ms = rank->wait_ms = NAN;
+    if (!bench_run(&settings, &bench, &unused))
+        return;
+    rank->wait_ms = bench.waited_ms;
+    rank->compute_ms = fmax(0, bench.ms_per_image.mean * (double)bench.batch - bench.waited_ms);
+    bench_free(&bench);
+}
 
 static void describe(struct devices_rank *rank)
 {
@@ -23,6 +51,7 @@ static void describe(struct devices_rank *rank)
                                   .memory_bytes = host.memory_bytes};
     snprintf(rank->host, sizeof rank->host, "%.63s", host.name);
     snprintf(rank->cpu, sizeof rank->cpu, "%s", host.cpu);
+    computed_with_here(&rank->with, "cpu", PRECISION_FLOAT32);
 }
 
 bool devices_ranks_gather(struct cluster *cluster, struct devices_ranks *ranks, struct error *error)
@@ -32,6 +61,7 @@ bool devices_ranks_gather(struct cluster *cluster, struct devices_ranks *ranks, 
     if (!cluster)
         return true;
     describe(&mine);
+    measure(cluster, &mine);
     struct devices_rank *all = memory_new(cluster_ranks(cluster), sizeof *all, "the ranks", error);
     if (!all) {
         cluster_fail(cluster, error);
@@ -69,7 +99,10 @@ static bool add_rank(struct json *list, const struct devices_rank *rank, size_t 
            json_add_string(object, "instruction_set", instruction_set_name(rank->set)) &&
            json_add_count(object, "threads", rank->threads) &&
            json_add_count(object, "memory_bytes", rank->memory_bytes) &&
-           json_add_count(object, "process", rank->process);
+           json_add_string(object, "blas", rank->with.values[COMPUTED_BLAS]) &&
+           json_add_count(object, "process", rank->process) &&
+           json_add_number(object, "compute_ms", rank->compute_ms) &&
+           json_add_number(object, "wait_ms", rank->wait_ms);
 }
 
 bool devices_ranks_add(struct json *root, const struct devices_ranks *ranks)
@@ -99,6 +132,40 @@ static size_t find_other(const struct devices_ranks *ranks, enum instruction_set
     return other;
 }
 
+/* Prints that a run of the ranks is refused, if it is. */
+static void print_refusal(const struct devices_ranks *ranks)
+{
+    const struct computed_with *first = &ranks->ranks[0].with;
+    enum instruction_set weakest;
+    const size_t other = find_other(ranks, &weakest);
+    if (other > 0) {
+        output_print(_("A run of them is refused, because the bits would differ: rank %zu has "
+                       "another instruction set than rank 0. TINCA_CPU=%s on all makes them "
+                       "alike.\n"),
+                     other, instruction_set_name(weakest));
+        return;
+    }
+    for (size_t r = 1; r < ranks->count; r++)
+        for (size_t i = 0; i < COMPUTED_WITH; i++) {
+            const char *value = ranks->ranks[r].with.values[i];
+            if (strcmp(value, first->values[i]) == 0)
+                continue;
+            output_print(_("A run of them is refused, because the bits would differ: rank %zu has "
+                           "%s %s, and rank 0 %s.\n"),
+                         r, gettext(computed_with_word(i)), value, first->values[i]);
+            return;
+        }
+}
+
+/* Prints what the figures of the table mean. */
+static void print_measured(const struct devices_ranks *ranks)
+{
+    if (!isnan(ranks->ranks[0].compute_ms))
+        output_print(_("Milliseconds of an iteration of %s, %d images for each rank: how long it "
+                       "computes, and how long it waits for others.\n"),
+                     measured_network, MEASURED_IMAGES);
+}
+
 /* Prints how the ranks exchange values. */
 static void print_exchange(const struct devices_ranks *ranks)
 {
@@ -111,6 +178,14 @@ static void print_exchange(const struct devices_ranks *ranks)
         output_print(_("They exchange values over MPI.\n"));
 }
 
+static void add_milliseconds(struct table *table, double milliseconds)
+{
+    if (isnan(milliseconds))
+        table_cell(table, "-");
+    else
+        table_cell(table, "%.3g", milliseconds);
+}
+
 int devices_ranks_print(const struct devices_ranks *ranks)
 {
     char bytes[32];
@@ -118,8 +193,8 @@ int devices_ranks_print(const struct devices_ranks *ranks)
         return EXIT_DONE;
     output_print(ngettext("\n%zu rank, %s:\n", "\n%zu ranks, %s:\n", ranks->count), ranks->count,
                  ranks->library);
-    struct table table =
-        table_begin("rlllrr", _("RANK|HOST|PROCESSOR|INSTRUCTION SET|THREADS|MEMORY"));
+    struct table table = table_begin(
+        "rlllrrrr", _("RANK|HOST|PROCESSOR|INSTRUCTION SET|THREADS|MEMORY|COMPUTES|WAITS"));
     for (size_t r = 0; r < ranks->count; r++) {
         const struct devices_rank *rank = &ranks->ranks[r];
         table_cell(&table, "%zu", r);
@@ -128,15 +203,12 @@ int devices_ranks_print(const struct devices_ranks *ranks)
         table_cell(&table, "%s", instruction_set_name(rank->set));
         table_cell(&table, "%llu", (unsigned long long)rank->threads);
         table_cell(&table, "%s", text_bytes(rank->memory_bytes, bytes, sizeof bytes));
+        add_milliseconds(&table, rank->compute_ms);
+        add_milliseconds(&table, rank->wait_ms);
     }
     const int status = table_print(&table);
+    print_measured(ranks);
     print_exchange(ranks);
-    enum instruction_set weakest;
-    const size_t other = find_other(ranks, &weakest);
-    if (other > 0)
-        output_print(_("A run of them is refused, because the bits would differ: rank %zu has "
-                       "another instruction set than rank 0. TINCA_CPU=%s on all makes them "
-                       "alike.\n"),
-                     other, instruction_set_name(weakest));
+    print_refusal(ranks);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "base/host/host.h"
 #include "base/json/json.h"
 #include "engine/cluster/cluster.h"
+#include "session/files/computed_with.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,6 +16,10 @@ struct devices_rank {
     char host[CLUSTER_HOST], cpu[128];
     enum instruction_set set;                /* that its kernels use */
     uint64_t process, threads, memory_bytes; /* threads: that it computes with by default */
+    struct computed_with with;
+    /* Of an iteration of all ranks, milliseconds: in which it computes, and in which it waits for
+     * the others. NaN: not measured. */
+    double compute_ms, wait_ms;
 };
 
 /* The ranks in their order; count 0: this process is alone. */
@@ -26,8 +31,9 @@ struct devices_ranks {
     char failure[512]; /* why they cannot, although they are on one host */
 };
 
-/* Gathers what all ranks say of themselves. All of them call it. Returns false with an error after
- * a failure of the cluster. The caller frees the list with devices_ranks_free. */
+/* Gathers what all ranks say of themselves, and measures iterations of them. All of them call it.
+ * Returns false with an error after a failure of the cluster. The caller frees the list with
+ * devices_ranks_free. */
 bool devices_ranks_gather(struct cluster *cluster, struct devices_ranks *ranks,
                           struct error *error);
 void devices_ranks_free(struct devices_ranks *ranks);

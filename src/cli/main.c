@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/processes.h"
 #include "engine/devices/blas_core.h"
 
 #include <fcntl.h>
@@ -75,6 +76,16 @@ static int refuse_command(const char *name)
     return output_error(&error);
 }
 
+/* Returns whether the arguments ask for help or the version only. */
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0 ||
+            strcmp(argv[i], "--version") == 0)
+            return true;
+    return false;
+}
+
 static int dispatch(int argc, char **argv)
 {
     static char ui_name[] = "ui";
@@ -85,6 +96,10 @@ static int dispatch(int argc, char **argv)
         command = find_command(argv[1]);
         if (!command)
             return refuse_command(argv[1]);
+        int status;
+        if (!command->in_launcher && !asks_for_help(argc, argv) &&
+            !processes_alone(argv[1], &status))
+            return status;
         return command->run(command, argc - 1, argv + 1);
     }
     if (argc < 1)

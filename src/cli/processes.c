@@ -67,11 +67,28 @@ int processes_print_failure(struct cluster *cluster, const struct error *error)
     return cluster_failed_elsewhere(cluster) ? EXIT_FAILED : processes_print_error(rank, error);
 }
 
+bool processes_alone(const char *command, int *status)
+{
+    const struct launch launch = launcher_find();
+    /* of a launcher that does not say how many it has started, only the second is sure to know */
+    const size_t speaker = launch.ranks ? 0 : 1;
+    struct error error;
+    if (launch.ranks < 2 && launch.rank == 0)
+        return true;
+    error_set(&error, ERROR_USAGE, launch.launcher,
+              "start it once, without the launcher; train, resume, ui, devices, sweep --over mpi "
+              "and bench --cluster share their work",
+              "it started several processes, each of which would do all the work of tinca %s",
+              command);
+    *status = launch.rank == speaker ? output_error(&error) : EXIT_USAGE;
+    return false;
+}
+
 bool processes_meet(size_t ranks, struct cluster **cluster, int *status)
 {
     struct error error;
+    const size_t rank = launcher_find().rank; /* MPI may change the environment */
     if (!cluster_join(ranks, cluster, &error)) {
-        const size_t rank = launcher_find().rank;
         *status = rank > 0 ? processes_print_error(rank, &error) : output_error(&error);
         return false;
     }

@@ -20,6 +20,10 @@ bool processes_meet(size_t ranks, struct cluster **cluster, int *status);
 bool processes_join(size_t ranks, const struct run_config *config, struct cluster **cluster,
                     int *status);
 
+/* Returns whether a command that does not share its work may go on: no launcher has started it
+ * several times. Otherwise one of the processes prints why not; *status is the exit status. */
+bool processes_alone(const char *command, int *status);
+
 /* Prints an error of this rank, which all of them may have; unless it came from another rank, which
  * prints it. Returns the exit status. */
 int processes_print_failure(struct cluster *cluster, const struct error *error);

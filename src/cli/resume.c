@@ -121,6 +121,7 @@ static int resume_run(const struct command *command, int argc, char **argv)
 
 const struct command command_resume = {
     .name = "resume",
+    .in_launcher = true,
     .operands = "RUN",
     .summary = N_("Continue a run that was interrupted or stopped."),
     .details =

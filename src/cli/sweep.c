@@ -466,6 +466,7 @@ static int sweep_run(const struct command *command, int argc, char **argv)
 
 const struct command command_sweep = {
     .name = "sweep",
+    .in_launcher = true,
     .operands = "[FILE.json]",
     .summary = N_("Train a grid of networks, techniques, batches and devices."),
     .details =

@@ -485,6 +485,7 @@ static int train_run(const struct command *command, int argc, char **argv)
 
 const struct command command_train = {
     .name = "train",
+    .in_launcher = true,
     .operands = "NET --data SPEC",
     .summary = N_("Train a network on a data set, without the workbench."),
     .details =

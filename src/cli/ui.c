@@ -152,6 +152,7 @@ static int ui_command_run(const struct command *command, int argc, char **argv)
 
 const struct command command_ui = {
     .name = "ui",
+    .in_launcher = true,
     .operands = "[NET]",
     .summary = N_("Open the workbench: set up, watch and export runs (the default)."),
     .details = N_("The options fill in the form of the workbench; the rest of it is as it was last "

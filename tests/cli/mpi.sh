@@ -82,3 +82,20 @@ differ() {
         not_ok "$1" "$2 and $3 are the same, or one has no weights; the last messages: $(told)"
     fi
 }
+
+# regular_network FILE: writes a network with convolutions, batch norms and dropout, one of it of channels
+regular_network() {
+    cat >"$1" <<'NETWORK'
+{"name": "regular", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
+ "layers": [{"op": "conv", "name": "conv1", "output": 20, "kernel": 5, "stride": 2, "pad": 2},
+            {"op": "batch_norm", "name": "bn1"}, {"op": "relu", "name": "relu1"},
+            {"op": "dropout", "name": "drop1", "rate": 0.3, "channels": true},
+            {"op": "conv", "name": "conv2", "output": 7, "kernel": 3, "stride": 2, "pad": 1},
+            {"op": "batch_norm", "name": "bn2"}, {"op": "relu", "name": "relu2"},
+            {"op": "dropout", "name": "drop2", "rate": 0.4},
+            {"op": "linear", "name": "ip1", "output": 33},
+            {"op": "batch_norm", "name": "bn3"}, {"op": "relu", "name": "relu3"},
+            {"op": "dropout", "name": "drop3", "rate": 0.5},
+            {"op": "linear", "name": "ip2", "output": "classes"}]}
+NETWORK
+}

@@ -31,6 +31,9 @@ looks out ranks.1.host "$host" "  host"
 looks out ranks.1.threads '[1-9][0-9]*' "  threads"
 looks out ranks.1.memory_bytes '[1-9][0-9.e+]*' "  memory"
 looks out ranks.1.instruction_set 'generic|avx2|avx512' "  and instruction set"
+looks out ranks.1.compute_ms '[0-9.e-]*[1-9][0-9.e-]*' "  milliseconds in which it computes"
+looks out ranks.1.wait_ms '[0-9.e-]*[1-9][0-9.e-]*' "  and waits"
+looks out ranks.1.blas '..*' "  its BLAS library"
 looks out mpi 'Open MPI.*' "  and MPI's version"
 run devices --json
 if "$JSON_LOOK" out ranks >found 2>&1; then not_ok "one process has no ranks" "$(cat found)"; else
@@ -41,6 +44,23 @@ if ! grep -Eq ' (avx2|avx512) ' out; then skip "ranks with other instructions" "
     grep -q 'refused.*rank 1 has another instruction set.*TINCA_CPU=generic' out &&
         ok "it says that a run with other instructions is refused" ||
         not_ok "it says that a run with other instructions is refused" "$(cat out)"
+fi
+other_blas="-n 1 -x OPENBLAS_CORETYPE=Prescott $TINCA"
+# shellcheck disable=SC2086 # a list of arguments
+mpirun -n 1 "$TINCA" devices --json : $other_blas devices --json >out 2>err </dev/null
+if [ "$("$JSON_LOOK" out ranks.0.blas)" = "$("$JSON_LOOK" out ranks.1.blas)" ]; then
+    skip "ranks with another BLAS library" "OPENBLAS_CORETYPE changes nothing here"
+else
+    # shellcheck disable=SC2086
+    mpirun -n 1 "$TINCA" devices : $other_blas devices >out 2>err </dev/null
+    grep -q 'refused.*rank 1 has the BLAS library .*Prescott, and rank 0 ' out &&
+        ok "it says that a run with another BLAS library is refused" ||
+        not_ok "it says that a run with another BLAS library is refused" "$(cat out)"
+    # shellcheck disable=SC2086
+    mpirun -n 1 "$TINCA" train lenet --data digits,limit=32 --batch 16 --iterations 1 -q : \
+        $other_blas train lenet --data digits,limit=32 --batch 16 --iterations 1 -q >out 2>err </dev/null
+    grep -q 'rank 1 on .*: the BLAS library: .*Prescott, but .* on rank 0' err && ok "  and it is" ||
+        not_ok "  and it is" "$(told)"
 fi
 refuses 1 "it started 2 processes, but MPI" "--ranks of a launcher that is none" devices --ranks 2
 

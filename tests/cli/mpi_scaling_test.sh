@@ -39,6 +39,15 @@ follows 2 1 "$prefix" && ok "  the model predicts from what was measured" ||
 for key in one_process_ms share_alone_ms measured_ms predictions.10_gbit.5.ms predictions.100_gbit.4.speedup; do
     case $(value $key) in '' | 0 | null | -*) not_ok "  $key" "$(cat out)" ;; *) ok "  $key" ;; esac
 done
+# one process may use the cores of all ranks, also if each of them is bound to one
+cores=$(nproc)
+if [ "$cores" -lt 2 ]; then skip "one process with the threads of all ranks" "there is one core"; else
+    is "  one process can have two threads" all_threads 2
+    OMPI_MCA_hwloc_base_binding_policy=core mpi 2 bench lenet --cluster --batch 16 --threads 1 --iterations 2 --json
+    is "  also where each rank is bound to a core" all_threads 2
+    is "  which has one thread then" threads 1
+fi
+case $(value one_process_all_threads_ms) in '' | 0 | null | -*) not_ok "  its time" "$(cat out)" ;; *) ok "  its time" ;; esac
 TINCA_SHARED_MEMORY=0 mpi 4 bench resnet20 --technique shift --cluster --batch 8 --threads 1 --iterations 2 --json
 [ "$status" = 0 ] && ok "four ranks" || not_ok "four ranks" "$status: $(told)"
 ! grep -q shared_memory out && follows 4 2 && ok "  by the model" || not_ok "  by the model" "$(cat out)"
@@ -62,6 +71,8 @@ mpi 2 bench ./pair.json --cluster --batch 2 --iterations 2 --threads 1
 mpi 2 train perceptron --data digits,limit=40 --batch 2 --iterations 100000000 --max-time 0.01s --threads 1 --run-dir "$T/small"
 [ "$status" = 0 ] && has_line 'data parallelism does not pay here' err && ok "a run that one process computes faster" ||
     not_ok "a run that one process computes faster" "$status: $(cat err)"
+has_line 'in 2 processes and .* ms in one process with [12] threads*:' err && ok "  with its number of threads" ||
+    not_ok "  with its number of threads" "$(cat err)"
 mpi 2 resume "$T/small" --max-time 0.02s
 [ "$status" = 0 ] && has_line 'data parallelism does not pay here' err && ok "  resumed, too" ||
     not_ok "  resumed, too" "$status: $(cat err)"

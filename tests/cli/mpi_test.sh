@@ -1,6 +1,6 @@
 #!/bin/sh
 # Training in several processes over MPI: the same bits for 1, 2 and 4 processes, what is refused, and what
-# happens when a process dies, is stopped, or cannot read its images.
+# happens when a process dies or is stopped. mpi_failures_test.sh has what a rank cannot read or write.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 . "$srcdir/tests/cli/mpi.sh"
@@ -63,25 +63,13 @@ alike() {
 
 # --- the same bits ---
 
-cat >regular.json <<'NETWORK'
-{"name": "regular", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
- "layers": [{"op": "conv", "name": "conv1", "output": 20, "kernel": 5, "stride": 2, "pad": 2},
-            {"op": "batch_norm", "name": "bn1"}, {"op": "relu", "name": "relu1"},
-            {"op": "dropout", "name": "drop1", "rate": 0.3, "channels": true},
-            {"op": "conv", "name": "conv2", "output": 7, "kernel": 3, "stride": 2, "pad": 1},
-            {"op": "batch_norm", "name": "bn2"}, {"op": "relu", "name": "relu2"},
-            {"op": "dropout", "name": "drop2", "rate": 0.4},
-            {"op": "linear", "name": "ip1", "output": 33},
-            {"op": "batch_norm", "name": "bn3"}, {"op": "relu", "name": "relu3"},
-            {"op": "dropout", "name": "drop3", "rate": 0.5},
-            {"op": "linear", "name": "ip2", "output": "classes"}]}
-NETWORK
+regular_network regular.json
 short="--batch 16 --iterations 4 --seed 3"
 # shellcheck disable=SC2086 # lists of options
 {
     alike lenet lenet --data digits,limit=64 $short
     alike resnet20 resnet20 --data shapes,limit=32 --batch 8 --iterations 2 --augment yes
-    alike squeezenet squeezenet-shift --data shapes,limit=16 --batch 4 --iterations 1
+    alike squeezenet squeezenet-shift --data shapes,limit=16 --batch 4 --iterations 3
     alike regular ./regular.json --data digits,limit=64 $short --validate digits,limit=20 --clip-norm 1
     alike adam ./regular.json --data digits,limit=64 $short --solver adam --sampling balanced --freeze conv1 \
         --device reference
@@ -125,12 +113,28 @@ fi
     says "mpiexec: it started 4 processes, but MPI \(Open MPI.*\) knows 1" "a launcher of another MPI"
     launched "SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0" train $job
     says "srun: it started 3 processes" "srun without MPI"
+    launched "PMIX_RANK=1" train $job
+    says "rank 1 on .*PMIx\): it started several processes, of which this is number 1, but MPI .* knows 1" \
+        "a launcher that does not say how many it has started"
     launched "A=1" train $job --ranks 2
     says "it started 2 processes, but MPI" "--ranks of a launcher that is none"
     launched "PMI_SIZE=4 PMI_RANK=0" train $job --ranks 2
     says "says 2, but mpiexec started 4" "--ranks that contradicts the launcher"
     launched "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0" ui
     says "mpirun: it started 2 processes, but MPI" "a workbench that MPI does not know"
+    for command in "find-rate lenet --data digits" "bench lenet" runs; do
+        launched "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0" $command
+        says "mpirun: it started several processes, each of which would do all the work of tinca ${command%% *}: start" \
+            "a command that does not share its work: ${command%% *}"
+    done
+    mpi 2 eval lenet --data digits
+    if [ "$status" != 0 ] && [ "$(grep -c 'would do all the work' err)" = 1 ]; then ok "  said once"; else
+        not_ok "  said once" "$(told)"
+    fi
+    launched "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0" find-rate --help
+    if [ "$status" = 0 ] && [ -s out ]; then ok "  but its help is shown"; else not_ok "  but its help is shown" "$(told)"; fi
+    launched "OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0" runs
+    if [ "$status" = 0 ]; then ok "  and one process may do it"; else not_ok "  and one process may do it" "$(told)"; fi
     mpi 2 train $job --blocks 3
     says "2 processes cannot have equally many of 3 blocks" "blocks that the processes cannot share"
     mpi 2 train lenet --data digits --batch 15 --epochs 1 -q
@@ -146,15 +150,6 @@ fi
         status=$?
         says "rank 1 on .*: kernels for: generic, but avx2 on rank 0" "ranks with other instructions"
     fi
-    mkdir -p here/a here/b there
-    for class in a b; do
-        for i in 1 2 3 4; do printf 'P5\n8 8\n255\n%064d' $i >here/$class/$i.pgm; done
-    done
-    mpirun -n 1 -wdir "$T/here" "$TINCA" train lenet --data folder:. --batch 4 --iterations 1 -q : \
-        -n 1 -wdir "$T/there" "$TINCA" train lenet --data folder:. --batch 4 --iterations 1 -q \
-        >"$T/out" 2>"$T/err" </dev/null
-    status=$?
-    if [ "$status" != 0 ]; then ok "a host without the data"; else not_ok "a host without the data" "$(told)"; fi
     if [ -z "$(ls "$XDG_STATE_HOME/tinca/runs" 2>/dev/null)" ]; then ok "refused runs leave nothing"; else
         not_ok "refused runs leave nothing" "$(ls "$XDG_STATE_HOME/tinca/runs")"
     fi
@@ -184,13 +179,20 @@ disturb() {
     writer_stops || not_ok "rank 0 is stopped at a checkpoint" "$(cat "$T/run-$1-$2.err")"
     writer=$process
     is_rank "$2" $launcher && kill "-$1" "$process"
+    date +%s >"$T/run-$1-$2.began"
     [ "$1 $2" = "STOP 0" ] || kill -CONT "$writer" 2>/dev/null
 }
 # ended SIGNAL RANK LAUNCHER: the launcher and all ranks have ended
 ended() {
     finish "run-$1-$2" "$3"
     if [ "$status" != 0 ]; then ok "SIG$1 on rank $2 ends all"; else not_ok "SIG$1 on rank $2 ends all" "$(told)"; fi
-    [ "$1" = STOP ] && says "rank $2 on .*has not answered" "  with the reason"
+    case $1 in
+    STOP) says "rank $2 on .*has not answered" "  with the reason" ;;
+    KILL) says "process rank $2 .*signal 9|rank $2 .* not answered" "  with the reason" ;;
+    esac
+    # the launcher's last message comes when all processes have ended
+    seconds=$(($(date -r "$T/run-$1-$2.err" +%s) - $(cat "$T/run-$1-$2.began")))
+    if [ $seconds -le 30 ]; then ok "  within seconds"; else not_ok "  within seconds" "$seconds"; fi
     # the launcher does not wait for a process that it has killed
     if wait_until none_left "run-$1-$2"; then ok "  and leaves no process"; else
         not_ok "  and leaves no process" "$(ps -eo pid,ppid,stat,args | grep '[t]inca train')"

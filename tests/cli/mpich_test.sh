@@ -19,24 +19,27 @@ mpicc.mpich -DHAVE_CONFIG_H -I"$build" -I"$srcdir/src" -D_GNU_SOURCE -std=c11 -O
     -fvisibility=hidden -shared -o "$T/mpich/tinca-mpi.so" "$srcdir/src/engine/cluster/cluster_mpi.c" 2>"$T/err" &&
     ok "the module compiles with MPICH" || not_ok "the module compiles with MPICH" "$(cat "$T/err")"
 cd "$T" || exit 99
+regular_network regular.json
 openmpi=$TINCA
 mpich=$T/mpich/tinca
 
-for job in "lenet --data digits,limit=64 --batch 16" "resnet20 --data shapes,limit=32 --batch 16" \
+for job in "lenet --data digits,limit=64 --batch 16" "./regular.json --data digits,limit=64 --batch 16" "resnet20 --data shapes,limit=32 --batch 16" \
     "squeezenet --technique shift --data shapes,limit=32 --batch 16"; do
-    network=${job%% *}
+    network=$(basename "${job%% *}" .json)
     # shellcheck disable=SC2086 # a list of options
     "$openmpi" train $job --iterations 3 --blocks 4 --threads 1 --seed 3 -q --run-dir "$network-1" 2>err ||
         not_ok "$network, one process" "$(cat err)"
-    for ranks in 1 2 4; do
+    # the processes of this host send messages, unless they share memory
+    for ranks in 1 2 4 shared; do
+        case $ranks in shared) processes=2 shares=1 ;; *) processes=$ranks shares=0 ;; esac
         # shellcheck disable=SC2086
-        mpiexec.mpich -n $ranks "$mpich" train $job --iterations 3 --blocks 4 --threads 1 --seed 3 -q \
+        TINCA_SHARED_MEMORY=$shares mpiexec.mpich -n $processes "$mpich" train $job --iterations 3 --blocks 4 --threads 1 --seed 3 -q \
             --run-dir "$network-mpich-$ranks" >out 2>err </dev/null
         status=$?
         if [ $status = 0 ] && cmp -s "$network-1/weights.safetensors" "$network-mpich-$ranks/weights.safetensors"; then
-            ok "$network, $ranks processes of MPICH: the same bits"
+            ok "$network, processes of MPICH ($ranks): the same bits"
         else
-            not_ok "$network, $ranks processes of MPICH: the same bits" "exit $status: $(told)"
+            not_ok "$network, processes of MPICH ($ranks): the same bits" "exit $status: $(told)"
         fi
     done
 done
@@ -56,7 +59,8 @@ rank_process() { # rank_process RANK: prints the process of a rank of the run in
 none_left() { [ -z "$(pgrep -f "^$mpich train")" ]; }
 has_checkpoint() { [ -s "$1/checkpoint.safetensors" ]; }
 for signal in KILL STOP; do
-    mpiexec.mpich -n 2 "$mpich" train lenet --data digits,limit=400 --batch 20 --iterations 1000000 --threads 1 \
+    case $signal in KILL) shares=0 ;; *) shares=1 ;; esac
+    TINCA_SHARED_MEMORY=$shares mpiexec.mpich -n 2 "$mpich" train lenet --data digits,limit=400 --batch 20 --iterations 1000000 --threads 1 \
         --checkpoint 0.05 -q --run-dir "$signal" >out 2>err </dev/null &
     launcher=$!
     wait_until has_checkpoint "$signal"

@@ -205,8 +205,21 @@ is "  are done" states.done 10
 "$array" grid.json >out 2>err
 check "nothing remains for another array" grep -q 'nothing to submit' err
 
-# The ranks that srun starts share a sweep, if Slurm and the module know PMIx.
+# Processes that srun starts and that do not know of each other are refused.
+small="lenet --data digits,limit=64 --batch 16 --iterations 4 --threads 1 --seed 3 -q"
+# shellcheck disable=SC2086 # a list of options
+srun --mpi=none -n 2 "$TINCA" train $small --run-dir "$T/strangers" >out 2>err </dev/null
+check "srun --mpi=none -n 2 trains nothing" test $? != 0
+grep -Eq "^tinca: (rank 1 on .*: )?srun: it started (2|several) processes" err && ok "  the message says why" ||
+    not_ok "  the message says why" "$(cat err)"
+check "  and no run began" test ! -e strangers
+# The ranks that srun starts train together and share a sweep, if Slurm and the module know PMIx.
 if [ -e "$(dirname "$TINCA")/tinca-mpi.so" ] && srun --mpi=list 2>&1 | grep -q pmix; then
+    # shellcheck disable=SC2086
+    "$TINCA" train $small --blocks 2 --run-dir "$T/alone" >out 2>err &&
+        srun --mpi=pmix -n 2 "$TINCA" train $small --blocks 2 --run-dir "$T/together" >out 2>err </dev/null
+    check "srun starts two ranks of a run" test $? = 0
+    check "  which have the bits of one process" cmp alone/weights.safetensors together/weights.safetensors
     srun --mpi=pmix -n 2 "$TINCA" sweep --networks mlp,lenet --batches 2,4 --data digits,limit=40 --iterations 2 \
         --name ranks --over mpi >out 2>err </dev/null
     check "srun starts two ranks of a sweep" test $? = 0
@@ -214,7 +227,7 @@ if [ -e "$(dirname "$TINCA")/tinca-mpi.so" ] && srun --mpi=list 2>&1 | grep -q p
     srun --mpi=none -n 2 "$TINCA" sweep --name ranks >out 2>err </dev/null
     check "without --over it is refused" grep -q '^tinca: srun: it started 2 processes, each of which' err
 else
-    skip "srun starts the ranks of a sweep" "Slurm has no PMIx here, or this build no MPI"
+    skip "srun starts the ranks of a run and of a sweep" "Slurm has no PMIx here, or this build no MPI"
 fi
 
 # shellcheck disable=SC2086

@@ -89,15 +89,16 @@ same() {
         not_ok "$1" "exit $status: $(told)"
     fi
 }
-for job in "lenet --data digits,limit=96 --batch 12" "resnet20 --data shapes,limit=48 --batch 12" \
+regular_network regular.json
+for job in "lenet --data digits,limit=96 --batch 12" "./regular.json --data digits,limit=96 --batch 12" "resnet20 --data shapes,limit=48 --batch 12" \
     "squeezenet --technique shift --data shapes,limit=24 --batch 12"; do
     for blocks in 2 3; do
-        network=${job%% *}-$blocks
+        network=$(basename "${job%% *}" .json)-$blocks
         # shellcheck disable=SC2086 # a list of options
         run train $job --iterations 4 --blocks $blocks --threads 1 -q --run-dir "$network-1"
         # shellcheck disable=SC2086
         hosts $blocks train $job --iterations 4 --threads 1 -q --run-dir "$network-n"
-        same "${job%% *} on $blocks hosts: the bits of one process" "$network-1" "$network-n"
+        same "${network%-*} on $blocks hosts: the bits of one process" "$network-1" "$network-n"
     done
 done
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # One run in several processes that is disturbed ROUNDS times (50): at random instants a random rank is killed, or
-# stopped, or rank 0's disk becomes full. Each time all processes end with a reason, the checkpoint stays valid, and
-# the run is resumed with 1, 2 or 4 ranks. When it is complete it has the bits of an undisturbed run, and another one
+# stopped, or rank 0's disk becomes full. Each time all processes end within 30 seconds, several ranks with the reason
+# and the rank, the checkpoint stays valid, and the run is resumed with 1, 2 or 4 ranks, which share memory in every
+# other round and send messages in the others. When it is complete it has the bits of an undisturbed run, and another one
 # begins, until there were ROUNDS disturbances; the last run is resumed to its end. SEED repeats a sequence.
 srcdir=$(cd "${srcdir:-.}" && pwd)
 . "$srcdir/tests/cli/tap.sh"
@@ -45,17 +46,33 @@ begin() { # begin N: starts or resumes the run with N ranks, in the background
     fi
     n=$1
     shift
-    mpirun -n "$n" "$TINCA" "$@" -q >out 2>err </dev/null &
+    TINCA_SHARED_MEMORY=$((round % 2)) mpirun -n "$n" "$TINCA" "$@" -q >out 2>err </dev/null &
     launcher=$!
 }
-disturb() { # disturb KIND: after a while
+there_or_gone() { ! none_left || gone $launcher; }
+disturb() { # disturb KIND: after a while, which may be while MPI begins
     sleep "$instant"
+    wait_until there_or_gone
     victim=$(ranks_of | awk -v n="$round" '{ p[NR] = $1 } END { if (NR) print p[n % NR + 1] }')
+    victim_rank=$(tr '\0' '\n' 2>/dev/null <"/proc/$victim/environ" | sed -n 's/^OMPI_COMM_WORLD_RANK=//p')
     case $1 in
     kill) [ -z "$victim" ] || kill -9 "$victim" 2>/dev/null ;;
     stop) [ -z "$victim" ] || kill -STOP "$victim" 2>/dev/null ;;
     full) dd if=/dev/zero of=disk/filling bs=64k 2>/dev/null ;;
     esac
+}
+# reason KIND: what the messages say when this has happened to rank $victim_rank of several. One that was stopped while
+# MPI began or ended has said nothing of itself.
+reason() {
+    case $1 in
+    kill) echo "process rank $victim_rank .*signal 9|rank $victim_rank on .*not answered" ;;
+    stop) echo "rank $victim_rank on .*has not answered|waits for all processes|MPI: it does not end" ;;
+    full) echo "rank 0 on [^:]*: [^:]*: .*No space left on device" ;;
+    esac
+}
+complain() { # complain TEXT: the round has failed
+    bad=$((bad + 1))
+    echo "# round $round, $chosen, $n ranks: $1"
 }
 same_bits() { # same_bits NAME: the run is complete and has the bits of the undisturbed one
     if is_done && cmp -s whole/weights.safetensors "$folder/weights.safetensors"; then
@@ -64,7 +81,7 @@ same_bits() { # same_bits NAME: the run is complete and has the bits of the undi
         not_ok "$1" "exit $status: $(told)"
     fi
 }
-bad=0 round=0 runs=0
+bad=0 round=0 runs=0 longest=0 reasons=0
 while [ $round -lt "$ROUNDS" ]; do
     round=$((round + 1))
     choose 1 2 4
@@ -74,27 +91,39 @@ while [ $round -lt "$ROUNDS" ]; do
     choose $disturbances
     [ "$n" = 1 ] && [ "$chosen" = stop ] && chosen=kill # nobody notices that a process alone is stopped
     disturb "$chosen"
-    [ "$chosen" = full ] || wait_until none_left
-    if [ "$chosen" = full ]; then
-        # a run whose checkpoint cannot be written goes on and says so, or ends with the reason
+    began=$(date +%s)
+    if [ "$chosen $n" = "full 1" ]; then
+        # one process whose checkpoint cannot be written goes on and says so
         sleep 1
         rm -f disk/filling
         pkill -INT -f "^$TINCA (train|resume).*$folder"
-        wait_until none_left
     fi
-    none_left || { echo "# round $round, $chosen: still there: $(ranks_of | xargs ps -o pid,stat,etime,args)"; bad=$((bad + 1)); end_processes; }
-    wait $launcher
+    wait_until none_left
+    seconds=$(($(date +%s) - began))
+    rm -f disk/filling
+    if ! none_left; then
+        complain "still there: $(ranks_of | xargs ps -o pid,stat,etime,args)"
+        end_processes
+    fi
+    status=0
+    wait $launcher || status=$?
+    [ $seconds -gt $longest ] && longest=$seconds
+    [ $seconds -le 30 ] || [ -z "$victim" ] || complain "$seconds seconds until no process was left"
+    # a run that was complete before has no reason to give
+    if [ $status != 0 ] && [ -n "$victim" ] && [ "$n" != 1 ] && ! is_done; then
+        grep -Eq "$(reason "$chosen")" err || complain "no reason: $(told)"
+        reasons=$((reasons + 1))
+    fi
+    echo "# round $round: $chosen, $n ranks, rank $victim_rank, $seconds s, exit $status"
     run runs --check "$folder"
-    if [ "$status" != 0 ]; then
-        bad=$((bad + 1))
-        echo "# round $round, $chosen: runs --check: $(told)"
-    fi
+    [ "$status" = 0 ] || complain "runs --check: $(told)"
     if is_done && [ $round -lt "$ROUNDS" ]; then
         runs=$((runs + 1))
         same_bits "run $runs, complete after round $round, has the bits of the undisturbed one"
         rm -rf "$folder"
     fi
 done
+echo "# $reasons reasons were checked; no process was left after at most $longest seconds"
 [ $bad = 0 ] && ok "$round disturbances leave a valid run" || not_ok "$round disturbances leave a valid run" "$bad did not"
 is_done || mpi 2 resume "$folder" -q
 same_bits "and the last run has the bits of an undisturbed one"

@@ -2,6 +2,7 @@
  * rank gives up after its time, with a reason. Threads of this process are the ranks, and a module
  * that blocks stands for MPI. */
 #include "engine/cluster/cluster.h"
+#include "engine/cluster/launcher.h"
 
 #include "base/clock.h"
 
@@ -55,7 +56,9 @@ static void test_begin(void)
     struct error error = {0};
     setenv("TINCA_MPI_START", "0.5", 1);
     const uint64_t start = clock_nanoseconds();
-    tap_ok(!cluster_join_module(&stuck, RANKS, "threads", &cluster, &error) && !cluster,
+    tap_ok(!cluster_join_module(&stuck, &(struct launch){.launcher = "threads", .ranks = RANKS},
+                                &cluster, &error) &&
+               !cluster,
            "a rank that MPI never starts does not join");
     const double seconds = clock_seconds(start, clock_nanoseconds());
     tap_ok(seconds > 0.4 && begun == 1, "it has waited for TINCA_MPI_START, %g s", seconds);
@@ -87,7 +90,8 @@ static struct rank {
 static void *join(void *unused)
 {
     struct cluster *cluster = NULL;
-    if (cluster_join_module(&endless, RANKS, "threads", &cluster, NULL))
+    if (cluster_join_module(&endless, &(struct launch){.launcher = "threads", .ranks = RANKS},
+                            &cluster, NULL))
         ranks[cluster_rank(cluster)].cluster = cluster;
     return unused;
 }

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/threads/thread.h"
 #include "engine/cluster/cluster_module.h"
+#include "engine/cluster/launcher.h"
 #include "engine/cluster/shared_sums.h"
 #include "engine/graph/image_blocks.h"
 #include "tap.h"
@@ -333,7 +334,8 @@ static void *run_rank(void *context)
     struct cluster *cluster;
     struct error error;
     rank->gathers = true;
-    rank->good = cluster_join_module(&module, world.ranks, "test", &cluster, &error);
+    rank->good = cluster_join_module(
+        &module, &(struct launch){.launcher = "test", .ranks = world.ranks}, &cluster, &error);
     float *parts = memory_new(world.pieces.most * cluster_sum_floats(world.ranks, COUNT),
                               sizeof *parts, "a test", NULL);
     for (size_t round = 0; rank->good && parts && round < ROUNDS; round++)
@@ -444,7 +446,8 @@ static void *run_shared(void *context)
     struct cluster *cluster;
     struct error error;
     rank->gathers = true;
-    rank->good = cluster_join_module(&module, world.ranks, "test", &cluster, &error);
+    rank->good = cluster_join_module(
+        &module, &(struct launch){.launcher = "test", .ranks = world.ranks}, &cluster, &error);
     if (!rank->good)
         return NULL;
     struct pool *pool = pool_create(1 + cluster_rank(cluster) % 2, &error);
@@ -509,7 +512,8 @@ static void *run_failing(void *context)
     struct rank *rank = context;
     struct cluster *cluster;
     struct error error;
-    if (!cluster_join_module(&module, world.ranks, "test", &cluster, &error))
+    if (!cluster_join_module(&module, &(struct launch){.launcher = "test", .ranks = world.ranks},
+                             &cluster, &error))
         return NULL;
     double mine = 1, all[MOST_RANKS];
     failed[cluster_rank(cluster)] = cluster;

@@ -2,6 +2,7 @@
  * ranks, and a module that copies messages between them stands for MPI. It refuses every third
  * message at first, as MPI does while an earlier one has not left. */
 #include "engine/cluster/cluster.h"
+#include "engine/cluster/launcher.h"
 
 #include "base/clock.h"
 
@@ -47,7 +48,8 @@ static struct cluster *clusters[RANKS];
 static void *join(void *unused)
 {
     struct cluster *cluster = NULL;
-    if (cluster_join_module(&module, RANKS, "threads", &cluster, NULL))
+    if (cluster_join_module(&module, &(struct launch){.launcher = "threads", .ranks = RANKS},
+                            &cluster, NULL))
         clusters[cluster_rank(cluster)] = cluster;
     return unused;
 }

@@ -128,3 +128,36 @@ void dataset_part_checksum(const struct dataset *dataset, size_t part, struct da
     else
         checksum_file(dataset, out);
 }
+
+/* --- both --- */
+
+/* Adds a number, as eight little-endian bytes. */
+static uLong add_number(uLong crc, uint64_t number)
+{
+    unsigned char bytes[8];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(number >> 8 * i);
+    return crc32(crc, bytes, sizeof bytes);
+}
+
+uint32_t dataset_checksum(const struct dataset *dataset)
+{
+    const struct dataset_facts *facts = dataset_facts(dataset);
+    const bool labelled = facts->generator == 0 && !facts->paired;
+    char name[PATH_SIZE];
+    struct dataset_part part;
+    uLong crc = 0;
+    for (size_t i = 0; i < facts->images; i++) {
+        if (dataset_files_root(dataset)) {
+            dataset_file_name(dataset, i, name, sizeof name);
+            crc = crc32_z(crc, (const unsigned char *)name, strlen(name) + 1);
+        }
+        if (labelled)
+            crc = add_number(crc, dataset_label(dataset, i));
+    }
+    for (size_t i = 0; stored_of(dataset) && i < dataset_part_count(dataset); i++) {
+        dataset_part_checksum(dataset, i, &part);
+        crc = add_number(crc, part.pixels_crc32);
+    }
+    return (uint32_t)crc;
+}

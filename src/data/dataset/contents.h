@@ -42,4 +42,8 @@ size_t dataset_part_count(const struct dataset *dataset);
 /* Fills *out with part `part`. */
 void dataset_part_checksum(const struct dataset *dataset, size_t part, struct dataset_part *out);
 
+/* Returns a checksum of what a set consists of, as far as that is known without reading files: the
+ * names of its files, its labels, and the pixels of a set in memory. */
+uint32_t dataset_checksum(const struct dataset *dataset);
+
 #endif

@@ -170,7 +170,7 @@ static bool allocate_ring(struct data_loader *loader, struct error *error)
     if (loader->settings.training && loader->settings.balanced &&
         !class_images_make(&loader->classes, loader->dataset, error))
         return false;
-    if (loader->source->skips &&
+    if (loader->source->skips && !loader->settings.strict &&
         !(loader->broken = memory_new(images, 1, "the data loader", error)))
         return false;
     return true;

@@ -47,6 +47,7 @@ struct data_loader_settings {
     struct normalisation normalisation;
     struct batch_memory memory;
     bool samples; /* the consumer takes batches of samples, where the loader can have them */
+    bool strict;  /* an unreadable image is an error, also in a set that skips such images */
     /* Training: the consumer wants only one of `parts` equal parts of each batch, that of number
      * `part`; `parts` divides the batch. The batches are otherwise the same: what an image is and
      * how it is augmented does not depend on it. With mixup or cutmix the loader also reads the
@@ -88,7 +89,8 @@ void data_loader_free(struct data_loader *loader);
 
 /* Fills *batch with the next batch and waits for it if necessary; the batch before it becomes
  * invalid. After a batch with `last` set, the next call begins the next epoch. Returns false if an
- * image cannot be read and the data set does not skip such images; the error names the file. */
+ * image cannot be read and the data set does not skip such images, or settings.strict; the error
+ * names the file. */
 bool data_loader_next(struct data_loader *loader, struct data_batch *batch, struct error *error);
 
 /* Pauses the workers; returns once none of them is decoding an image. Pause one loader while

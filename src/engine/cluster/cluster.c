@@ -4,10 +4,12 @@
 
 #include "base/clock.h"
 #include "base/host/host.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "base/threads/condition.h"
 #include "base/threads/thread.h"
 #include "engine/cluster/cluster_internal.h"
+#include "engine/cluster/launcher.h"
 #include "engine/cluster/shared_collectives.h"
 
 #include <config.h>
@@ -174,28 +176,37 @@ static bool meet(struct cluster *cluster, struct error *error)
     return introduce(cluster, error) && share_memory(cluster, error);
 }
 
-static bool check_ranks(const struct cluster *cluster, size_t expected, const char *launcher,
+/* Refuses a launcher that knows other processes than MPI. Of one that does not say how many it has
+ * started, only the number of this process can show that. */
+static bool check_ranks(const struct cluster *cluster, const struct launch *launch,
                         struct error *error)
 {
     const size_t ranks = cluster->place.ranks;
-    if (expected == 0 || expected == ranks)
+    static const char advice[] =
+        N_("use the launcher of that MPI (srun --mpi=list shows what srun knows), or build tinca "
+           "with the launcher's MPI");
+    if (launch->ranks == 0 && launch->rank >= ranks)
+        return error_set(error, ERROR_UNSUPPORTED, launch->launcher, advice,
+                         "it started several processes, of which this is number %zu, but MPI (%s) "
+                         "knows %zu: the launcher and tinca-mpi.so belong to different MPI "
+                         "libraries",
+                         launch->rank, cluster->place.library, ranks);
+    if (launch->ranks == 0 || launch->ranks == ranks)
         return true;
-    return error_set(error, ERROR_UNSUPPORTED, launcher,
-                     "use the launcher of that MPI (srun --mpi=list shows what srun knows), or "
-                     "build tinca with the launcher's MPI",
+    return error_set(error, ERROR_UNSUPPORTED, launch->launcher, advice,
                      "it started %zu processes, but MPI (%s) knows %zu: the launcher and "
                      "tinca-mpi.so belong to different MPI libraries",
-                     expected, cluster->place.library, ranks);
+                     launch->ranks, cluster->place.library, ranks);
 }
 
-bool cluster_join_module(const struct cluster_module *module, size_t expected, const char *launcher,
+bool cluster_join_module(const struct cluster_module *module, const struct launch *launch,
                          struct cluster **joined, struct error *error)
 {
     struct cluster *cluster = cluster_new(module, error);
     *joined = NULL;
     if (!cluster)
         return false;
-    const bool good = begin(cluster, error) && check_ranks(cluster, expected, launcher, error) &&
+    const bool good = begin(cluster, error) && check_ranks(cluster, launch, error) &&
                       (cluster->place.ranks == 1 || meet(cluster, error));
     if (good && cluster->place.ranks > 1) {
         *joined = cluster;

@@ -26,6 +26,7 @@
 
 struct cluster;
 struct cluster_module;
+struct launch;
 
 enum { CLUSTER_HOST = 64, CLUSTER_SILENCE = 10, CLUSTER_START = 60, CLUSTER_MAX_RANKS = 65536 };
 
@@ -36,9 +37,8 @@ enum { CLUSTER_HOST = 64, CLUSTER_SILENCE = 10, CLUSTER_START = 60, CLUSTER_MAX_
  * TINCA_MPI_START); after the latter, the process can only end. */
 bool cluster_join(size_t ranks, struct cluster **cluster, struct error *error);
 
-/* Joins by a module that is already loaded; `expected` is the number of ranks, 0: any. For tests.
- */
-bool cluster_join_module(const struct cluster_module *module, size_t expected, const char *launcher,
+/* Joins by a module that is already loaded. */
+bool cluster_join_module(const struct cluster_module *module, const struct launch *launch,
                          struct cluster **cluster, struct error *error);
 
 /* Opens the module at `path`. Returns NULL with an error. */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CLUSTER_MODULE_ABI = 3, CLUSTER_REASON = 256, CLUSTER_LIBRARY = 96 };
+enum { CLUSTER_MODULE_ABI = 4, CLUSTER_REASON = 256, CLUSTER_LIBRARY = 96 };
 
 #define CLUSTER_MODULE_FILE     "tinca-mpi.so"
 #define CLUSTER_MODULE_FUNCTION "tinca_cluster_module"
@@ -29,6 +29,7 @@ struct cluster_place {
 struct cluster_module {
     uint32_t abi, bytes; /* CLUSTER_MODULE_ABI, sizeof(struct cluster_module) */
     const char *version; /* of tinca */
+    bool needs_pmi;      /* MPI ends a process of srun that has neither PMIx nor PMI */
 
     /* Initialises MPI. Returns false with a reason, of CLUSTER_REASON bytes. */
     bool (*begin)(struct cluster_place *place, char *reason);

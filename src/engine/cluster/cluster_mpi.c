@@ -248,6 +248,9 @@ static const struct cluster_module module = {
     .abi = CLUSTER_MODULE_ABI,
     .bytes = sizeof(struct cluster_module),
     .version = PACKAGE_VERSION,
+#ifdef OPEN_MPI
+    .needs_pmi = true,
+#endif
     .begin = begin,
     .end = end,
     .end_all = end_all,

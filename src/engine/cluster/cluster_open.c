@@ -13,6 +13,7 @@
 #include <config.h>
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -70,6 +71,21 @@ static const struct cluster_module *find_module(const struct launch *launch, str
     return cluster_load_module(path, error);
 }
 
+/* Refuses processes of srun that Open MPI would end with a message about how it was built: those of
+ * srun --mpi=none, which cannot find each other. */
+static bool check_srun(const struct cluster_module *module, const struct launch *launch,
+                       struct error *error)
+{
+    if (!module->needs_pmi || strcmp(launch->launcher, "srun") != 0 || getenv("PMIX_RANK") ||
+        getenv("PMI_FD"))
+        return true;
+    return error_set(error, ERROR_UNSUPPORTED, launch->launcher,
+                     "start them with srun --mpi=pmix (srun --mpi=list shows what srun knows)",
+                     "it started %zu processes, but without PMIx, by which Open MPI finds the "
+                     "others",
+                     launch->ranks);
+}
+
 bool cluster_join(size_t ranks, struct cluster **cluster, struct error *error)
 {
     struct launch launch = launcher_find();
@@ -85,5 +101,6 @@ bool cluster_join(size_t ranks, struct cluster **cluster, struct error *error)
     if (launch.ranks == 1 || (launch.ranks == 0 && strcmp(launch.launcher, "--ranks") == 0))
         return true;
     const struct cluster_module *module = find_module(&launch, error);
-    return module && cluster_join_module(module, launch.ranks, launch.launcher, cluster, error);
+    return module && check_srun(module, &launch, error) &&
+           cluster_join_module(module, &launch, cluster, error);
 }

@@ -1,11 +1,23 @@
 #include "session/files/computed_with.h"
 
+#include "base/language.h"
 #include "engine/devices/blas_name.h"
 #include "engine/execution/numerics.h"
 
 #include <config.h>
 #include <stdio.h>
 #include <string.h>
+
+const char *computed_with_word(size_t value)
+{
+    static const char *const words[COMPUTED_WITH] = {
+        [COMPUTED_PROGRAM] = N_("tinca"),
+        [COMPUTED_NUMERICS] = N_("arithmetic of version"),
+        [COMPUTED_KERNELS] = N_("kernels for"),
+        [COMPUTED_BLAS] = N_("the BLAS library"),
+    };
+    return words[value];
+}
 
 void computed_with_here(struct computed_with *here, const char *device,
                         enum device_precision precision)

@@ -24,6 +24,10 @@ struct computed_with {
     const char *keys[COMPUTED_WITH];
     char values[COMPUTED_WITH][COMPUTED_WITH_SIZE];
 };
+
+/* Returns what a message calls a value, untranslated. */
+const char *computed_with_word(size_t value);
+
 /* Fills *here with the values of this process. */
 void computed_with_here(struct computed_with *here, const char *device,
                         enum device_precision precision);

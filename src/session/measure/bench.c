@@ -384,14 +384,18 @@ static bool measure_profile(struct bench *bench, struct workload *workload, stru
 }
 
 /* Times the iterations, and the energy that they use. */
-static bool measure_times(struct bench *bench, struct workload *workload, struct error *error)
+static bool measure_times(struct bench *bench, struct workload *workload, struct cluster *cluster,
+                          struct error *error)
 {
     const size_t count = bench->iterations;
+    const uint64_t waited = cluster ? cluster_waited(cluster) : 0;
     double *ms = memory_new(2 * count, sizeof *ms, "the measurements", error);
     const struct times times = {.per_image = ms, .latency = ms ? ms + count : NULL};
     struct energy_meter *meter = ms ? energy_meter_begin(bench->device, NULL) : NULL;
     bool measured = ms && iterate_times(workload, bench, count, &times, error);
     bench->energy = energy_meter_end(meter);
+    if (cluster)
+        bench->waited_ms = 1e-6 * (double)(cluster_waited(cluster) - waited) / (double)count;
     measured = measured && statistics_compute(ms, count, &bench->ms_per_image, error);
     if (measured && bench->mode == PLAN_INFERENCE)
         measured = statistics_compute(times.latency, count, &bench->latency_ms, error);
@@ -407,8 +411,8 @@ static bool measure_all(struct bench *bench, struct workload *workload,
                                                         : TRAIN_ITERATIONS;
     if (workload->execution)
         execution_bind(workload->execution, &workload->batch);
-    const bool measured =
-        warm_up(workload, bench, settings->cluster, error) && measure_times(bench, workload, error);
+    const bool measured = warm_up(workload, bench, settings->cluster, error) &&
+                          measure_times(bench, workload, settings->cluster, error);
     bench->peak_memory_bytes = bench->device->driver->computes_on_host
                                    ? host_process_peak()
                                    : device_memory_used(bench->device);

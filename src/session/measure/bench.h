@@ -64,6 +64,7 @@ struct bench {
     bool assumed_ranges; /* the network was quantized for this bench (bench_int8.h) */
     size_t batch;        /* images that this process computes in an iteration */
     size_t iterations, warm_up;
+    double waited_ms; /* of an iteration: waiting for other ranks, in sums and gathers; a mean */
     struct statistics ms_per_image; /* on the device; without the copies of an inference's batch */
     /* Of inference: the time of a batch as its user sees it, from its images in the host's memory
      * to the answer there. */

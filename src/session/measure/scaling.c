@@ -2,6 +2,8 @@
 #include "session/measure/scaling.h"
 
 #include "base/clock.h"
+#include "base/host/core_set.h"
+#include "base/host/host.h"
 #include "base/memory.h"
 #include "engine/cluster/cluster_sums.h"
 #include "engine/cluster/shared_sums.h"
@@ -92,6 +94,66 @@ static bool measure_one(const struct bench_settings *settings, struct scaling *s
         return true;
     scaling->one = 0;
     return error->kind == ERROR_MEMORY && cluster_check(settings->cluster, error);
+}
+
+/* What a rank has of its host. */
+struct share {
+    size_t threads;
+    struct core_set cores;
+};
+
+/* Sets *whole to what the ranks on rank 0's host have together, with one thread for each core at
+ * most, but not fewer than rank 0 has. */
+static bool find_whole(struct cluster *cluster, size_t threads, struct share *whole,
+                       struct error *error)
+{
+    const size_t ranks = cluster_ranks(cluster);
+    const struct share mine = {.threads = threads, .cores = core_set_here()};
+    struct share *all = memory_new(ranks, sizeof *all, "the measurement", error);
+    *whole = (struct share){0};
+    if (!all) {
+        cluster_fail(cluster, error);
+        return false;
+    }
+    if (!cluster_gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
+        return cluster_check(cluster, error);
+    for (size_t r = 0; r < ranks; r++)
+        if (strcmp(cluster_host(cluster, r), cluster_host(cluster, 0)) == 0) {
+            whole->threads += all[r].threads;
+            core_set_add(&whole->cores, &all[r].cores);
+        }
+    const size_t bound = core_set_count(&whole->cores), cores = bound ? bound : host_cores();
+    if (whole->threads > cores)
+        whole->threads = cores > all[0].threads ? cores : all[0].threads;
+    free(all);
+    return true;
+}
+
+/* Measures the whole batch in one process with the threads and the cores of all ranks on rank 0's
+ * host: a user could start that instead of the ranks. */
+static bool measure_whole(const struct bench_settings *settings, struct scaling *scaling,
+                          struct error *error)
+{
+    struct cluster *cluster = settings->cluster;
+    const struct core_set usual = core_set_here();
+    const size_t threads = scaling->threads;
+    struct bench_settings wide = *settings;
+    struct share share;
+    if (!find_whole(cluster, threads, &share, error))
+        return false;
+    const bool bound = cluster_rank(cluster) == 0 && core_set_bind(&share.cores);
+    const bool can = bound || core_set_count(&share.cores) == 0;
+    wide.threads = can ? share.threads : threads;
+    const bool good =
+        measure_without_messages(&wide, settings->batch, false, scaling, &scaling->whole, error);
+    if (bound)
+        core_set_bind(&usual);
+    scaling->whole_threads = wide.threads;
+    scaling->threads = threads;
+    if (good)
+        return true;
+    scaling->whole = 0;
+    return error->kind == ERROR_MEMORY && cluster_check(cluster, error);
 }
 
 static bool measure_together(const struct bench_settings *settings, struct scaling *scaling,
@@ -200,15 +262,16 @@ bool scaling_measure(const struct bench_settings *settings, struct scaling *scal
     *scaling = begin(settings);
     return measure_without_messages(settings, each, true, scaling, &scaling->share, error) &&
            measure_without_messages(settings, each, false, scaling, &scaling->share_alone, error) &&
-           measure_one(settings, scaling, error) && measure_together(settings, scaling, error) &&
-           measure_links(cluster, scaling, error);
+           measure_one(settings, scaling, error) && measure_whole(settings, scaling, error) &&
+           measure_together(settings, scaling, error) && measure_links(cluster, scaling, error);
 }
 
 bool scaling_compare(const struct bench_settings *settings, struct scaling *scaling,
                      struct error *error)
 {
     *scaling = begin(settings);
-    return measure_together(settings, scaling, error) && measure_one(settings, scaling, error);
+    return measure_together(settings, scaling, error) && measure_whole(settings, scaling, error) &&
+           measure_one(settings, scaling, error);
 }
 
 /* --- the model --- */
@@ -237,6 +300,14 @@ static double compute(const struct scaling *scaling, double images)
     const double slope = (scaling->one - scaling->share_alone) / (whole - part);
     const double fixed = fmax(0, scaling->one - slope * whole);
     return fixed + slope * images;
+}
+
+double scaling_fastest_one(const struct scaling *scaling, size_t *threads)
+{
+    const double one = scaling->one, whole = scaling->whole;
+    const bool few = one > 0 && (whole == 0 || one < whole);
+    *threads = few ? scaling->threads : scaling->whole_threads;
+    return few ? one : whole;
 }
 
 double scaling_one(const struct scaling *scaling)

@@ -40,10 +40,13 @@ struct scaling {
     size_t batch;                 /* images of all ranks */
     size_t gradients;             /* values that are added in an iteration */
     size_t gathers;               /* of an iteration */
-    double one;         /* an iteration of the whole batch in one process; 0: it does not fit */
-    double share_alone; /* an iteration of B / N images in one process, the others idle */
-    double share;       /* the same in all ranks at once, without messages: the slowest */
-    double together;    /* an iteration of all ranks: the slowest */
+    double one;           /* an iteration of the whole batch in one process; 0: it does not fit */
+    double whole;         /* the same with `whole_threads` threads; 0: it does not fit */
+    size_t whole_threads; /* those of all ranks on rank 0's host, at most one for each of their
+                             cores */
+    double share_alone;   /* an iteration of B / N images in one process, the others idle */
+    double share;         /* the same in all ranks at once, without messages: the slowest */
+    double together;      /* an iteration of all ranks: the slowest */
     struct scaling_link link; /* of MPI */
     bool shared;              /* the measured ranks exchange through memory that they share */
     struct scaling_link here; /* of what they use: shared memory or MPI */
@@ -54,7 +57,7 @@ struct scaling {
 bool scaling_measure(const struct bench_settings *settings, struct scaling *scaling,
                      struct error *error);
 
-/* Measures only `one` and `together`, as scaling_measure does. */
+/* Measures only `together`, `whole` and `one`, as scaling_measure does. */
 bool scaling_compare(const struct bench_settings *settings, struct scaling *scaling,
                      struct error *error);
 
@@ -65,6 +68,10 @@ double scaling_predict_measured(const struct scaling *scaling);
  * rank 0, and messages cost what `link` says. */
 double scaling_predict(const struct scaling *scaling, size_t ranks,
                        const struct scaling_link *link);
+
+/* Returns the faster of `one` and `whole`, and sets *threads to the threads of that; 0: it does not
+ * fit. A small network may be faster with few threads. */
+double scaling_fastest_one(const struct scaling *scaling, size_t *threads);
 
 /* Returns how long an iteration of the whole batch takes in one process: as measured, or by the
  * model where it does not fit. */

@@ -45,8 +45,10 @@ size_t evaluator_batch(const struct network *network, size_t images)
 static struct data_loader_settings loader_settings(const struct evaluator_settings *settings,
                                                    size_t batch)
 {
-    struct data_loader_settings loader = {
-        .batch = batch, .normalisation = *settings->normalisation, .threads = settings->readers};
+    struct data_loader_settings loader = {.batch = batch,
+                                          .normalisation = *settings->normalisation,
+                                          .strict = settings->strict,
+                                          .threads = settings->readers};
     device_batch_set_up(settings->device, &loader);
     loader.samples = loader.samples && !dataset_facts(settings->dataset)->paired;
     return loader;

@@ -60,6 +60,7 @@ struct evaluator_settings {
     bool warm_up;         /* before measuring times, compute the first batches without measuring */
     bool keep_losses;     /* evaluator->losses shall have the loss of each image */
     bool refuse_memory;   /* the given batch must fit memory_free; else memory decides nothing */
+    bool strict;          /* an unreadable image is an error: see data_loader.h */
     bool stored;          /* the images lie in memory: see data_loader_bytes */
     size_t readers;       /* decode workers; 0: chosen by the number of cores */
     outcome_watch *watch; /* called for every image, in order; may be NULL */

@@ -214,6 +214,9 @@ static struct data_loader_settings loader_settings(const struct preparation *pre
         .first_batch = first_iteration,
         .parts = cluster_ranks(prepared->cluster),
         .part = cluster_rank(prepared->cluster),
+        /* a picture that only this host cannot read would have another one in its place only here
+         */
+        .strict = prepared->cluster,
         .normalisation = prepared->normalisation};
     device_batch_set_up(prepared->device, &settings);
     return settings;

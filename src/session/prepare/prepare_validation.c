@@ -67,6 +67,7 @@ bool prepare_make_evaluator(struct preparation *prepared, const struct run_confi
         .refuse_memory = batch > 0,
         .tolerance = (double)config->tolerance,
         .keep_losses = true,
+        .strict = prepared->cluster, /* as for training (prepare.c) */
         .stored = dataset_kind_of(dataset_facts(prepared->validation)->spec)->stored,
         /* at least 1, because 0 means that the free memory is unknown */
         .memory_free = room == UINT64_MAX ? 0 : room + 1};

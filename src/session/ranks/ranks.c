@@ -6,6 +6,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "data/dataset/contents.h"
 #include "session/config/config_differences.h"
 #include "session/files/computed_with.h"
 #include "session/ranks/ranks_internal.h"
@@ -18,6 +19,17 @@ static const char *rank_name(const struct cluster *cluster, size_t rank, char *t
 {
     snprintf(text, size, "rank %zu on %s", rank, cluster_host(cluster, rank));
     return text;
+}
+
+bool ranks_name_error(const struct cluster *cluster, struct error *error)
+{
+    const struct error plain = *error;
+    char name[CLUSTER_HOST + 32];
+    if (cluster)
+        snprintf(error->what, sizeof error->what, "%s%s%.150s",
+                 rank_name(cluster, cluster_rank(cluster), name, sizeof name),
+                 plain.what[0] ? ": " : "", plain.what);
+    return false;
 }
 
 /* --- what the ranks were started with --- */
@@ -67,26 +79,26 @@ bool ranks_compare(struct cluster *cluster, const struct run_config *config, str
 
 /* --- how the ranks have prepared a run --- */
 
-enum { REPORT_FACTS = 8, REPORT_NODES_SEED = 5381 };
+enum { REPORT_FACTS = 9, REPORT_NODES_SEED = 5381, REPORT_BROKEN = 200 };
 
 struct report {
     bool prepared;
     struct error error;
     char values[COMPUTED_WITH][COMPUTED_WITH_SIZE];
     uint64_t facts[REPORT_FACTS];
+    char broken[REPORT_BROKEN]; /* pictures that were left out; "": none */
 };
 
-static const char *const computed_names[COMPUTED_WITH] = {
-    [COMPUTED_PROGRAM] = N_("tinca"),
-    [COMPUTED_NUMERICS] = N_("arithmetic of version"),
-    [COMPUTED_KERNELS] = N_("kernels for"),
-    [COMPUTED_BLAS] = N_("the BLAS library"),
-};
 static const char *const fact_names[REPORT_FACTS] = {
-    N_("images in the training set"), N_("classes in the training set"),
-    N_("values of an image"),         N_("layers in the network"),
-    N_("weights in the network"),     N_("the checksum of the layers' names"),
-    N_("iterations in an epoch"),     N_("the checksum of the teacher's file"),
+    N_("images in the training set"),
+    N_("classes in the training set"),
+    N_("values of an image"),
+    N_("layers in the network"),
+    N_("weights in the network"),
+    N_("the checksum of the layers' names"),
+    N_("iterations in an epoch"),
+    N_("the checksum of the teacher's file"),
+    N_("the checksum of the training set's files and labels"),
 };
 
 /* Returns a checksum of the names of a network's layers and of their operators. */
@@ -119,8 +131,11 @@ static void fill_report(struct report *report, const struct run_config *config,
                                            graph->total_floats,
                                            sum_names(graph),
                                            prepared->per_epoch,
-                                           prepared->teacher ? prepared->teacher->crc32 : 0};
+                                           prepared->teacher ? prepared->teacher->crc32 : 0,
+                                           dataset_checksum(prepared->data)};
     memcpy(report->facts, values, sizeof values);
+    if (facts->broken)
+        broken_list_words(facts->broken, report->broken, sizeof report->broken);
 }
 
 /* Fails with the error of a rank that could not prepare the run. */
@@ -144,7 +159,7 @@ static bool compare_computed(const struct cluster *cluster, const struct report 
                              "choose hosts that are alike; TINCA_CPU=avx2 makes stronger "
                              "processors compute as weaker ones",
                              "%s: %s, but %s on rank 0; the bits would differ",
-                             gettext(computed_names[i]), reports[rank].values[i],
+                             gettext(computed_with_word(i)), reports[rank].values[i],
                              reports[0].values[i]);
     return true;
 }
@@ -153,23 +168,35 @@ static bool compare_facts(const struct cluster *cluster, const struct report *re
                           struct error *error)
 {
     char name[CLUSTER_HOST + 32];
+    const char *broken = reports[rank].broken[0] ? reports[rank].broken : reports[0].broken;
     for (size_t i = 0; i < REPORT_FACTS; i++)
         if (reports[0].facts[i] != reports[rank].facts[i])
             return error_set(error, ERROR_INPUT, rank_name(cluster, rank, name, sizeof name),
-                             "give all hosts the same files", "%s: %llu, but %llu on rank 0",
+                             "give all hosts the same files", "%s: %llu, but %llu on rank 0%s%s",
                              gettext(fact_names[i]), (unsigned long long)reports[rank].facts[i],
-                             (unsigned long long)reports[0].facts[i]);
+                             (unsigned long long)reports[0].facts[i],
+                             broken[0] ? _("; left out, because they cannot be read: ") : "",
+                             broken);
+    return true;
+}
+
+/* Returns whether no rank could prepare the run, all for the same reason. */
+static bool all_failed_alike(const struct report *reports, size_t ranks)
+{
+    for (size_t r = 0; r < ranks; r++)
+        if (reports[r].prepared || strcmp(reports[r].error.why, reports[0].error.why) != 0)
+            return false;
     return true;
 }
 
 static bool compare_reports(const struct cluster *cluster, const struct report *reports,
                             struct error *error)
 {
-    if (!reports[0].prepared) {
+    if (all_failed_alike(reports, cluster_ranks(cluster))) {
         *error = reports[0].error;
         return false;
     }
-    for (size_t r = 1; r < cluster_ranks(cluster); r++)
+    for (size_t r = 0; r < cluster_ranks(cluster); r++)
         if (!reports[r].prepared)
             return refuse_failed(cluster, r, &reports[r].error, error);
     for (size_t r = 1; r < cluster_ranks(cluster); r++)

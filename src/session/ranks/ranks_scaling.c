@@ -27,14 +27,19 @@ void ranks_compare_with_one(struct cluster *cluster, const struct run_config *co
     struct scaling scaling;
     struct ranks_command compare = {.order = RANKS_COMPARE};
     struct run_config copy = *config;
+    size_t threads;
     text[0] = '\0';
     if (!cluster || !cluster_broadcast(cluster, &compare, sizeof compare) ||
         !cluster_broadcast(cluster, &copy, sizeof copy) ||
-        !ranks_measure_scaling(cluster, &copy, &scaling) || scaling.one == 0 ||
-        scaling.together < scaling.one)
+        !ranks_measure_scaling(cluster, &copy, &scaling))
+        return;
+    const double one = scaling_fastest_one(&scaling, &threads);
+    if (one == 0 || scaling.together < one)
         return;
     snprintf(text, size,
-             "an iteration of %zu images takes %.3g ms in %zu processes and %.3g ms in one: data "
-             "parallelism does not pay here (tinca bench --cluster shows why)",
-             scaling.batch, 1e3 * scaling.together, scaling.ranks, 1e3 * scaling.one);
+             "an iteration of %zu images takes %.3g ms in %zu processes and %.3g ms in one process "
+             "with %zu thread%s: data parallelism does not pay here (tinca bench --cluster shows "
+             "why)",
+             scaling.batch, 1e3 * scaling.together, scaling.ranks, 1e3 * one, threads,
+             threads == 1 ? "" : "s");
 }

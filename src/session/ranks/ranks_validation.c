@@ -10,6 +10,7 @@
  */
 #include "base/clock.h"
 #include "base/memory.h"
+#include "data/dataset/contents.h"
 #include "session/files/kernel_choices.h"
 #include "session/ranks/ranks_internal.h"
 
@@ -19,7 +20,7 @@
 
 /* --- dividing --- */
 
-enum { FACTS = 5 };
+enum { FACTS = 6 };
 
 /* What a rank says about its validation set. */
 struct readiness {
@@ -32,9 +33,9 @@ static void fill_facts(const struct preparation *prepared, struct readiness *min
 {
     const struct dataset_facts *facts = dataset_facts(prepared->validation);
     const struct evaluator *evaluator = &prepared->evaluator;
-    const uint64_t values[FACTS] = {facts->images, facts->classes,
-                                    facts->channels * facts->height * facts->width,
-                                    evaluator->batches, evaluator->plan->batch};
+    const uint64_t values[FACTS] = {
+        facts->images,      facts->classes,         facts->channels * facts->height * facts->width,
+        evaluator->batches, evaluator->plan->batch, dataset_checksum(prepared->validation)};
     memcpy(mine->facts, values, sizeof mine->facts);
 }
 
@@ -48,6 +49,9 @@ static bool can_take_part(const struct cluster *cluster, const struct readiness 
     const int used = snprintf(why, size, "rank %zu on %.40s: ", rank, cluster_host(cluster, rank));
     if (!of->ready)
         snprintf(why + used, size - (size_t)used, "%.60s: %.80s", of->error.what, of->error.why);
+    else if (of->facts[0] == all[0].facts[0] && of->facts[1] == all[0].facts[1])
+        snprintf(why + used, size - (size_t)used,
+                 "the files, labels or sizes of its set differ from those of rank 0");
     else
         snprintf(why + used, size - (size_t)used,
                  "its set has %llu images of %llu classes, and that of rank 0 %llu of %llu",
@@ -238,6 +242,13 @@ static bool watch(void *context, uint64_t done, struct error *error)
            (!watched->progress || watched->progress(watched->context, done, error));
 }
 
+/* Returns false, and names this rank in an error of its own. */
+static bool refuse_own(struct cluster *cluster, struct error *error)
+{
+    const bool own = error->kind != ERROR_INTERRUPTED && cluster_check(cluster, NULL);
+    return own ? ranks_name_error(cluster, error) : false;
+}
+
 bool ranks_validate(struct cluster *cluster, struct ranks_validation *validation,
                     struct evaluator *evaluator, evaluator_progress *progress, void *context,
                     struct evaluation *evaluation, struct error *error)
@@ -245,15 +256,18 @@ bool ranks_validate(struct cluster *cluster, struct ranks_validation *validation
     struct watched watched = {cluster, progress, context};
     struct error late;
     if (validation->parts <= 1)
-        return evaluator_run(evaluator, progress, context, evaluation, error);
+        return evaluator_run(evaluator, progress, context, evaluation, error) ||
+               refuse_own(cluster, error);
     validation->number = clock_nanoseconds(); /* unlike that of any other, also of another run */
     const struct ranks_command validate = {.order = RANKS_VALIDATE,
                                            .iteration = validation->number};
     if (!ranks_command(cluster, &validate, error))
         return false;
     const bool good = evaluator_run_part(evaluator, watch, &watched, error);
-    if (!good)
+    if (!good) {
+        refuse_own(cluster, error);
         send_end(cluster, validation);
+    }
     struct image_result *all = gather(cluster, validation, evaluator, good ? error : &late);
     const bool joined =
         good && all && evaluator_join(evaluator, all, validation->ranks, evaluation, error);

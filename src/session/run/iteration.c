@@ -416,7 +416,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
         return false;
     const uint64_t began = clock_nanoseconds();
     if (!data_loader_next(prepared->loader, &batch, trainer->error))
-        return false;
+        return ranks_name_error(prepared->cluster, trainer->error);
     ranks_meter_add_data(&trainer->ranks.meter, began);
     trainer->batch = prepare_batch(prepared, &batch);
     trainer->new_batch = true;

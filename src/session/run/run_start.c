@@ -12,6 +12,7 @@
 #include "session/files/run_files.h"
 #include "session/files/run_name.h"
 #include "session/measure/forecast.h"
+#include "session/ranks/ranks.h"
 #include "session/record/resume.h"
 #include "session/record/run_integrity.h"
 #include "session/record/run_reading.h"
@@ -42,13 +43,20 @@ static bool check_save_path(const char *path, struct error *error)
     return good;
 }
 
+/* Returns false. What is wrong with a file may concern this host alone. */
+static bool refuse_forecast(const struct cluster *cluster, struct error *error)
+{
+    const bool of_file = error->kind == ERROR_INPUT || error->kind == ERROR_SYSTEM;
+    return of_file ? ranks_name_error(cluster, error) : false;
+}
+
 static bool check_request(const struct run_config *config, const struct run_options *options,
                           struct forecast *forecast, struct error *error)
 {
     if (options->save_path && !check_save_path(options->save_path, error))
         return false;
     if (!forecast_make(config, 0, forecast, error))
-        return false;
+        return refuse_forecast(options->cluster, error);
     return forecast->fits || forecast_refuse(forecast, config->batch, error);
 }
 

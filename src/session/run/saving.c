@@ -4,14 +4,16 @@
  * A checkpoint is due by time and at the end of epochs. All checkpoints together take at most the
  * configured share of the run's time: the seconds spent so far plus the expected seconds of the
  * next one are compared with the time that the run has taken. If the disk refuses, the run goes on,
- * the snapshot reports the error, and the next checkpoint tries once more. A checkpoint is written
- * only when everything that it depends on (the journal, the best model) is on the disk. */
+ * the snapshot reports the error, and the next checkpoint tries once more; but a run of several
+ * ranks ends, so that a cluster does not compute what may be lost. A checkpoint is written only
+ * when everything that it depends on (the journal, the best model) is on the disk. */
 #include "session/run/saving.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/ranks/ranks.h"
 #include "session/run/checkpoint.h"
 #include "session/run/experiment.h"
 
@@ -46,12 +48,26 @@ static bool is_due(const struct trainer *trainer, bool epoch_over)
     return (in_time || epoch_over) && is_affordable(trainer, now);
 }
 
-void saving_step(struct trainer *trainer, bool epoch_over)
+/* Returns whether the run may go on after what the disk has refused. */
+static bool tolerates_refusal(struct trainer *trainer)
+{
+    const struct cluster *cluster = trainer->run->cluster;
+    const struct error *refusal = trainer_find_refusal(trainer);
+    if (!cluster || refusal->kind == ERROR_NONE)
+        return true;
+    error_set(trainer->error, refusal->kind, refusal->what,
+              "look at the disk; tinca resume goes on from the last checkpoint", "%s",
+              refusal->why);
+    return ranks_name_error(cluster, trainer->error);
+}
+
+bool saving_step(struct trainer *trainer, bool epoch_over)
 {
     const bool over =
         trainer->stop || trainer->ended || trainer->moment.iteration == trainer->now.iterations;
     if (!over && is_due(trainer, epoch_over) && trainer_owns_folder(trainer, true))
         saving_checkpoint(trainer);
+    return tolerates_refusal(trainer);
 }
 
 /* --- the best model --- */

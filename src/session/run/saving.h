@@ -1,14 +1,16 @@
 /* saving.h: when checkpoints and the best model are written. Internal to session/.
  *
  * If the disk refuses, the run goes on: trainer->saving.unsaved has the reason, and the next
- * attempt tries once more. */
+ * attempt tries once more. A run of several ranks ends. */
 #ifndef TINCA_SESSION_RUN_SAVING_H
 #define TINCA_SESSION_RUN_SAVING_H
 
 #include "session/run/trainer.h"
 
-/* Writes a checkpoint if one is due; call it between two iterations. */
-void saving_step(struct trainer *trainer, bool epoch_over);
+/* Writes a checkpoint if one is due; call it between two iterations. Returns false, with the
+ * trainer's error, if there are several ranks and the disk refuses the checkpoint, the best model
+ * or the journal. */
+bool saving_step(struct trainer *trainer, bool epoch_over);
 
 /* Writes a checkpoint now. Returns false if it cannot; saving.unsaved says why. */
 bool saving_checkpoint(struct trainer *trainer);

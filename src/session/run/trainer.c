@@ -81,13 +81,18 @@ void trainer_check_events(struct trainer *trainer, bool last)
     trainer_record_lost(trainer, &error);
 }
 
+const struct error *trainer_find_refusal(const struct trainer *trainer)
+{
+    const struct error *unsaved = &trainer->saving.unsaved;
+    return unsaved->kind != ERROR_NONE ? unsaved : &trainer->run->journal.trouble;
+}
+
 void trainer_report_unsaved(struct trainer *trainer)
 {
     struct saving *saving = &trainer->saving;
-    const struct error *trouble = saving->unsaved.kind != ERROR_NONE ? &saving->unsaved
-                                  : trainer->run->journal.trouble.kind != ERROR_NONE
-                                      ? &trainer->run->journal.trouble
-                                      : &trainer->events.file.trouble;
+    const struct error *trouble = trainer_find_refusal(trainer);
+    if (trouble->kind == ERROR_NONE)
+        trouble = &trainer->events.file.trouble;
     if (trouble->kind == ERROR_NONE && !saving->reported)
         return;
     saving->reported = trouble->kind != ERROR_NONE;

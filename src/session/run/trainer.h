@@ -155,6 +155,10 @@ void trainer_add_weights(struct trainer *trainer, bool last);
  * be written, so whatever is missing is lost. */
 void trainer_check_events(struct trainer *trainer, bool last);
 
+/* Returns why a checkpoint, the best model or the journal cannot be written at present; kind
+ * ERROR_NONE: they can. */
+const struct error *trainer_find_refusal(const struct trainer *trainer);
+
 /* Makes the snapshot's error agree with what cannot be written at present. */
 void trainer_report_unsaved(struct trainer *trainer);
 

@@ -69,7 +69,8 @@ static bool train(struct trainer *trainer)
             return false;
         if (!trainer_owns_folder(trainer, false))
             return false;
-        saving_step(trainer, epoch_over);
+        if (!saving_step(trainer, epoch_over))
+            return false;
         stop_in_time(trainer);
     }
     iteration_measure(trainer);
@@ -82,7 +83,8 @@ static bool train(struct trainer *trainer)
 static bool save_all(struct trainer *trainer)
 {
     model_save_samples(trainer);
-    return model_save(trainer, trainer->error) && model_save_copy(trainer);
+    return (model_save(trainer, trainer->error) && model_save_copy(trainer)) ||
+           ranks_name_error(trainer->run->cluster, trainer->error);
 }
 
 /* Saves a stopped run. The checkpoint comes first, because the run resumes from it. */
@@ -277,6 +279,8 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
     journal_add_event(&run->journal, "end", NULL);
     const bool synced = saving_finish(trainer);
     trainer->now.error = failed ? *error : trainer->saving.lost;
+    if (!failed && trainer->now.error.kind != ERROR_NONE)
+        ranks_name_error(run->cluster, &trainer->now.error);
     if (!synced &&
         status == RUN_DONE) /* the last checkpoint is still there, so the run can be resumed */
         trainer->now.status = RUN_FAILED;
