@@ -140,7 +140,14 @@ static void print_result(const struct scaling *scaling)
     output_print(_("  measured     %.4g ms, %.2f times as fast; the model is off by %+.0f %%\n"),
                  1e3 * scaling->together, speedup(scaling, scaling->together),
                  100 * (predicted / scaling->together - 1));
-    if (scaling->together >= one)
+    if (scaling->together < one)
+        return;
+    if (measured > 0)
+        output_print(
+            _("  These ranks are slower than one process with threads: %zu (%.4g ms): data "
+              "parallelism does not pay here.\n"),
+            threads, 1e3 * measured);
+    else
         output_print(
             _("  These ranks are slower than one process: data parallelism does not pay here.\n"));
 }

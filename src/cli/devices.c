@@ -104,7 +104,8 @@ static struct device_row describe(const struct device_driver *driver, size_t num
     row.available = driver->available(row.reason, sizeof row.reason);
     row.is_gpu = row.available && driver->describe && driver->describe(number, &row.gpu);
     snprintf(row.name, sizeof row.name, row.is_gpu ? "%s:%zu" : "%s", driver->name, number);
-    if (row.is_gpu && row.gpu.cudnn[0]) { /* that a library is there does not say that it starts */
+    if (row.is_gpu && row.gpu.cudnn[0]) {
+        /* a library that is installed may still fail to start, which only opening the GPU shows */
         struct error error;
         device_close(device_open(row.name, 1, &error));
         driver->describe(number, &row.gpu);

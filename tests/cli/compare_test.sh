@@ -93,9 +93,19 @@ has "  as the session file does" runs.0.timing.joules_per_image "$T/energy.json"
 joules_of_run=$("$JSON_LOOK" "$T/energy.json" runs.0.timing.joules_per_image)
 run runs --json
 shows "\"joules_per_image\":.*$joules_of_run" "  and the list of runs"
+succeeds "bench with energy counters" bench lenet --mode infer --batch 50 --iterations 100 --threads 1 --json
+of_bench=$("$JSON_LOOK" "$T/out" joules_per_image)
+if awk "BEGIN { exit !($of_bench > 0 && $of_bench < 10) }"; then
+    ok "  the energy of an image is known"
+else
+    not_ok "  the energy of an image is known" "$of_bench"
+fi
 rm "$T/powercap/intel-rapl:0/name"
 wait "$mover"
 TINCA_POWERCAP=$T/nothing
+succeeds "bench without energy counters" bench lenet --mode infer --iterations 2 --threads 1 --json
+is "  says why there is no energy" energy_unknown \
+    "$T/nothing: this machine has no energy counters, as most virtual machines"
 succeeds "measure without energy counters" measure "$lenet" --threads 1 --json
 is "  says why there is no energy" energy_unknown \
     "$T/nothing: this machine has no energy counters, as most virtual machines"

@@ -31,7 +31,7 @@ configure_with() {
     for option; do
         shift
         case $option in
-        -q | --quiet | --silent | --without-cuda | --with-cuda | --with-cuda=*) ;;
+        -q | --quiet | --silent | --without-cuda | --with-cuda | --with-cuda=* | NVCC=*) ;;
         *) set -- "$@" "$option" ;;
         esac
     done

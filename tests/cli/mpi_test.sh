@@ -192,7 +192,7 @@ ended() {
     esac
     # the launcher's last message comes when all processes have ended
     seconds=$(($(date -r "$T/run-$1-$2.err" +%s) - $(cat "$T/run-$1-$2.began")))
-    if [ $seconds -le 30 ]; then ok "  within seconds"; else not_ok "  within seconds" "$seconds"; fi
+    if [ $seconds -le 60 ]; then ok "  within seconds"; else not_ok "  within seconds" "$seconds"; fi
     # the launcher does not wait for a process that it has killed
     if wait_until none_left "run-$1-$2"; then ok "  and leaves no process"; else
         not_ok "  and leaves no process" "$(ps -eo pid,ppid,stat,args | grep '[t]inca train')"

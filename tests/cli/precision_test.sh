@@ -22,6 +22,17 @@ try() {
     is "  says so" precision bf16
     top1=$("$JSON_LOOK" "$T/out" top1)
     is "  measures the accuracy of the run" runs.0.validation.top1.1 "$top1" "$T/whole.json"
+    succeeds "  compare with the run in float32" compare "$("$JSON_LOOK" "$T/whole.json" runs.0.id)" \
+        "$("$JSON_LOOK" "$T/exact.json" runs.0.id)" --settings --format csv
+    shows '(^|,)precision(,|$)' "  has a column for the precision"
+    shows '(^|,)bf16(,|$)' "  with bf16"
+    shows '(^|,)float32(,|$)' "  and float32"
+    printf '{"networks": ["lenet"], "batches": "20", "devices": ["%s"], "data": "digits,limit=40",
+        "epochs": 1, "precision": "bf16"}' "$device" >"$T/grid-$device.json"
+    succeeds "  a sweep in bf16" sweep "$T/grid-$device.json" --json
+    is "  is done" states.done 1
+    succeeds "  its run" runs --json
+    shows '"precision":[[:space:]]*"bf16"' "  has this precision"
     succeeds "  measure" measure "$("$JSON_LOOK" "$T/whole.json" runs.0.id)" --json
     is "  computes in the run's precision" precision bf16
     succeeds "  measure in float32" measure "$("$JSON_LOOK" "$T/whole.json" runs.0.id)" \

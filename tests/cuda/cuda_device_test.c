@@ -198,7 +198,11 @@ static void check_cases(const char *what, unsigned of, double seconds)
         }
     }
     note_left(what, left, seconds);
-    tap_ok(good == count && count + left > 0,
+    if (count == 0 && left > 0) {
+        tap_skip("%s: the time (BUDGET) was over before its first case", what);
+        return;
+    }
+    tap_ok(good == count && count > 0,
            "%s: %zu of %zu agree with the reference in %zu runs, at worst within %.1g", what, good,
            count, runs, worst);
 }
@@ -269,8 +273,12 @@ static void run_wide_cases(const char *what, double seconds)
         op_harness_free(wanted);
     }
     note_left(what, left, seconds);
+    if (count == 0 && left > 0) {
+        tap_skip("%s: the time (BUDGET) was over before its first case", what);
+        return;
+    }
     for (int p = PRECISION_TF32; p < PRECISION_INT8; p++)
-        tap_ok(good[p] == count,
+        tap_ok(good[p] == count && count > 0,
                "%s, products of warpgroups: %zu of %zu agree with the reference, at worst within "
                "%.1g %s",
                device_precision_names[p], good[p], count, worst[p], error.why);

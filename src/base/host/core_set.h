@@ -20,6 +20,7 @@ struct core_set core_set_here(void);
 /* Adds the cores of another set. */
 void core_set_add(struct core_set *set, const struct core_set *other);
 
+/* Returns the number of cores in a set. */
 size_t core_set_count(const struct core_set *set);
 
 /* Binds the calling thread, and those that it creates from now on, to a set. Returns false if that

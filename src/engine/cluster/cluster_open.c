@@ -71,8 +71,8 @@ static const struct cluster_module *find_module(const struct launch *launch, str
     return cluster_load_module(path, error);
 }
 
-/* Refuses processes of srun that Open MPI would end with a message about how it was built: those of
- * srun --mpi=none, which cannot find each other. */
+/* Refuses processes that srun started without PMIx or PMI, as with --mpi=none: they cannot find
+ * each other, and Open MPI would end them with a message about how it was built. */
 static bool check_srun(const struct cluster_module *module, const struct launch *launch,
                        struct error *error)
 {

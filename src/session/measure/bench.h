@@ -76,8 +76,8 @@ struct bench {
     char recording_refusal[128]; /* why the GPU launches each kernel by itself; "": it does not, or
                                     there is no GPU (execution.h) */
     uint64_t refused_recordings; /* CUDA graphs that it refused ... */
-    uint64_t unrecorded_passes;  /* ... and passes of full batches that ran without, without
-                                    those of the profile */
+    uint64_t unrecorded_passes;  /* ... and passes of full batches that ran without a graph; those
+                                    of the profile do not count */
     double profiled_seconds;     /* duration of an iteration with the profile attached */
     bool limits_measured;        /* with a profile only; if false, limits_error says why */
     struct device_limits limits;

@@ -103,14 +103,15 @@ struct share {
 };
 
 /* Sets *whole to what the ranks on rank 0's host have together, with one thread for each core at
- * most, but not fewer than rank 0 has. */
-static bool find_whole(struct cluster *cluster, size_t threads, struct share *whole,
+ * most, but not fewer than rank 0 has, and *more to whether these are more threads than it has. */
+static bool find_whole(struct cluster *cluster, size_t threads, struct share *whole, bool *more,
                        struct error *error)
 {
     const size_t ranks = cluster_ranks(cluster);
     const struct share mine = {.threads = threads, .cores = core_set_here()};
     struct share *all = memory_new(ranks, sizeof *all, "the measurement", error);
     *whole = (struct share){0};
+    *more = false;
     if (!all) {
         cluster_fail(cluster, error);
         return false;
@@ -125,12 +126,14 @@ static bool find_whole(struct cluster *cluster, size_t threads, struct share *wh
     const size_t bound = core_set_count(&whole->cores), cores = bound ? bound : host_cores();
     if (whole->threads > cores)
         whole->threads = cores > all[0].threads ? cores : all[0].threads;
+    *more = whole->threads > all[0].threads;
     free(all);
     return true;
 }
 
 /* Measures the whole batch in one process with the threads and the cores of all ranks on rank 0's
- * host: a user could start that instead of the ranks. */
+ * host: a user could start that instead of the ranks. Measures nothing where these are not more
+ * threads than rank 0 has, or a GPU computes, since measure_one then measures the same. */
 static bool measure_whole(const struct bench_settings *settings, struct scaling *scaling,
                           struct error *error)
 {
@@ -139,8 +142,12 @@ static bool measure_whole(const struct bench_settings *settings, struct scaling 
     const size_t threads = scaling->threads;
     struct bench_settings wide = *settings;
     struct share share;
-    if (!find_whole(cluster, threads, &share, error))
+    bool more;
+    scaling->whole_threads = threads;
+    if (!find_whole(cluster, threads, &share, &more, error))
         return false;
+    if (!more || strncmp(settings->device, "cuda", 4) == 0)
+        return true;
     const bool bound = cluster_rank(cluster) == 0 && core_set_bind(&share.cores);
     const bool can = bound || core_set_count(&share.cores) == 0;
     wide.threads = can ? share.threads : threads;

@@ -214,8 +214,7 @@ static struct data_loader_settings loader_settings(const struct preparation *pre
         .first_batch = first_iteration,
         .parts = cluster_ranks(prepared->cluster),
         .part = cluster_rank(prepared->cluster),
-        /* a picture that only this host cannot read would have another one in its place only here
-         */
+        /* only this host may lack the picture, and would take another one */
         .strict = prepared->cluster,
         .normalisation = prepared->normalisation};
     device_batch_set_up(prepared->device, &settings);

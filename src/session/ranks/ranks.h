@@ -20,15 +20,15 @@
  * them; fails on all of them. */
 bool ranks_compare(struct cluster *cluster, const struct run_config *config, struct error *error);
 
-/* Puts the number and the host of this rank before what an error is about. Returns false. */
+/* Puts the number and the host of this rank before what an error is about; does nothing
+ * without a cluster. Returns false. */
 bool ranks_name_error(const struct cluster *cluster, struct error *error);
 
 /* --- rank 0 --- */
 
 /* Measures a few iterations of all ranks, and of this one alone, with its threads and with those of
- * all ranks on its host. Writes a sentence into `text`, or
- * "" if all together are faster, or if that cannot be measured: then the run cannot be trained
- * either, and says why. */
+ * all ranks on its host. Writes a sentence into `text`, or "" if all together are faster, or if
+ * that cannot be measured: then the run cannot be trained either, and says why. */
 void ranks_compare_with_one(struct cluster *cluster, const struct run_config *config, char *text,
                             size_t size);
 

@@ -56,8 +56,10 @@ static bool tolerates_refusal(struct trainer *trainer)
     if (!cluster || refusal->kind == ERROR_NONE)
         return true;
     error_set(trainer->error, refusal->kind, refusal->what,
-              "look at the disk; tinca resume goes on from the last checkpoint", "%s",
-              refusal->why);
+              trainer->now.checkpoints > 0
+                  ? N_("look at the disk; tinca resume goes on from the last checkpoint")
+                  : N_("look at the disk; tinca resume starts the run over"),
+              "%s", refusal->why);
     return ranks_name_error(cluster, trainer->error);
 }
 

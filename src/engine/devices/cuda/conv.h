@@ -45,8 +45,8 @@ bool conv_is_pointwise_last(const struct kernel_site *site);
  * the weights of plain ones. */
 bool conv_has_products(const struct kernel_site *site, enum conv_pass pass);
 
-/* Returns the bytes of workspace that the product of a pass takes, behind none of the general
- * kernel's. */
+/* Returns the bytes of workspace that the product of a pass takes, from the start of the general
+ * kernel's; 0: cuBLAS computes it, or the pass has no product. */
 size_t conv_products_workspace(const struct kernel_site *site, enum conv_pass pass);
 
 /* Queues a pass by products, with bias and fused relu; by the general kernel if it has none, or

@@ -36,7 +36,7 @@ void cuda_dnn_open(struct cuda_context *context)
         dnn->handle = NULL;
     else
         status = library->set_stream(dnn->handle, context->stream);
-    dnn_note_start(status);
+    dnn_note_start(context->ordinal, status);
     if (status == DNN_SUCCESS)
         return;
     cuda_dnn_close(context);

@@ -12,13 +12,13 @@ const struct dnn_library *dnn_load(void)
     return NULL;
 }
 
-void dnn_describe(char *version, size_t size, char *missing, size_t missing_size)
+void dnn_describe(int, char *version, size_t size, char *missing, size_t missing_size)
 {
     snprintf(version, size, "%s", "");
     snprintf(missing, missing_size, "this build was configured --without-cudnn");
 }
 
-void dnn_note_start(dnn_status)
+void dnn_note_start(int, dnn_status)
 {
 }
 
@@ -33,11 +33,13 @@ void dnn_text(dnn_status, char *text, size_t size)
 }
 #else
 
+enum { MOST_GPUS = 64 };
+
 static struct {
     struct dnn_library functions;
     size_t version; /* 90100: 9.1.0; 8907: 8.9.7; 0: not loaded */
     char missing[200];
-    char broken[240]; /* why cudnnCreate failed the last time; "": it did not */
+    char broken[MOST_GPUS][240]; /* by GPU: why cudnnCreate failed the last time; "": it did not */
 } dnn;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -142,27 +144,28 @@ const struct dnn_library *dnn_load(void)
     return loaded ? &dnn.functions : NULL;
 }
 
-void dnn_describe(char *version, size_t size, char *missing, size_t missing_size)
+void dnn_describe(int ordinal, char *version, size_t size, char *missing, size_t missing_size)
 {
     const bool loaded = dnn_load();
     snprintf(version, size, "%s", "");
     pthread_mutex_lock(&lock);
-    snprintf(missing, missing_size, "%s", loaded ? dnn.broken : dnn.missing);
+    snprintf(missing, missing_size, "%s", loaded ? dnn.broken[ordinal % MOST_GPUS] : dnn.missing);
     pthread_mutex_unlock(&lock);
     if (loaded && !missing[0])
         write_version(dnn.version, version, size);
 }
 
-void dnn_note_start(dnn_status status)
+void dnn_note_start(int ordinal, dnn_status status)
 {
     char version[32], text[160] = "";
     write_version(dnn.version, version, sizeof version);
     if (status != DNN_SUCCESS)
         dnn_text(status, text, sizeof text);
     pthread_mutex_lock(&lock);
-    dnn.broken[0] = '\0';
+    char *broken = dnn.broken[ordinal % MOST_GPUS];
+    broken[0] = '\0';
     if (status != DNN_SUCCESS)
-        snprintf(dnn.broken, sizeof dnn.broken, "%s cannot start: %s", version, text);
+        snprintf(broken, sizeof dnn.broken[0], "%s cannot start: %s", version, text);
     pthread_mutex_unlock(&lock);
 }
 

@@ -96,12 +96,12 @@ struct dnn_library {
 const struct dnn_library *dnn_load(void);
 
 /* Loads the library and writes its version, such as "9.1.0", or "" and into `missing` why it is not
- * used, in English. */
-void dnn_describe(char *version, size_t size, char *missing, size_t missing_size);
+ * used on GPU `ordinal`, in English. */
+void dnn_describe(int ordinal, char *version, size_t size, char *missing, size_t missing_size);
 
 /* Notes the status with which cuDNN started on a GPU; dnn_describe then says that it cannot be
- * used, and why, in cuDNN's words. */
-void dnn_note_start(dnn_status status);
+ * used there, and why, in cuDNN's words. */
+void dnn_note_start(int ordinal, dnn_status status);
 
 /* Returns whether a status means that cuDNN cannot compute the call, or has no memory for it, so
  * that another kernel should. Other statuses are failures. */

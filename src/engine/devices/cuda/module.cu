@@ -52,7 +52,8 @@ static bool describe_gpu(size_t number, struct device_facts *facts)
     facts->capability[0] = (unsigned)properties.major;
     facts->capability[1] = (unsigned)properties.minor;
     facts->memory_bytes = properties.totalGlobalMem;
-    dnn_describe(facts->cudnn, sizeof facts->cudnn, facts->no_cudnn, sizeof facts->no_cudnn);
+    dnn_describe((int)number, facts->cudnn, sizeof facts->cudnn, facts->no_cudnn,
+                 sizeof facts->no_cudnn);
     facts->pci.known = true;
     facts->pci.domain = (unsigned)properties.pciDomainID;
     facts->pci.bus = (unsigned)properties.pciBusID;
