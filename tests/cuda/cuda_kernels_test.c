@@ -264,7 +264,7 @@ static bool layouts_agree(const struct op_case *op_case, const struct kernel *ke
     return worst <= tolerance && !*emulated_failure();
 }
 
-/* Tests the operators that take no tensor cores, whose plans are not channels-last in float32. */
+/* Tests operators in float32, in which plans have no channels-last values. */
 static void check_layouts(const struct op *op, size_t edge_step)
 {
     size_t good = 0, count = 0, seen = 0;
@@ -291,8 +291,9 @@ static void check_layouts(const struct op *op, size_t edge_step)
 
 static void run_layout_cases(void)
 {
-    static const struct op *const ops[] = {&op_lrn,    &op_max_pool,   &op_average_pool,
-                                           &op_concat, &op_batch_norm, &op_channel_shift};
+    static const struct op *const ops[] = {&op_lrn,           &op_max_pool,   &op_average_pool,
+                                           &op_concat,        &op_batch_norm, &op_channel_shift,
+                                           &op_conv_transpose};
     for (size_t busy = 0; busy < 2; busy++) {
         emulated_set_busy_blocks(busy ? 2 : EMULATED_BUSY_BLOCKS);
         for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)

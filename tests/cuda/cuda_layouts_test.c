@@ -78,9 +78,21 @@ static const char moves[] = NETWORK(
                                             ", \"pad\": 1, \"groups\": 40, \"name\": \"depthwise\"")
                                             NORM("n4") RELU("v") GLOBAL_POOL);
 
+#define TRANSPOSED(outputs, more) "{\"op\": \"conv_transpose\", \"output\": " outputs more "},\n"
+
+/* Transposed convolutions: with strides, a bias, groups, and channels that are no multiple of 4. */
+static const char decoder[] = NETWORK(
+    "decoder", "[3, 8, 6]",
+    CONV("40", "3", ", \"pad\": 1, \"stride\": 2") NORM("n1") RELU("a")
+        TRANSPOSED("48", ", \"kernel\": 4, \"stride\": 2, \"pad\": 1, \"bias\": true") NORM("n2")
+            RELU("b") TRANSPOSED("24", ", \"kernel\": 3, \"pad\": 1, \"groups\": 2") RELU("c")
+                TRANSPOSED("10", ", \"kernel\": 2, \"stride\": 2, \"name\": \"up\"") NORM("n3")
+                    RELU("d") GLOBAL_POOL);
+
 static const struct {
     const char *name, *text;
-} networks[] = {{"residual", residual}, {"branches", branches}, {"moves", moves}};
+} networks[] = {
+    {"residual", residual}, {"branches", branches}, {"moves", moves}, {"decoder", decoder}};
 enum { NETWORKS = sizeof networks / sizeof *networks };
 
 static const struct solver_settings sgd = {
@@ -171,6 +183,11 @@ static void test_values(void)
         tap_ok(is_last(&lab, "t") && is_last(&lab, "move") && !is_last(&lab, "u") &&
                    !is_last(&lab, "depthwise"),
                "a depthwise convolution reads and writes plain values");
+        lab_close(&lab);
+    }
+    if (lab_open(&lab, decoder, "cuda", PRECISION_TF32, "", 0)) {
+        tap_ok(is_last(&lab, "a") && is_last(&lab, "b") && is_last(&lab, "c") && is_last(&lab, "d"),
+               "transposed convolutions read and write channels-last values");
         lab_close(&lab);
     }
     if (lab_open(&lab, residual, "cuda", PRECISION_FLOAT32, "", 0)) {

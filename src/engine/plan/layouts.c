@@ -209,8 +209,9 @@ static bool allows_layouts(struct plan *plan, const struct plan_step *step)
 static bool convolves_channels_last(struct plan *plan)
 {
     for (size_t s = 0; s < plan->step_count; s++)
-        if (plan->steps[s].site.node->op == &op_conv && *last_of(plan, plan->steps[s].node) &&
-            *last_of(plan, plan->steps[s].inputs[0]))
+        if ((plan->steps[s].site.node->op == &op_conv ||
+             plan->steps[s].site.node->op == &op_conv_transpose) &&
+            *last_of(plan, plan->steps[s].node) && *last_of(plan, plan->steps[s].inputs[0]))
             return true;
     return false;
 }

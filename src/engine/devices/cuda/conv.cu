@@ -51,16 +51,21 @@ static size_t partial_begin(const struct kernel_site *site)
     return (conv_packed_bytes(site) + 255) / 256 * 256;
 }
 
+size_t conv_gemm_workspace_bytes(const struct kernel_site *site, size_t partial)
+{
+    return partial > 0 ? partial_begin(site) + partial : conv_packed_bytes(site);
+}
+
 /* The passes use the workspace one after the other: for packed weights and the sums of parts, for
  * those of the weights' gradient, and for those of the bias. */
 size_t conv_workspace(const struct kernel_site *site)
 {
     const struct conv_shape conv = shape_of(site);
     const bool bias = site->node->attributes.conv.bias;
-    size_t partial = implicit_gemm_workspace(&conv, false), bytes;
+    size_t partial = implicit_gemm_workspace(&conv, false);
     if (site->training && site->input_gradient[0])
         partial = std::max(partial, implicit_gemm_workspace(&conv, true));
-    bytes = partial > 0 ? partial_begin(site) + partial : conv_packed_bytes(site);
+    size_t bytes = conv_gemm_workspace_bytes(site, partial);
     if (site->training)
         bytes = std::max(bytes, weight_gradients_workspace(&conv, bias));
     if (site->training && bias && conv.out_last)
@@ -68,7 +73,7 @@ size_t conv_workspace(const struct kernel_site *site)
     return bytes;
 }
 
-static struct gemm_workspace workspace_of(const struct kernel_call *call)
+struct gemm_workspace conv_gemm_workspace(const struct kernel_call *call)
 {
     return {conv_packed_bytes(call->site) ? (float *)call->workspace : NULL,
             (float *)((char *)call->workspace + partial_begin(call->site))};
@@ -83,7 +88,7 @@ void conv_forward(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
     const struct implicit_gemm gemm = implicit_gemm_forward(&conv, call->site->fused_move);
-    const struct gemm_workspace workspace = workspace_of(call);
+    const struct gemm_workspace workspace = conv_gemm_workspace(call);
     const struct gemm_result result = {conv_bias(call), call->output, false,
                                        call->site->fused_activation != NULL};
     implicit_gemm_run(context_of(call), "conv forward", &gemm, call->parameters[0], call->inputs[0],
@@ -93,7 +98,7 @@ void conv_forward(const struct kernel_call *call)
 void conv_backward_input(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
-    const struct gemm_workspace workspace = workspace_of(call);
+    const struct gemm_workspace workspace = conv_gemm_workspace(call);
     const struct gemm_result result = {NULL, call->input_gradients[0], call->accumulate[0], false};
     for (size_t y = 0; result.at && y < conv.window.stride_height; y += GEMM_PHASES)
         for (size_t x = 0; x < conv.window.stride_width; x += GEMM_PHASES) {

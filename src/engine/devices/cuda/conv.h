@@ -23,6 +23,13 @@ const float *conv_bias(const struct kernel_call *call);
  * the site is channels-last. */
 size_t conv_packed_bytes(const struct kernel_site *site);
 
+/* Returns the bytes of workspace of implicit GEMMs, also of a transposed convolution: for packed
+ * weights, and behind them for `partial` bytes of sums of parts. */
+size_t conv_gemm_workspace_bytes(const struct kernel_site *site, size_t partial);
+
+/* Returns that workspace in a call. */
+struct gemm_workspace conv_gemm_workspace(const struct kernel_call *call);
+
 /* Queue the forward pass, the input's gradient, and the gradients of weight and bias. The last two
  * do nothing if the call does not need the gradient. */
 void conv_forward(const struct kernel_call *call);
