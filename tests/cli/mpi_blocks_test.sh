@@ -26,18 +26,7 @@ alike() {
 
 # --- the same bits ---
 
-cat >norms.json <<'NETWORK'
-{"name": "norms", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
- "layers": [{"op": "conv", "name": "conv1", "output": 20, "kernel": 5, "stride": 2, "pad": 2},
-            {"op": "batch_norm", "name": "bn1"}, {"op": "relu", "name": "relu1"},
-            {"op": "dropout", "name": "drop1", "rate": 0.3, "channels": true},
-            {"op": "conv", "name": "conv2", "output": 7, "kernel": 3, "stride": 2, "pad": 1},
-            {"op": "batch_norm", "name": "bn2"}, {"op": "relu", "name": "relu2"},
-            {"op": "dropout", "name": "drop2", "rate": 0.4},
-            {"op": "linear", "name": "ip1", "output": 33},
-            {"op": "batch_norm", "name": "bn3"}, {"op": "relu", "name": "relu3"},
-            {"op": "linear", "name": "ip2", "output": "classes"}]}
-NETWORK
+regular_network norms.json
 digits="--data digits,limit=96 --seed 3"
 small="2:64K:1 3:whole:1 6:1:1"
 every && small="2:whole:1 2:1:2 2:64K:1 2:auto:1 3:whole:1 3:1:2 6:1:1 6:auto:1"

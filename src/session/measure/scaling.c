@@ -28,19 +28,28 @@ static double sent(size_t ranks)
 
 /* --- measuring --- */
 
+/* Returns the values of all ranks, each of `bytes` bytes, or NULL with an error. */
+static void *gather(struct cluster *cluster, const void *mine, size_t bytes, struct error *error)
+{
+    void *all = memory_new(cluster_ranks(cluster), bytes, "the measurement", error);
+    if (!all) {
+        cluster_fail(cluster, error);
+        return NULL;
+    }
+    if (cluster_gather(cluster, mine, bytes, all))
+        return all;
+    cluster_check(cluster, error);
+    return NULL; /* MPI may still write to the array, which therefore stays */
+}
+
 /* Sets *seconds to the longest time of all ranks. */
 static bool take_slowest(struct cluster *cluster, double mine, double *seconds, struct error *error)
 {
-    const size_t ranks = cluster_ranks(cluster);
-    double *all = memory_new(ranks, sizeof *all, "the measurement", error);
-    if (!all) {
-        cluster_fail(cluster, error);
+    double *all = gather(cluster, &mine, sizeof mine, error);
+    if (!all)
         return false;
-    }
-    if (!cluster_gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
-        return cluster_check(cluster, error);
     *seconds = 0;
-    for (size_t r = 0; r < ranks; r++)
+    for (size_t r = 0; r < cluster_ranks(cluster); r++)
         *seconds = fmax(*seconds, all[r]);
     free(all);
     return true;
@@ -107,18 +116,13 @@ struct share {
 static bool find_whole(struct cluster *cluster, size_t threads, struct share *whole, bool *more,
                        struct error *error)
 {
-    const size_t ranks = cluster_ranks(cluster);
     const struct share mine = {.threads = threads, .cores = core_set_here()};
-    struct share *all = memory_new(ranks, sizeof *all, "the measurement", error);
+    struct share *all = gather(cluster, &mine, sizeof mine, error);
     *whole = (struct share){0};
     *more = false;
-    if (!all) {
-        cluster_fail(cluster, error);
+    if (!all)
         return false;
-    }
-    if (!cluster_gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
-        return cluster_check(cluster, error);
-    for (size_t r = 0; r < ranks; r++)
+    for (size_t r = 0; r < cluster_ranks(cluster); r++)
         if (strcmp(cluster_host(cluster, r), cluster_host(cluster, 0)) == 0) {
             whole->threads += all[r].threads;
             core_set_add(&whole->cores, &all[r].cores);
