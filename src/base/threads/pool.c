@@ -141,8 +141,8 @@ static unsigned tasks_of(const struct member *member, unsigned job)
     return atomic_load_explicit(&describe(member, job)->tasks, memory_order_acquire);
 }
 
-/* Takes a task of a share of a job, which it begins if nobody has; returns false if none is left.
- */
+/* Takes a task of a share of a job, and begins the share if nobody has. Returns false if no task is
+ * left. */
 static bool take_task(const struct member *member, size_t owner, unsigned job, size_t *task)
 {
     _Atomic(uint64_t) *place = &member->pool->slots[owner].share;
@@ -221,6 +221,7 @@ static void sleep_until_done(const struct member *member, unsigned job)
     atomic_fetch_sub(&pool->sleepers, 1);
 }
 
+/* Counts tasks that the thread has finished; if the job is done, wakes the threads that wait. */
 static void report_finished(const struct member *member, unsigned job, unsigned count)
 {
     struct pool *pool = member->pool;

@@ -41,7 +41,8 @@ struct scaling {
     size_t gradients;             /* values that are added in an iteration */
     size_t gathers;               /* of an iteration */
     double one;           /* an iteration of the whole batch in one process; 0: it does not fit */
-    double whole;         /* the same with `whole_threads` threads; 0: it does not fit */
+    double whole;         /* the same with `whole_threads` threads; 0: it does not fit, or these are
+                             those of `one` */
     size_t whole_threads; /* those of all ranks on rank 0's host, at most one for each of their
                              cores */
     double share_alone;   /* an iteration of B / N images in one process, the others idle */
