@@ -256,16 +256,11 @@ static bool step_alone(const struct preparation *prepared, const struct executio
     return isfinite(losses->generator);
 }
 
-/* Trains on trainer->batch for one step, on all ranks. Returns false if the loss is not finite. */
+/* Trains on trainer->batch for one step. Returns false if the loss is not finite. */
 static bool step(struct trainer *trainer, double rate, struct gan_losses *losses)
 {
     const struct preparation *prepared = &trainer->prepared;
     const uint64_t iteration = trainer->moment.iteration;
-    const bool next = trainer->new_batch;
-    trainer->new_batch = false;
-    ranks_step(prepared->cluster, iteration, (float)rate, next);
-    if (next)
-        prepare_share(prepared, &trainer->batch);
     return prepared->gan
                ? gan_iterate(prepared->gan, &trainer->batch, iteration, (float)rate, losses)
                : step_alone(prepared, &trainer->batch, iteration, (float)rate, losses);
@@ -406,26 +401,41 @@ static bool is_valid(const struct preparation *prepared, struct error *error)
     return false;
 }
 
+/* Takes the next batch. If it cannot be read, the other ranks, which compute the step by now, are
+ * told. */
+static bool take_batch(struct trainer *trainer, struct data_batch *batch)
+{
+    struct preparation *prepared = &trainer->prepared;
+    const uint64_t began = clock_nanoseconds();
+    if (!data_loader_next(prepared->loader, batch, trainer->error)) {
+        if (prepared->cluster)
+            cluster_fail(prepared->cluster, trainer->error);
+        return ranks_name_error(prepared->cluster, trainer->error);
+    }
+    ranks_meter_add_data(&trainer->ranks.meter, began);
+    trainer->batch = prepare_batch(prepared, batch);
+    show_first_batch(trainer);
+    return true;
+}
+
 bool iteration_run(struct trainer *trainer, bool *epoch_over)
 {
     struct preparation *prepared = &trainer->prepared;
+    const double rate = current_rate(trainer);
     struct data_batch batch;
     struct gan_losses losses;
     begin_last_inspection(trainer);
     if (!prepare_groups(prepared, &trainer->run->config, trainer->moment.iteration, trainer->error))
         return false;
-    const uint64_t began = clock_nanoseconds();
-    if (!data_loader_next(prepared->loader, &batch, trainer->error))
-        return ranks_name_error(prepared->cluster, trainer->error);
-    ranks_meter_add_data(&trainer->ranks.meter, began);
-    trainer->batch = prepare_batch(prepared, &batch);
-    trainer->new_batch = true;
-    show_first_batch(trainer);
-    const double rate = current_rate(trainer);
+    /* before this rank takes its batch: then the loaders of all ranks read at the same time */
+    ranks_step(prepared->cluster, trainer->moment.iteration, (float)rate, true);
+    if (!take_batch(trainer, &batch))
+        return false;
     const bool looking = inspector_is_active(&trainer->inspector);
     if (looking)
         prepare_inspection(trainer);
     ranks_meter_start(&trainer->ranks.meter);
+    prepare_share(prepared, &trainer->batch);
     const bool stepped = step(trainer, rate, &losses);
     ranks_meter_stop(&trainer->ranks.meter);
     if (!is_valid(prepared, trainer->error))
@@ -474,6 +484,7 @@ void iteration_repeat_last(struct trainer *trainer)
     struct error failed;
     struct preparation *prepared = &trainer->prepared;
     const double each = iteration_seconds(trainer), most = inspection_seconds(trainer);
+    const double rate = current_rate(trainer);
     if (trainer->batch.count == 0 || trainer->inspected == trainer->moment.iteration ||
         !(each > 0 && each <= most) || !trainer_owns_folder(trainer, true))
         return;
@@ -483,7 +494,8 @@ void iteration_repeat_last(struct trainer *trainer)
     const uint64_t began = clock_nanoseconds();
     do {
         inspector_before(&trainer->inspector, prepared);
-        if (!step(trainer, current_rate(trainer), &losses) || !is_valid(prepared, &failed))
+        ranks_step(prepared->cluster, trainer->moment.iteration, (float)rate, false);
+        if (!step(trainer, rate, &losses) || !is_valid(prepared, &failed))
             return; /* worker.c abandons the inspection */
         inspector_after(&trainer->inspector, prepared, trainer->batch.count);
     } while (clock_seconds(began, clock_nanoseconds()) + each <= most &&

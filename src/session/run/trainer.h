@@ -68,7 +68,6 @@ struct trainer {
     uint64_t epoch_iterations;          /* since the start of the epoch */
     uint64_t start_time, paused;        /* nanoseconds: clock at the start; length of all pauses */
     uint64_t iteration_start;           /* nanoseconds */
-    bool new_batch;                     /* the other ranks have not computed this batch yet */
     struct ranks_record ranks;          /* what the ranks do */
     bool shares;                        /* the other ranks have prepared the run (ranks.h) */
     struct ranks_validation validation; /* how they divide its validations */
