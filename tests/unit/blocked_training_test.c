@@ -1,8 +1,9 @@
-/* Compares the kernels that train on channel-blocked arrays with the reference kernels over the
- * shared list of cases, on every instruction set of this machine: outputs and all gradients,
- * overwritten, added and in place, from a plain input, with a fused sum and relu, and recomputed.
- * Every array is next to a guard page, what a kernel must not read is NaN, the unused channels of
- * outputs and gradients must be zero, and any number of threads must give the same bits. */
+/* Compares the kernels that train on channel-blocked arrays, and those that fuse a sum and a relu
+ * on plain ones, with the reference kernels over the shared list of cases, on every instruction set
+ * of this machine: outputs and all gradients, overwritten, added and in place, from a plain input,
+ * with a fused sum and relu, and recomputed. Every array is next to a guard page, what a kernel
+ * must not read is NaN, the unused channels of outputs and gradients must be zero, and any number
+ * of threads must give the same bits. */
 #include "amx_emulator.h"
 #include "blocked_arrays.h"
 #include "guarded_memory.h"
@@ -47,6 +48,7 @@ static const struct variant variants[] = {
     {.name = "a plain input", .plain_input = true, .side = GUARDED_START},
     {.name = "relu", .relu = true},
     {.name = "sum", .add = true, .accumulate = true},
+    {.name = "sum, in place", .add = true, .in_place = true},
     {.name = "sum and relu", .add = true, .relu = true, .side = GUARDED_START},
     {.name = "sum and relu, in place", .add = true, .relu = true, .in_place = true},
     {.name = "not finite", .not_finite = true},
@@ -425,6 +427,19 @@ static bool check_runs(struct trial *t, char *why, size_t size)
     return good;
 }
 
+/* Returns whether a kernel trains on channel-blocked arrays. */
+static bool trains_blocked(const struct kernel *kernel)
+{
+    return kernel->backward &&
+           (kernel->traits & (KERNEL_BLOCKED | KERNEL_ANY_LAYOUT | KERNEL_BF16));
+}
+
+/* Returns whether a kernel fuses a sum and a relu on plain arrays, in float32. */
+static bool fuses_plain(const struct kernel *kernel)
+{
+    return kernel->backward && !trains_blocked(kernel) && (kernel->traits & KERNEL_FUSES_EPILOGUE);
+}
+
 /* Returns whether kernel and case can be run as the variant says. */
 static bool fits(const struct trial *t)
 {
@@ -464,7 +479,7 @@ static size_t check_variant(const struct op_case *op_case, const struct kernel *
     bool good = t.given;
     if (good) {
         t.site = op_harness_site(t.given, 3);
-        make_arrays(&t, set->channel_block);
+        make_arrays(&t, trains_blocked(kernel) ? set->channel_block : 0);
         if (fits(&t)) {
             guarded_describe(op_case->name);
             if (variant->not_finite)
@@ -482,12 +497,6 @@ static size_t check_variant(const struct op_case *op_case, const struct kernel *
     return !good;
 }
 
-static bool trains_blocked(const struct kernel *kernel)
-{
-    return kernel->backward &&
-           ((kernel->traits & (KERNEL_BLOCKED | KERNEL_ANY_LAYOUT | KERNEL_BF16)));
-}
-
 /* Sizes that the shared list does not have: several columns, strips and partial results, groups
  * that share a block, strides whose residues differ, and windows that leave positions unread. */
 #define CONV(outputs_, kernel_, stride_, pad_, groups_)                                            \
@@ -498,6 +507,7 @@ static bool trains_blocked(const struct kernel *kernel)
                         .bias = true}
 #define POOL(op_, kernel_, stride_, pad_)                                                          \
     .op = op_, .attributes.pool = {.window = {kernel_, kernel_, stride_, stride_, pad_, pad_}}
+#define NORM .op = &op_batch_norm, .attributes.batch_norm = {1e-5f, 0.1f}
 #define LINEAR(inputs_, outputs_, batch_)                                                          \
     .op = &op_linear, .attributes.linear = {.outputs = outputs_, .bias = true},                    \
     .inputs = {{inputs_, 1, 1}}, .input_count = 1, .batch = batch_
@@ -532,6 +542,9 @@ static const struct op_case larger_cases[] = {
     {"max_pool overlapping", POOL(&op_max_pool, 3, 2, 1), {{24, 13, 11}}, 1, 3, 0},
     {"max_pool with ties", POOL(&op_max_pool, 3, 2, 0), {{24, 13, 11}}, 1, 2, CASE_TIES},
     {"average_pool overlapping", POOL(&op_average_pool, 3, 2, 1), {{24, 13, 11}}, 1, 3, 0},
+    {"batch_norm, large planes", NORM, {{3, 65, 67}}, 1, 2, 0},
+    {"batch_norm, small planes", NORM, {{130, 3, 3}}, 1, 5, 0},
+    {"batch_norm, vectors", NORM, {{130, 1, 1}}, 1, 9, 0},
     {"linear, pieces of 512 and 64", LINEAR(513, 65, 2)},
     {"linear, one of each", LINEAR(1, 1, 1)},
     {"linear, pieces of 256 and 128", LINEAR(257, 129, 13)},
@@ -549,13 +562,18 @@ static bool is_tried(const struct op_case *op_case, size_t v)
     return op_case->flags & CASE_EDGE ? sample_has(i + v, 6, 48) : sample_has(i + v, 2, step);
 }
 
+static bool is_tested(const struct kernel *kernel, const struct kernel_set *set)
+{
+    return trains_blocked(kernel) || (fuses_plain(kernel) && !set->bf16);
+}
+
 static size_t check_case(const struct op_case *op_case, const struct kernel_set *set, size_t *runs)
 {
     size_t failures = 0;
     if (op_case->flags & CASE_INFERENCE)
         return 0;
     for (const struct kernel *const *k = set->kernels; *k; k++)
-        for (size_t v = 0; (*k)->op == op_case->op && trains_blocked(*k) && v < VARIANTS; v++)
+        for (size_t v = 0; (*k)->op == op_case->op && is_tested(*k, set) && v < VARIANTS; v++)
             if (is_tried(op_case, v))
                 failures += check_variant(op_case, *k, &variants[v], set, runs);
     return failures;

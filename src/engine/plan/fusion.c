@@ -94,15 +94,21 @@ static size_t computed_by(const struct fusion *fusion, size_t node)
     return node;
 }
 
+/* Returns whether the kernel of a step can work on the value of a node as on its own output: a
+ * channel-blocked kernel on a channel-blocked one, any other on one that is not. */
+static bool has_own_layout(const struct fusion *fusion, const struct plan_step *step, size_t node)
+{
+    return kernel_has_trait(step, KERNEL_BLOCKED) == (fusion->plan->layouts[node].block > 0);
+}
+
 /* Fuses an add into the later of the two steps that it reads, since the other summand must have
- * been computed by then. A channel-blocked kernel adds a channel-blocked summand only: one that has
- * the layout of the sum. */
+ * been computed by then. */
 static bool fuse_add(const struct fusion *fusion, struct plan_step *step, struct plan_step *sum,
                      size_t value)
 {
     const struct node *add = sum ? sum->site.node : NULL;
     if (!add || add->op != &op_add || add->input_count != 2 || sum->site.int8 != step->site.int8 ||
-        (kernel_has_trait(step, KERNEL_BLOCKED) && !fusion->plan->layouts[sum->node].block))
+        !has_own_layout(fusion, step, sum->node))
         return false;
     const size_t other = add->inputs[0] == value ? 1 : 0;
     if (computed_by(fusion, add->inputs[other]) > step->node)
@@ -118,10 +124,13 @@ static bool fuse_add(const struct fusion *fusion, struct plan_step *step, struct
     return true;
 }
 
-static bool fuse_activation(struct plan_step *step, struct plan_step *activation)
+static bool fuse_activation(const struct fusion *fusion, struct plan_step *step,
+                            struct plan_step *activation)
 {
     if (!activation || activation->site.node->op != &op_relu ||
-        activation->site.int8 != step->site.int8)
+        activation->site.int8 != step->site.int8 ||
+        (!kernel_has_trait(step, KERNEL_BLOCKED) &&
+         !has_own_layout(fusion, step, activation->node)))
         return false;
     step->site.fused_activation = activation->site.node;
     become_fused(activation, step, activation->inputs[0]);
@@ -133,10 +142,10 @@ static void fuse_epilogue(const struct fusion *fusion, struct plan_step *step, s
 {
     struct plan_step *next = fusion->only_reader[value];
     if (fuse_add(fusion, step, next, value)) {
-        fuse_activation(step, fusion->only_reader[next->node]);
+        fuse_activation(fusion, step, fusion->only_reader[next->node]);
         return;
     }
-    if (fuse_activation(step, next) && kernel_has_trait(step, KERNEL_BLOCKED) &&
+    if (fuse_activation(fusion, step, next) && kernel_has_trait(step, KERNEL_BLOCKED) &&
         !step->site.training)
         step->site.activation_first =
             fuse_add(fusion, step, fusion->only_reader[next->node], next->node);
@@ -234,7 +243,7 @@ bool fusion_apply(struct plan *plan, bool epilogues, struct error *error)
         else if (epilogues && kernel_has_trait(step, KERNEL_FUSES_EPILOGUE))
             fuse_epilogue(&fusion, step, fuse_norm(&fusion, step));
         else if (epilogues && kernel_has_trait(step, KERNEL_FUSES_ACTIVATION))
-            fuse_activation(step, fusion.only_reader[step->node]);
+            fuse_activation(&fusion, step, fusion.only_reader[step->node]);
         else if (step->kernel && step->site.node->op == &op_concat && !step->site.training)
             fuse_after_concat(&fusion, step);
     }
