@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GATHERS = 20 };
+enum { GATHERS = 20, ROUNDS = 3 };
 
 /* Returns the steps of a collective of `ranks` ranks. */
 static double steps(size_t ranks)
@@ -265,16 +265,50 @@ static struct scaling begin(const struct bench_settings *settings)
                             .batch = settings->batch};
 }
 
+/* Measures once: the iterations that the model needs, that of all ranks, and one process. */
+static bool measure_round(const struct bench_settings *settings, struct scaling *scaling,
+                          struct error *error)
+{
+    const size_t each = settings->batch / scaling->ranks;
+    return measure_without_messages(settings, each, true, scaling, &scaling->share, error) &&
+           measure_together(settings, scaling, error) &&
+           measure_without_messages(settings, each, false, scaling, &scaling->share_alone, error) &&
+           measure_one(settings, scaling, error) && measure_whole(settings, scaling, error);
+}
+
+/* Measures them in turns, and keeps the shortest time of each: a machine that others share has
+ * another speed a second later. */
+static bool measure_in_turns(const struct bench_settings *settings, struct scaling *scaling,
+                             struct error *error)
+{
+    struct scaling least = {.one = INFINITY,
+                            .whole = INFINITY,
+                            .share = INFINITY,
+                            .share_alone = INFINITY,
+                            .together = INFINITY};
+    for (size_t i = 0; i < ROUNDS; i++) {
+        if (!measure_round(settings, scaling, error))
+            return false;
+        least.one = fmin(least.one, scaling->one);
+        least.whole = fmin(least.whole, scaling->whole);
+        least.share = fmin(least.share, scaling->share);
+        least.share_alone = fmin(least.share_alone, scaling->share_alone);
+        least.together = fmin(least.together, scaling->together);
+    }
+    scaling->one = least.one;
+    scaling->whole = least.whole;
+    scaling->share = least.share;
+    scaling->share_alone = least.share_alone;
+    scaling->together = least.together;
+    return true;
+}
+
 bool scaling_measure(const struct bench_settings *settings, struct scaling *scaling,
                      struct error *error)
 {
-    struct cluster *cluster = settings->cluster;
-    const size_t each = settings->batch / cluster_ranks(cluster);
     *scaling = begin(settings);
-    return measure_without_messages(settings, each, true, scaling, &scaling->share, error) &&
-           measure_without_messages(settings, each, false, scaling, &scaling->share_alone, error) &&
-           measure_one(settings, scaling, error) && measure_whole(settings, scaling, error) &&
-           measure_together(settings, scaling, error) && measure_links(cluster, scaling, error);
+    return measure_in_turns(settings, scaling, error) &&
+           measure_links(settings->cluster, scaling, error);
 }
 
 bool scaling_compare(const struct bench_settings *settings, struct scaling *scaling,

@@ -53,8 +53,9 @@ struct scaling {
     struct scaling_link here; /* of what they use: shared memory or MPI */
 };
 
-/* Measures. All ranks call it with equal settings, whose batch is that of all ranks; the settings'
- * cluster has two ranks or more. Returns false with an error. */
+/* Measures; the iterations in a few turns, of which the shortest count. All ranks call it with
+ * equal settings, whose batch is that of all ranks; the settings' cluster has two ranks or more.
+ * Returns false with an error. */
 bool scaling_measure(const struct bench_settings *settings, struct scaling *scaling,
                      struct error *error);
 
