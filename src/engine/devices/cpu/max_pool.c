@@ -288,9 +288,9 @@ static void gather_pairs(const struct pooling *p, const float *g, const int32_t 
         to[i] = 0; /* the last row has no window */
 }
 
-/* Windows that overlap are added in the order of the outputs. For them, a loop over the outputs is
- * faster than comparisons of each position with all its windows, and so it is where gradients are
- * added to others. */
+/* Writes or adds the gradients of some planes. For windows other than 2x2 side by side, and where
+ * it adds to other gradients, a loop over the outputs is faster than comparisons of each position
+ * with all windows that cover it. */
 static void backward_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
