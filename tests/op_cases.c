@@ -92,6 +92,9 @@
 #define EDGE_MAX_OVERLAPPING(n)                                                                    \
     EDGE("max_pool overlapping, width ", n, 2, POOL(op_max_pool, SQUARE(3, 1, 1), false),          \
          ONE(3, 4, n))
+#define EDGE_MAX_PAIRS(n)                                                                          \
+    EDGE("max_pool 2x2, width 1 + ", n, 2, POOL(op_max_pool, SQUARE(2, 2, 0), false),              \
+         ONE(3, 5, 1 + n))
 #define EDGE_MAX_GLOBAL(n) EDGE("max_pool global ", n, 1, GLOBAL_POOL(op_max_pool), ONE(n, 1, n))
 #define EDGE_MAX_CHANNELS(n)                                                                       \
     EDGE("max_pool channels ", n, 2, POOL(op_max_pool, SQUARE(3, 2, 0), true), ONE(n, 6, 5))       \
@@ -729,6 +732,7 @@ const struct op_case op_cases[] = {
     EDGE_SIZES(EDGE_LINEAR_IMAGES)
     EDGE_SIZES(EDGE_MAX)
     EDGE_SIZES(EDGE_MAX_OVERLAPPING)
+    EDGE_SIZES(EDGE_MAX_PAIRS)
     EDGE_SIZES(EDGE_MAX_GLOBAL)
     EDGE_SIZES(EDGE_MAX_CHANNELS)
     EDGE_SIZES(EDGE_AVERAGE)

@@ -434,8 +434,8 @@ static size_t check_variant(struct op_harness *given, const struct kernel *kerne
 }
 
 /* Convolutions that the shared list has no size for: several columns and strips, pairs of blocks,
- * groups that share a block, several output channels for each input channel, and Winograd's tiles.
- */
+ * groups that share a block, several output channels for each input channel, and Winograd's tiles:
+ * numbers of them around chunks (16), and columns of one small image that threads share. */
 #define CONV(outputs_, kernel_, stride_, pad_, groups_)                                            \
     .op = &op_conv,                                                                                \
     .attributes.conv = {.window = {kernel_, kernel_, stride_, stride_, pad_, pad_},                \
@@ -460,6 +460,18 @@ static const struct op_case wide_cases[] = {
     {"tiles at odd edges", CONV(16, 3, 1, 1, 1), {{16, 13, 15}}, 1, 2, 0},
     {"tiles of one chunk", CONV(80, 3, 1, 1, 1), {{48, 8, 8}}, 1, 3, 0},
     {"some tiles more than a chunk", CONV(33, 3, 1, 1, 1), {{17, 8, 10}}, 1, 2, 0},
+    {"15 tiles", CONV(33, 3, 1, 1, 1), {{16, 5, 10}}, 1, 1, 0},
+    {"16 tiles", CONV(15, 3, 1, 1, 1), {{17, 7, 8}}, 1, 1, 0},
+    {"16 tiles of few channels", CONV(16, 3, 1, 1, 1), {{15, 8, 7}}, 1, 1, 0},
+    {"17 tiles", CONV(17, 3, 1, 1, 1), {{16, 2, 33}}, 1, 1, 0},
+    {"17 tiles of one row", CONV(33, 3, 1, 1, 1), {{33, 1, 34}}, 1, 2, 0},
+    {"31 tiles", CONV(16, 3, 1, 1, 1), {{33, 2, 62}}, 1, 1, 0},
+    {"32 tiles", CONV(31, 3, 1, 1, 1), {{17, 8, 16}}, 1, 1, 0},
+    {"33 tiles", CONV(33, 3, 1, 1, 1), {{15, 6, 22}}, 1, 2, 0},
+    {"33 tiles at odd edges", CONV(17, 3, 1, 1, 1), {{17, 5, 21}}, 1, 1, 0},
+    {"columns of one chunk, shared", CONV(80, 3, 1, 1, 1), {{16, 8, 8}}, 1, 1, 0},
+    {"columns of 17 tiles, shared", CONV(145, 3, 1, 1, 1), {{17, 2, 34}}, 1, 1, 0},
+    {"many columns of one chunk", CONV(520, 3, 1, 1, 1), {{16, 8, 8}}, 1, 1, 0},
     {"many terms", CONV(32, 3, 1, 1, 1), {{130, 6, 29}}, 1, 1, 0},
     {"rows of 33", CONV(33, 3, 1, 1, 1), {{17, 5, 33}}, 1, 2, 0},
     {"rows of 48, window 5", CONV(16, 5, 1, 2, 1), {{31, 4, 48}}, 1, 2, 0},

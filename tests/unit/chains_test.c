@@ -337,10 +337,24 @@ static void test_large_batch(void)
     lab_close(&lab);
 }
 
+/* Tests precision bf16 without AMX, then with it. */
+static void test_bf16(void)
+{
+    struct kernel_set bf16;
+    if (kernel_set_bf16(&bf16) && instruction_set_force(ISA_AVX512)) /* which leaves out AMX */
+        test_networks(bf16.name, INSTRUCTION_SETS, PRECISION_BF16);
+    instruction_set_release();
+    if (host_has_amx())
+        test_networks("bf16 with AMX", INSTRUCTION_SETS + 1, PRECISION_BF16);
+    else if (instruction_set_asked())
+        tap_skip("bf16 with AMX: TINCA_CPU asks for %s", instruction_set_asked());
+    else
+        tap_skip("bf16 with AMX: this processor, or its kernel, has no AMX-BF16");
+}
+
 /* [--long] */
 int main(int argc, char **argv)
 {
-    struct kernel_set bf16;
     sample_begin(argc, argv);
     test_separable();
     test_moves();
@@ -350,7 +364,6 @@ int main(int argc, char **argv)
             test_networks(instruction_set_name((enum instruction_set)set), (size_t)set,
                           PRECISION_FLOAT32);
     instruction_set_release();
-    if (kernel_set_bf16(&bf16))
-        test_networks(bf16.name, INSTRUCTION_SETS, PRECISION_BF16);
+    test_bf16();
     return tap_done();
 }

@@ -33,6 +33,13 @@ static bool same_bits(const float *a, const float *b, size_t count)
     return memcmp(a, b, count * sizeof *a) == 0;
 }
 
+/* Returns whether every kernel must give the reference's bits: pooling copies values, and adds the
+ * gradients of overlapping windows in the order of the outputs. */
+static bool has_exact_bits(const struct op *op)
+{
+    return op == &op_max_pool;
+}
+
 static bool check_against(const struct op_harness *wanted, const struct kernel *kernel, char *why,
                           size_t size)
 {
@@ -46,7 +53,8 @@ static bool check_against(const struct op_harness *wanted, const struct kernel *
         good = *now && op_harness_run(*now, kernel, 0, pools[i], NULL);
         if (good && i == 0) {
             const double difference = op_harness_compare(got[0], wanted, &where);
-            good = difference <= tolerance;
+            good = difference <= tolerance &&
+                   (!has_exact_bits(wanted->op_case->op) || op_harness_same(got[0], wanted));
             snprintf(why, size, "%s differs by %g", where, difference);
         } else if (good) {
             good = op_harness_same(got[0], got[1]);

@@ -465,6 +465,30 @@ static void test_convs(const char *set, const struct kernel *const *kernels)
     tap_ok(same, "%s: convolutions have the bits of the reference", set);
 }
 
+/* Tests Winograd's kernel for 15 to 33 tiles of an image, around those of a register tile and a
+ * chunk (24), with channels around the blocks, and for more columns than tiles, which threads
+ * share. */
+static void test_winograd(const char *set, const struct kernel *const *kernels)
+{
+    static const struct conv_case cases[] = {
+        {{16, 5, 10}, 33, 3, 3, 1, 1, 1, 1}, {{17, 7, 8}, 15, 3, 3, 1, 1, 1, 1},
+        {{33, 2, 33}, 16, 3, 3, 1, 1, 1, 1}, {{16, 2, 46}, 17, 3, 3, 1, 1, 1, 1},
+        {{17, 6, 16}, 33, 3, 3, 1, 1, 1, 1}, {{16, 9, 10}, 16, 3, 3, 1, 1, 1, 1},
+        {{32, 1, 62}, 31, 3, 3, 1, 1, 1, 1}, {{31, 6, 22}, 48, 3, 3, 1, 1, 1, 1},
+        {{17, 5, 6}, 321, 3, 3, 1, 1, 1, 1},
+    };
+    bool same = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const size_t before = compared;
+        same &= test_conv_case(&cases[i], kernels);
+        if (compared != before + 2 * fused) {
+            tap_note("case %zu: not Winograd and the direct convolution", i);
+            same = false;
+        }
+    }
+    tap_ok(same, "%s: Winograd's tiles have the bits of the reference", set);
+}
+
 /* --- the others --- */
 
 static void test_linear(const char *set, const struct kernel *const *kernels)
@@ -591,6 +615,7 @@ static bool test_conversions(struct device *device)
 static void test_kernels(const char *set, const struct kernel *const *kernels)
 {
     test_convs(set, kernels);
+    test_winograd(set, kernels);
     test_depthwise(set, kernels);
     test_linear(set, kernels);
     test_values(set, kernels);

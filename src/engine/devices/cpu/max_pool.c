@@ -5,15 +5,18 @@
  * strip of positions with one window element after the other, for any stride and width. Equal
  * values and NaN are treated as in ops/max_pool.c.
  *
- * Saved: the position of each maximum in its plane (int32).
+ * Saved: the position of each maximum in its plane (int32). In the backward pass of the usual
+ * windows, 2x2 side by side, each position of the input compares itself with that; other windows
+ * need a loop over the outputs.
  */
 #include "engine/devices/cpu/conv_layout.h"
 #include "engine/devices/cpu/pool_window.h"
 
 #include <math.h>
 
-enum { STRIP = 4 };       /* vectors of a strip */
-enum { NO_MAXIMUM = -1 }; /* the position while no value was greater than -infinity */
+enum { STRIP = 4 };         /* vectors of a strip */
+enum { PAIRS = LANES / 2 }; /* of neighbouring columns in a vector */
+enum { NO_MAXIMUM = -1 };   /* the position while no value was greater than -infinity */
 
 static size_t saved_max_pool(const struct kernel_site *site)
 {
@@ -231,15 +234,77 @@ static void forward_task(void *context, size_t task, size_t thread)
     }
 }
 
+/* Return LANES values: each of the values at `from` twice. */
+static inline vector twice(const float *from)
+{
+    vector values;
+    for (int i = 0; i < LANES; i++)
+        values[i] = from[i / 2];
+    return values;
+}
+
+static inline vector_indices twice_places(const int32_t *from)
+{
+    vector_indices values;
+    for (int i = 0; i < LANES; i++)
+        values[i] = from[i / 2];
+    return values;
+}
+
+/* Returns whether the windows are squares of 2x2 side by side, in rows that are long enough for
+ * vectors. Vectors of 4 lanes, of two windows, take as long as a loop over the outputs. */
+static bool is_by_pairs(const struct pooling *p)
+{
+    const struct window *w = &p->w;
+    return w->kernel_height == 2 && w->kernel_width == 2 && w->stride_height == 2 &&
+           w->stride_width == 2 && w->pad_height == 0 && w->pad_width == 0 && LANES >= 8 &&
+           p->out.width >= PAIRS && p->in.width / 2 == p->out.width &&
+           p->in.height / 2 == p->out.height;
+}
+
+/* Writes the gradient of a plane whose windows are 2x2, side by side. Each position of the input
+ * compares itself with the place of its window's maximum. The last windows of a row may be computed
+ * twice. */
+static void gather_pairs(const struct pooling *p, const float *g, const int32_t *places, float *to)
+{
+    const size_t width = p->in.width, windows = p->out.width;
+    vector_indices lanes;
+    for (int i = 0; i < LANES; i++)
+        lanes[i] = i;
+    for (size_t y = 0; y < p->out.height; y++, g += windows, places += windows) {
+        float *row = to + 2 * y * width;
+        if (width % 2)
+            row[width - 1] = row[2 * width - 1] = 0; /* the last column has no window */
+        for (size_t i = 0; i < windows; i += PAIRS) {
+            const size_t x = min_size(i, windows - PAIRS), position = 2 * (y * width + x);
+            const vector_indices place = twice_places(places + x) - lanes;
+            const vector_indices value = (vector_indices)(twice(g + x) + 0.0f); /* -0 becomes 0 */
+            vector_store(row + 2 * x, (vector)((place == (int32_t)position) & value));
+            vector_store(row + width + 2 * x,
+                         (vector)((place == (int32_t)(position + width)) & value));
+        }
+    }
+    for (size_t i = 2 * p->out.height * width; i < p->in_area; i++)
+        to[i] = 0; /* the last row has no window */
+}
+
+/* Writes or adds the gradients of some planes. For windows other than 2x2 side by side, and where
+ * it adds to other gradients, a loop over the outputs is faster than comparisons of each position
+ * with all windows that cover it. */
 static void backward_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct pooling *p = context;
+    const bool accumulate = p->call->accumulate[0], by_pairs = !accumulate && is_by_pairs(p);
     for (size_t plane = task * planes_in_task(p->in_area); plane < pooling_end(p, task); plane++) {
         const float *g = p->call->output_gradient + plane * p->out_area;
         const int32_t *places = (const int32_t *)p->call->saved + plane * p->out_area;
         float *to = p->call->input_gradients[0] + plane * p->in_area;
-        if (!p->call->accumulate[0])
+        if (by_pairs) {
+            gather_pairs(p, g, places, to);
+            continue;
+        }
+        if (!accumulate)
             memset(to, 0, p->in_area * sizeof *to);
         for (size_t i = 0; i < p->out_area; i++)
             to[places[i]] += g[i];
