@@ -4,27 +4,40 @@
  * The channels of a block are computed in the lanes of a vector, so that a term is one load and one
  * multiply-add for LANES channels. With several output channels for each input channel, or behind a
  * fused channel_shuffle, the lanes of an output block read other lanes of one or two input blocks:
- * a shuffle of two vectors brings them there.
+ * a shuffle of two vectors brings them there. With one output channel for each input channel it
+ * shuffles the sums, whose weights are in the order of the input's lanes; half of the sums of two
+ * blocks are then not used, but 9 terms take longer to shuffle than to add.
  */
 #include "base/language.h"
 #include "engine/devices/cpu/blocked.h"
 #include "engine/devices/cpu/conv.h"
 
 enum { STRIP = 8 }; /* positions whose sums are in registers */
+enum { PARTS = 2 };
+
+/* How the lanes of an output block get what they read. */
+enum order {
+    ORDER_STRAIGHT,    /* every lane reads the same lane of the first input block */
+    ORDER_TERMS,       /* each term is shuffled */
+    ORDER_SUMS_OF_ONE, /* the sums are shuffled; all come from the first input block */
+    ORDER_SUMS
+};
 
 /* Where the input channels of an output block come from. */
 struct lanes {
     size_t first, second;  /* input blocks */
     vector_indices places; /* by lane: its lane in `first`, or LANES + its lane in `second` */
-    bool straight;         /* every lane reads the same lane of `first` */
+    enum order order;
 };
 
 struct depthwise {
     struct conv_sizes sizes;
     size_t blocks; /* of output channels */
     /* in the prepared memory: */
-    struct lanes *lanes;   /* by output block */
-    float *bias, *weights; /* [block][lane], [block][tap][lane] */
+    struct lanes *lanes; /* by output block */
+    /* [block][part][lane], [block][part][tap][lane]: the parts are those of the two input blocks if
+     * sums are shuffled; otherwise the first part has the order of the output's lanes */
+    float *bias, *weights;
     /* set for each call: */
     const struct kernel_call *call;
     struct blocked in, out;
@@ -38,8 +51,8 @@ static struct depthwise depthwise_of(const struct kernel_site *site, struct carv
     d.blocks = divide_up(site->node->output.channels, LANES);
     carve_bytes(carve, sizeof d);
     d.lanes = carve_bytes(carve, d.blocks * sizeof *d.lanes);
-    d.bias = carve_floats(carve, d.blocks * LANES);
-    d.weights = carve_floats(carve, d.blocks * LANES * d.sizes.taps);
+    d.bias = carve_floats(carve, d.blocks * PARTS * LANES);
+    d.weights = carve_floats(carve, d.blocks * PARTS * LANES * d.sizes.taps);
     return d;
 }
 
@@ -56,13 +69,27 @@ static size_t input_channel(const struct conv_sizes *s, size_t channel)
     return channel_move_of(&s->moves, channel / s->outputs).channel;
 }
 
+/* Returns the order of a block whose lanes are set. Sums of unused lanes would not be 0 if they
+ * were shuffled. */
+static enum order order_of(const struct conv_sizes *s, size_t block, const struct lanes *lanes)
+{
+    bool straight = true;
+    for (size_t lane = 0; lane < LANES; lane++)
+        straight &= lanes->places[lane] == (int)lane;
+    if (straight)
+        return ORDER_STRAIGHT;
+    if (s->outputs > 1 || (block + 1) * LANES > s->groups)
+        return ORDER_TERMS;
+    return lanes->first == lanes->second ? ORDER_SUMS_OF_ONE : ORDER_SUMS;
+}
+
 /* Sets the lanes of an output block; returns false if they come from more than two input blocks.
  * Unused lanes repeat the last used one. */
 static bool set_lanes(const struct conv_sizes *s, size_t block, struct lanes *lanes)
 {
     const size_t last = s->groups * s->outputs - 1;
     bool two = false;
-    *lanes = (struct lanes){.straight = true};
+    *lanes = (struct lanes){0};
     for (size_t lane = 0; lane < LANES; lane++) {
         const size_t channel = input_channel(s, min_size(block * LANES + lane, last));
         const size_t from = channel / LANES;
@@ -75,45 +102,46 @@ static bool set_lanes(const struct conv_sizes *s, size_t block, struct lanes *la
         if (from != lanes->first && from != lanes->second)
             return false;
         lanes->places[lane] = (int)(channel % LANES + (from == lanes->first ? 0 : LANES));
-        lanes->straight &= lanes->places[lane] == (int)lane;
     }
+    lanes->order = order_of(s, block, lanes);
     return true;
+}
+
+/* Writes bias and weights of an output channel to where its sum is computed. */
+static void prepare_channel(const struct kernel_call *call, const struct depthwise *d,
+                            size_t channel)
+{
+    const struct conv_sizes *s = &d->sizes;
+    const size_t block = channel / LANES, lane = channel % LANES;
+    const struct lanes *lanes = &d->lanes[block];
+    const bool has_bias = call->site->node->attributes.conv.bias;
+    const size_t place = lanes->order >= ORDER_SUMS_OF_ONE ? (size_t)lanes->places[lane] : lane;
+    const size_t part = block * PARTS + place / LANES;
+    const struct affine affine =
+        KERNEL(blocked_affine)(call, channel, has_bias ? call->parameters[1][channel] : 0);
+    d->bias[part * LANES + place % LANES] = affine.shift;
+    for (size_t tap = 0; tap < s->taps; tap++)
+        d->weights[(part * s->taps + tap) * LANES + place % LANES] =
+            element_round(call->parameters[0][channel * s->taps + tap]) * affine.scale;
 }
 
 static void prepare_depthwise(const struct kernel_call *call)
 {
     struct carve carve = {.base = call->prepared};
     const struct depthwise d = depthwise_of(call->site, &carve);
-    const struct conv_sizes *s = &d.sizes;
-    const bool has_bias = call->site->node->attributes.conv.bias;
+    const size_t values = d.blocks * PARTS * LANES;
     memcpy(call->prepared, &d, sizeof d);
-    for (size_t i = 0; i < d.blocks * LANES; i++) {
-        const size_t block = i / LANES, lane = i % LANES;
-        const bool used = i < s->groups * s->outputs;
-        const struct affine affine =
-            used ? KERNEL(blocked_affine)(call, i, has_bias ? call->parameters[1][i] : 0)
-                 : (struct affine){0};
-        if (lane == 0)
-            set_lanes(s, block, &d.lanes[block]);
-        d.bias[i] = affine.shift;
-        for (size_t tap = 0; tap < s->taps; tap++)
-            d.weights[(block * s->taps + tap) * LANES + lane] =
-                used ? element_round(call->parameters[0][i * s->taps + tap]) * affine.scale : 0;
-    }
+    memset(d.bias, 0, values * sizeof *d.bias);
+    memset(d.weights, 0, values * d.sizes.taps * sizeof *d.weights);
+    for (size_t block = 0; block < d.blocks; block++)
+        set_lanes(&d.sizes, block, &d.lanes[block]);
+    for (size_t channel = 0; channel < d.sizes.groups * d.sizes.outputs; channel++)
+        prepare_channel(call, &d, channel);
 }
 
 /* --- sums --- */
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-/* Returns the lanes of `lanes` from the two input blocks at `first` and `second`. */
-ALWAYS_INLINE vector load_lanes(const struct lanes *lanes, const element *first,
-                                const element *second, const bool straight)
-{
-    if (straight)
-        return element_load(first);
-    return vector_pick_two(element_load(first), element_load(second), lanes->places);
-}
 
 /* What all positions of a row share. */
 struct row {
@@ -123,48 +151,86 @@ struct row {
     element *out;
 };
 
-/* Computes positions [x, x + count). */
-ALWAYS_INLINE void compute_strip(const struct depthwise *d, const struct lanes *lanes,
-                                 const struct row *row, size_t x, const int count,
-                                 const bool straight)
+/* Computes the sums of positions [x, x + count) over a window of the first input block, or of the
+ * second if `second` is set. The compiler knows the last three. */
+ALWAYS_INLINE void add_terms(const struct depthwise *d, const struct lanes *lanes,
+                             const struct row *row, size_t x, vector *sum, const int count,
+                             const bool second, const bool shuffled)
 {
     const struct window *w = &d->sizes.window;
     const size_t step = w->stride_width * LANES;
-    const float *weights = row->weights;
-    vector sum[STRIP];
-#pragma GCC unroll 8
-    for (int p = 0; p < count; p++)
-        sum[p] = vector_load(row->bias);
     const size_t down = d->sizes.dilation_height * d->in.row;
     const size_t across = d->sizes.dilation_width * LANES;
+    const element *from = second ? row->second : row->first;
+    const float *weights = row->weights + (second ? d->sizes.taps * LANES : 0);
+#pragma GCC unroll 8
+    for (int p = 0; p < count; p++)
+        sum[p] = vector_load(row->bias + (second ? LANES : 0));
     for (size_t ky = 0; ky < w->kernel_height; ky++)
         for (size_t kx = 0; kx < w->kernel_width; kx++, weights += LANES) {
             const size_t at = ky * down + kx * across + x * step;
             const vector weight = vector_load(weights);
 #pragma GCC unroll 8
-            for (int p = 0; p < count; p++)
-                sum[p] += weight * load_lanes(lanes, row->first + at + (size_t)p * step,
-                                              row->second + at + (size_t)p * step, straight);
+            for (int p = 0; p < count; p++) {
+                vector term = element_load(from + at + (size_t)p * step);
+                if (shuffled)
+                    term = vector_pick_two(term, element_load(row->second + at + (size_t)p * step),
+                                           lanes->places);
+                sum[p] += weight * term;
+            }
         }
+}
+
+/* Computes positions [x, x + count). */
+ALWAYS_INLINE void compute_strip(const struct depthwise *d, const struct lanes *lanes,
+                                 const struct row *row, size_t x, const int count,
+                                 const enum order order)
+{
+    vector sum[STRIP], other[STRIP];
+    add_terms(d, lanes, row, x, sum, count, false, order == ORDER_TERMS);
+    if (order == ORDER_SUMS)
+        add_terms(d, lanes, row, x, other, count, true, false);
 #pragma GCC unroll 8
     for (int p = 0; p < count; p++) {
         const size_t at = (x + (size_t)p) * LANES;
+        if (order == ORDER_SUMS)
+            sum[p] = vector_pick_two(sum[p], other[p], lanes->places);
+        if (order == ORDER_SUMS_OF_ONE)
+            sum[p] = vector_pick_two(sum[p], sum[p], lanes->places);
         element_store(row->out + at, epilogue_apply(&d->epilogue, sum[p],
                                                     row->summand ? row->summand + at : NULL));
     }
 }
 
 ALWAYS_INLINE void compute_row(const struct depthwise *d, const struct lanes *lanes,
-                               const struct row *row, const bool straight)
+                               const struct row *row, const enum order order)
 {
     const size_t width = d->sizes.out.width;
     size_t x = 0;
     for (; x + STRIP <= width; x += STRIP)
-        compute_strip(d, lanes, row, x, STRIP, straight);
+        compute_strip(d, lanes, row, x, STRIP, order);
     for (; x + STRIP / 2 <= width; x += STRIP / 2)
-        compute_strip(d, lanes, row, x, STRIP / 2, straight);
+        compute_strip(d, lanes, row, x, STRIP / 2, order);
     for (; x < width; x++)
-        compute_strip(d, lanes, row, x, 1, straight);
+        compute_strip(d, lanes, row, x, 1, order);
+}
+
+static void compute_any_row(const struct depthwise *d, const struct lanes *lanes,
+                            const struct row *row)
+{
+    switch (lanes->order) {
+    case ORDER_STRAIGHT:
+        compute_row(d, lanes, row, ORDER_STRAIGHT);
+        break;
+    case ORDER_TERMS:
+        compute_row(d, lanes, row, ORDER_TERMS);
+        break;
+    case ORDER_SUMS_OF_ONE:
+        compute_row(d, lanes, row, ORDER_SUMS_OF_ONE);
+        break;
+    default:
+        compute_row(d, lanes, row, ORDER_SUMS);
+    }
 }
 
 static void compute_band(const struct depthwise *d, const struct blocked_band *band)
@@ -179,14 +245,11 @@ static void compute_band(const struct depthwise *d, const struct blocked_band *b
         const struct row row = {
             .first = blocked_at(&d->in, band->image, lanes->first, from) - before,
             .second = blocked_at(&d->in, band->image, lanes->second, from) - before,
-            .weights = d->weights + band->plane * d->sizes.taps * LANES,
-            .bias = d->bias + band->plane * LANES,
+            .weights = d->weights + band->plane * PARTS * d->sizes.taps * LANES,
+            .bias = d->bias + band->plane * PARTS * LANES,
             .summand = summand->values ? blocked_at(summand, band->image, band->plane, y) : NULL,
             .out = blocked_at(&d->out, band->image, band->plane, y)};
-        if (lanes->straight)
-            compute_row(d, lanes, &row, true);
-        else
-            compute_row(d, lanes, &row, false);
+        compute_any_row(d, lanes, &row);
     }
     blocked_pad(&d->out, band->image, band->plane, band->begin, band->end);
 }
