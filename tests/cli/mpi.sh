@@ -17,6 +17,33 @@ need_mpi() {
     export OMPI_MCA_mpi_yield_when_idle=1 TMPDIR="$T"
 }
 
+# launched VARIABLES ARGUMENT...: runs the program as if a launcher had set these variables
+launched() { launched_program "$TINCA" "$@"; }
+launched_program() {
+    program=$1 variables=$2
+    shift 2
+    status=0
+    # shellcheck disable=SC2086 # a list of assignments
+    env $variables "$program" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
+}
+
+# lone_program NAME: copies the program to $lone, a folder without modules, and sets $missing to the pattern of what it
+# says under a launcher. Skips NAME and fails if a module is installed, which it would find.
+lone_program() {
+    lone=$T/lone/tinca
+    mkdir -p "$T/lone" && cp "$TINCA" "$lone" || return 1
+    case $("$lone" --version | grep '^  MPI ') in
+    *none:*"is not installed")
+        missing="there is no .*/tinca-mpi\\.so: install the package tinca-mpi; .*openmpi-bin and libopenmpi-dev"
+        ;;
+    *tinca-mpi.so)
+        skip "$1" "a module is installed"
+        return 1
+        ;;
+    *) missing="this tinca was built without MPI: install Open MPI or MPICH .*openmpi-bin and libopenmpi-dev" ;;
+    esac
+}
+
 # mpi N ARGUMENT...: runs the program in N processes
 mpi() {
     processes=$1

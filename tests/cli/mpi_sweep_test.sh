@@ -8,15 +8,6 @@ case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
 
-# launched VARIABLES ARGUMENT...: runs the program as if a launcher had set these variables
-launched() {
-    variables=$1
-    shift
-    status=0
-    # shellcheck disable=SC2086 # a list of assignments
-    env $variables "$TINCA" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
-}
-
 # says STATUS PATTERN NAME: the last command ended with this status (+: any but 0) and a message that matches
 says() {
     case $1 in "$status") good=yes ;; +) [ "$status" != 0 ] && good=yes || good=no ;; *) good=no ;; esac
@@ -49,12 +40,10 @@ two="OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK"
     if [ "$status" = 2 ] && [ ! -s err ]; then ok "  which rank 0 says for all"; else
         not_ok "  which rank 0 says for all" "$status: $(told)"
     fi
-    mkdir alone && cp "$TINCA" alone/tinca
-    status=0
-    env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 alone/tinca sweep $grid --over mpi >out 2>err </dev/null ||
-        status=$?
-    says 1 "built without MPI|there is no .*tinca-mpi.so|built for another version|but MPI .* knows" \
-        "without the module"
+    if lone_program "without the module"; then
+        launched_program "$lone" "$two=0" sweep $grid --over mpi
+        says 1 "$missing" "without the module"
+    fi
     launched "$two=1" sweep $grid --over mpi
     says 1 "rank 1 on .*: .*(built without MPI|there is no .*tinca-mpi.so|but MPI .* knows 1)" \
         "a launcher of another MPI"

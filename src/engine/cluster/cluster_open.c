@@ -35,8 +35,9 @@ const struct cluster_module *cluster_load_module(const char *path, struct error 
     cluster_module_function *function;
     if (access(path, F_OK) != 0) {
         error_set(error, ERROR_UNSUPPORTED, subject,
-                  "install Open MPI or MPICH (Debian: openmpi-bin and libopenmpi-dev), then run "
-                  "configure, make and make install again",
+                  "install the package tinca-mpi; if you have built tinca yourself, install Open "
+                  "MPI or MPICH (Debian: openmpi-bin and libopenmpi-dev), then run configure, make "
+                  "and make install",
                   "the module that talks to MPI is missing: there is no %s", path);
         return NULL;
     }
