@@ -77,6 +77,25 @@ short="--batch 16 --iterations 4 --seed 3"
     same "processes with other numbers of threads" single mixed
 }
 
+# --- a launcher that is not recognised ---
+# Open MPI's without its own variables leaves only that of PMIx, the number of the process.
+
+# unrecognised ARGUMENT...: trains in two processes of it, to the folder unrecognised
+unrecognised() {
+    rm -rf unrecognised
+    status=0
+    # shellcheck disable=SC2086 # a list of options
+    mpirun -n 2 env -u OMPI_COMM_WORLD_SIZE -u OMPI_COMM_WORLD_RANK "$TINCA" train $job --run-dir "$T/unrecognised" "$@" \
+        >"$T/out" 2>"$T/err" </dev/null || status=$?
+}
+unrecognised --ranks 2
+same "a launcher that is not recognised, with --ranks: the bits of one process" single unrecognised
+unrecognised
+same "  without --ranks MPI says how many there are" single unrecognised
+unrecognised --ranks 3
+says "--ranks: it says 3, but MPI .* knows 2 processes: give the number" "  a wrong number is refused"
+if [ ! -e unrecognised ]; then ok "  and no run began"; else not_ok "  and no run began" "$(ls unrecognised)"; fi
+
 # --- no room in /dev/shm ---
 
 # without_room CALL NAME: rank 1 cannot allocate its part of the memory that ranks share

@@ -95,8 +95,10 @@ bool cluster_join(size_t ranks, struct cluster **cluster, struct error *error)
         return error_set(error, ERROR_USAGE, "--ranks", "leave it out",
                          "it says %zu, but %s started %zu processes", ranks, launch.launcher,
                          launch.ranks);
-    if (ranks > 0)
+    if (ranks > 0) {
+        launch.by_option = launch.ranks == 0;
         launch.ranks = ranks;
+    }
     if (!launch.launcher)
         launch.launcher = "--ranks";
     if (launch.ranks == 1 || (launch.ranks == 0 && strcmp(launch.launcher, "--ranks") == 0))
