@@ -15,6 +15,7 @@ need_mpi() {
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
     export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_hwloc_base_binding_policy=none
     export OMPI_MCA_mpi_yield_when_idle=1 TMPDIR="$T"
+    watch_zombies
 }
 
 # launched VARIABLES ARGUMENT...: runs the program as if a launcher had set these variables
@@ -84,9 +85,29 @@ is_rank() {
     return 1
 }
 
-# none_left FOLDER: whether no process of this run is left
+# zombies: prints how many processes of the program have ended, but nobody has waited for them. A name is all that is
+# left of them, so those of other tests count, too; these last for a moment.
+zombies() { ps -eo stat=,comm= | grep -c '^Z[^ ]* *tinca'; }
+
+# watch_zombies: notes how many there are when a test begins. Where the first process does not wait for orphans, as in
+# some containers, none are counted.
+watch_zombies() {
+    zombies_before=$(zombies)
+    orphan=$(sh -c 'sleep 0.1 >/dev/null 2>&1 & echo $!')
+    tries=50
+    until gone "$orphan" || [ $tries = 0 ]; do
+        tries=$((tries - 1))
+        sleep 0.1
+    done
+    gone "$orphan" || zombies_before=1000000
+}
+
+# no_zombies: whether there are no more than when the test began
+no_zombies() { [ "$(zombies)" -le "$zombies_before" ]; }
+
+# none_left FOLDER: whether no process of this run is left, nor a zombie
 none_left() {
-    ! grep -las "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null | while read -r environment; do
+    no_zombies && ! grep -las "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null | while read -r environment; do
         grep -qazxF "$T/$1" "$(dirname "$environment")/cmdline" 2>/dev/null && echo left
     done | grep -q left
 }

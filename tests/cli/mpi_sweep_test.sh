@@ -87,7 +87,7 @@ left() {
         cat "${environment%environ}cmdline" 2>/dev/null | tr '\0' ' ' | grep -a '^[^ ]*tinca sweep'
     done
 }
-none_left() { [ -z "$(left)" ]; }
+none_left() { [ -z "$(left)" ] && no_zombies; }
 
 # --- the same results, the largest cell first ---
 
@@ -162,7 +162,7 @@ check "  no journal has an iteration twice" test -z "$(for journal in twice/tinc
 run sweep --name twice --report --json
 is "  all are done" states.done 12
 same_as_plain "  as a plain sweep does" twice twice
-check "no process is left" none_left
+check "no process is left" wait_until none_left
 
 # --- kills ---
 
@@ -223,8 +223,7 @@ processes() {
 }
 # interrupted NAME: the two cells that were computed can be continued
 interrupted() {
-    wait_until none_left
-    check "$1: no process is left" none_left
+    check "$1: no process is left, nor a zombie" wait_until none_left
     run sweep --name killed --dry-run --json
     cp "$T/out" look
     [ "$status" = 0 ] || echo "# $(told)"
@@ -292,7 +291,7 @@ wait $launcher
 check "SIGKILL of one rank: the loss is reported" grep -q 'rank 1 on .* is lost' err
 check "  its cell was given to another" test "$(grep -c 'done, .*(rank [02] on' err),$(runs)" = 4,4
 same_as_plain "  to the same weights" lost killed
-check "  no process is left" none_left
+check "  no process is left" wait_until none_left
 
 # The same by a launcher that ends all ranks.
 begin ended -n 3
@@ -301,8 +300,7 @@ send CONT
 wait $launcher
 status=$?
 check "SIGKILL of one rank, which the launcher answers by ending all" test $status != 0
-wait_until none_left
-check "  no process is left" none_left
+check "  no process is left" wait_until none_left
 if every; then
     # shellcheck disable=SC2086
     mpi 2 $long $often --name killed -q

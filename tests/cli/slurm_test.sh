@@ -218,6 +218,7 @@ killed_rank() {
         --seed 3 --checkpoint 0.5 --run-dir "$T/killed" -q >out 2>err </dev/null &
     launcher=$!
     eventually test -s killed/checkpoint.safetensors
+    watch_zombies
     kill -KILL "$(rank_of_srun 1 killed)"
     began=$(date +%s)
     status=0
