@@ -131,6 +131,19 @@ differ() {
     fi
 }
 
+# run_of_cell FOLDER SWEEP CELL: prints the ID of the run of a cell
+run_of_cell() { "$JSON_LOOK" "$T/$1/tinca/sweeps/$2/$3/cell.json" run 2>/dev/null; }
+# cells_of FOLDER SWEEP: prints the cells of a sweep in a state folder
+cells_of() { (cd "$T/$1/tinca/sweeps/$2" && ls -d ./*-cpu-*); }
+# differing FOLDER FOLDER SWEEP: prints the cells whose weights are missing or differ in two state folders
+differing() {
+    [ -n "$(cells_of "$1" "$3")" ] || echo "there are no cells"
+    for cell in $(cells_of "$1" "$3"); do
+        cmp -s "$1/tinca/runs/$(run_of_cell "$1" "$3" "$cell")/weights.safetensors" \
+            "$2/tinca/runs/$(run_of_cell "$2" "$3" "$cell")/weights.safetensors" || echo "$cell"
+    done
+}
+
 # regular_network FILE: writes a network with convolutions, batch norms and dropout, one of it of channels
 regular_network() {
     cat >"$1" <<'NETWORK'

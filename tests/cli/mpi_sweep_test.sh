@@ -67,16 +67,6 @@ mpi() {
 # state FOLDER: the state folder of the commands that follow
 state() { export XDG_STATE_HOME="$T/$1"; }
 runs() { find "$XDG_STATE_HOME/tinca/runs" -name config.json 2>/dev/null | wc -l; }
-# run_of FOLDER SWEEP CELL: prints the ID of the run of a cell
-run_of() { "$JSON_LOOK" "$T/$1/tinca/sweeps/$2/$3/cell.json" run 2>/dev/null; }
-cells_of() { (cd "$T/$1/tinca/sweeps/$2" && ls -d ./*-cpu-*); }
-# differing FOLDER FOLDER SWEEP: prints the cells whose weights are missing or differ
-differing() {
-    for cell in $(cells_of "$1" "$3"); do
-        cmp -s "$1/tinca/runs/$(run_of "$1" "$3" "$cell")/weights.safetensors" \
-            "$2/tinca/runs/$(run_of "$2" "$3" "$cell")/weights.safetensors" || echo "$cell"
-    done
-}
 same_as_plain() { # same_as_plain NAME FOLDER SWEEP
     found=$(differing plain "$2" "$3")
     if [ -z "$found" ]; then ok "$1"; else not_ok "$1" "$found"; fi
