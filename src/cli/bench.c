@@ -406,6 +406,7 @@ const struct command command_bench = {
            "measured. Two iterations warm up. A training iteration is a forward pass, a backward "
            "pass and an SGD step; with a discriminator it is the passes and Adam steps of both "
            "networks. An inference is a forward pass. Without --batch the batch size is 32 for "
-           "training, and 1 for inference or for training with a discriminator."),
+           "training, and 1 for inference or for training with a discriminator; with --cluster it "
+           "is 64, or the next multiple of the ranks."),
     .run = bench_command_run,
 };

@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { USUAL_BATCH = 32, MOST_RANKS = 64 };
+/* Without --batch each of the ranks that are predicted has at least one image. */
+enum { MOST_RANKS = 64, USUAL_BATCH = MOST_RANKS };
 
 /* Networks between hosts for the prediction: typical latencies of TCP over 10 Gbit/s Ethernet, and
  * of RDMA over 100 Gbit/s. */
@@ -210,7 +211,8 @@ static bool check(const struct run_config *config, const struct bench_settings *
                      "it measures how an iteration of training scales");
 }
 
-/* Sets batch and blocks, and checks that the ranks can share them. */
+/* Sets batch and blocks, and checks that the ranks can share them. The usual batch is rounded up to
+ * a multiple of the ranks. */
 static bool divide(const struct run_config *config, struct bench_settings *settings,
                    struct error *error)
 {

@@ -15,6 +15,34 @@ need_mpi() {
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
     export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_hwloc_base_binding_policy=none
     export OMPI_MCA_mpi_yield_when_idle=1 TMPDIR="$T"
+    watch_zombies
+}
+
+# launched VARIABLES ARGUMENT...: runs the program as if a launcher had set these variables
+launched() { launched_program "$TINCA" "$@"; }
+launched_program() {
+    program=$1 variables=$2
+    shift 2
+    status=0
+    # shellcheck disable=SC2086 # a list of assignments
+    env $variables "$program" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
+}
+
+# lone_program NAME: copies the program to $lone, a folder without modules, and sets $missing to the pattern of what it
+# says under a launcher. Skips NAME and fails if a module is installed, which it would find.
+lone_program() {
+    lone=$T/lone/tinca
+    mkdir -p "$T/lone" && cp "$TINCA" "$lone" || return 1
+    case $("$lone" --version | grep '^  MPI ') in
+    *none:*"is not installed")
+        missing="there is no .*/tinca-mpi\\.so: install the package tinca-mpi; .*openmpi-bin and libopenmpi-dev"
+        ;;
+    *tinca-mpi.so)
+        skip "$1" "a module is installed"
+        return 1
+        ;;
+    *) missing="this tinca was built without MPI: install Open MPI or MPICH .*openmpi-bin and libopenmpi-dev" ;;
+    esac
 }
 
 # mpi N ARGUMENT...: runs the program in N processes
@@ -57,9 +85,29 @@ is_rank() {
     return 1
 }
 
-# none_left FOLDER: whether no process of this run is left
+# zombies: prints how many processes of the program have ended, but nobody has waited for them. A name is all that is
+# left of them, so those of other tests count, too; these last for a moment.
+zombies() { ps -eo stat=,comm= | grep -c '^Z[^ ]* *tinca'; }
+
+# watch_zombies: notes how many there are when a test begins. Where the first process does not wait for orphans, as in
+# some containers, none are counted.
+watch_zombies() {
+    zombies_before=$(zombies)
+    orphan=$(sh -c 'sleep 0.1 >/dev/null 2>&1 & echo $!')
+    tries=50
+    until gone "$orphan" || [ $tries = 0 ]; do
+        tries=$((tries - 1))
+        sleep 0.1
+    done
+    gone "$orphan" || zombies_before=1000000
+}
+
+# no_zombies: whether there are no more than when the test began
+no_zombies() { [ "$(zombies)" -le "$zombies_before" ]; }
+
+# none_left FOLDER: whether no process of this run is left, nor a zombie
 none_left() {
-    ! grep -las "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null | while read -r environment; do
+    no_zombies && ! grep -las "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null | while read -r environment; do
         grep -qazxF "$T/$1" "$(dirname "$environment")/cmdline" 2>/dev/null && echo left
     done | grep -q left
 }
@@ -81,6 +129,19 @@ differ() {
     else
         not_ok "$1" "$2 and $3 are the same, or one has no weights; the last messages: $(told)"
     fi
+}
+
+# run_of_cell FOLDER SWEEP CELL: prints the ID of the run of a cell
+run_of_cell() { "$JSON_LOOK" "$T/$1/tinca/sweeps/$2/$3/cell.json" run 2>/dev/null; }
+# cells_of FOLDER SWEEP: prints the cells of a sweep in a state folder
+cells_of() { (cd "$T/$1/tinca/sweeps/$2" && ls -d ./*-cpu-*); }
+# differing FOLDER FOLDER SWEEP: prints the cells whose weights are missing or differ in two state folders
+differing() {
+    [ -n "$(cells_of "$1" "$3")" ] || echo "there are no cells"
+    for cell in $(cells_of "$1" "$3"); do
+        cmp -s "$1/tinca/runs/$(run_of_cell "$1" "$3" "$cell")/weights.safetensors" \
+            "$2/tinca/runs/$(run_of_cell "$2" "$3" "$cell")/weights.safetensors" || echo "$cell"
+    done
 }
 
 # regular_network FILE: writes a network with convolutions, batch norms and dropout, one of it of channels

@@ -67,14 +67,22 @@ every && small="2:whole:1 2:1:2 2:64K:1 2:auto:1 3:whole:1 3:1:2 6:1:1 6:auto:1"
 
 # --- resuming with another number of ranks ---
 
+# refused NAME PATTERN: the last command has refused to resume a run, once and with this message
+refused() {
+    if [ "$status" = 2 ] && [ "$(grep -c '^tinca:' err)" = 1 ] && grep -Eq "^tinca: [^:]*: $2" err; then ok "$1"; else
+        not_ok "$1" "$status: $(told)"
+    fi
+}
+
 # shellcheck disable=SC2086 # lists of options
 {
     run train ./norms.json $digits --batch 12 --iterations 30 --blocks 6 --run-dir "$T/long" -q
     mpi 2 train ./norms.json $digits --batch 12 --iterations 30 --blocks 6 --max-time 0.001s --run-dir "$T/resumed" -q
+    cp resumed/journal.jsonl before.jsonl
     mpi 4 resume "$T/resumed" -q
-    [ "$status" = 2 ] && grep -q '4 processes cannot have equally many of 6 blocks' err &&
-        grep -q 'choose a multiple of 4' err && ok "four ranks do not resume a run with six blocks" ||
-        not_ok "four ranks do not resume a run with six blocks" "$status: $(told)"
+    refused "four ranks do not resume a run with six blocks" \
+        'this run has 6 blocks, of which 4 processes cannot have equally many: start 1, 2, 3 or 6 processes$'
+    cmp -s resumed/journal.jsonl before.jsonl && ok "  which does not change it" || not_ok "  which does not change it"
     mpi 3 resume "$T/resumed" --max-time 0.001s -q
     mpi 6 resume "$T/resumed" --max-time 0.001s -q
     if grep -q '"iteration":30,' resumed/journal.jsonl; then not_ok "  three, and six, resume a part of it"; else
@@ -86,6 +94,18 @@ every && small="2:whole:1 2:1:2 2:64K:1 2:auto:1 3:whole:1 3:1:2 6:1:1 6:auto:1"
     [ "$is_resumed" = 3 ] && ok "  it was resumed three times" || not_ok "  it was resumed three times" "$is_resumed"
     run runs --check "$T/resumed"
     [ "$status" = 0 ] && ok "  it is a valid run" || not_ok "  it is a valid run" "$(told)"
+
+    run train lenet $digits --batch 12 --iterations 30 --max-time 0.001s --run-dir "$T/single" -q
+    mpi 2 resume "$T/single" -q
+    refused "two ranks do not resume a run with one block" 'this run was begun with one block: it resumes in one process$'
+    run resume "$T/single" -q
+    [ "$status" = 0 ] && ok "  but one does" || not_ok "  but one does" "$status: $(told)"
+    run train lenet $digits --batch 10 --blocks 4 --iterations 30 --max-time 0.001s --run-dir "$T/unequal" -q
+    mpi 2 resume "$T/unequal" -q
+    refused "nor one whose blocks have unequal parts of a batch" \
+        'the 4 blocks .* batches of 10 images.*: it resumes in one process$'
+    run resume "$T/unequal" -q
+    [ "$status" = 0 ] && ok "  which one does" || not_ok "  which one does" "$status: $(told)"
 }
 
 done_testing

@@ -8,15 +8,6 @@ case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
 
-# launched VARIABLES ARGUMENT...: runs the program as if a launcher had set these variables
-launched() {
-    variables=$1
-    shift
-    status=0
-    # shellcheck disable=SC2086 # a list of assignments
-    env $variables "$TINCA" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
-}
-
 # says STATUS PATTERN NAME: the last command ended with this status (+: any but 0) and a message that matches
 says() {
     case $1 in "$status") good=yes ;; +) [ "$status" != 0 ] && good=yes || good=no ;; *) good=no ;; esac
@@ -49,12 +40,10 @@ two="OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK"
     if [ "$status" = 2 ] && [ ! -s err ]; then ok "  which rank 0 says for all"; else
         not_ok "  which rank 0 says for all" "$status: $(told)"
     fi
-    mkdir alone && cp "$TINCA" alone/tinca
-    status=0
-    env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 alone/tinca sweep $grid --over mpi >out 2>err </dev/null ||
-        status=$?
-    says 1 "built without MPI|there is no .*tinca-mpi.so|built for another version|but MPI .* knows" \
-        "without the module"
+    if lone_program "without the module"; then
+        launched_program "$lone" "$two=0" sweep $grid --over mpi
+        says 1 "$missing" "without the module"
+    fi
     launched "$two=1" sweep $grid --over mpi
     says 1 "rank 1 on .*: .*(built without MPI|there is no .*tinca-mpi.so|but MPI .* knows 1)" \
         "a launcher of another MPI"
@@ -78,16 +67,6 @@ mpi() {
 # state FOLDER: the state folder of the commands that follow
 state() { export XDG_STATE_HOME="$T/$1"; }
 runs() { find "$XDG_STATE_HOME/tinca/runs" -name config.json 2>/dev/null | wc -l; }
-# run_of FOLDER SWEEP CELL: prints the ID of the run of a cell
-run_of() { "$JSON_LOOK" "$T/$1/tinca/sweeps/$2/$3/cell.json" run 2>/dev/null; }
-cells_of() { (cd "$T/$1/tinca/sweeps/$2" && ls -d ./*-cpu-*); }
-# differing FOLDER FOLDER SWEEP: prints the cells whose weights are missing or differ
-differing() {
-    for cell in $(cells_of "$1" "$3"); do
-        cmp -s "$1/tinca/runs/$(run_of "$1" "$3" "$cell")/weights.safetensors" \
-            "$2/tinca/runs/$(run_of "$2" "$3" "$cell")/weights.safetensors" || echo "$cell"
-    done
-}
 same_as_plain() { # same_as_plain NAME FOLDER SWEEP
     found=$(differing plain "$2" "$3")
     if [ -z "$found" ]; then ok "$1"; else not_ok "$1" "$found"; fi
@@ -98,7 +77,7 @@ left() {
         cat "${environment%environ}cmdline" 2>/dev/null | tr '\0' ' ' | grep -a '^[^ ]*tinca sweep'
     done
 }
-none_left() { [ -z "$(left)" ]; }
+none_left() { [ -z "$(left)" ] && no_zombies; }
 
 # --- the same results, the largest cell first ---
 
@@ -173,7 +152,7 @@ check "  no journal has an iteration twice" test -z "$(for journal in twice/tinc
 run sweep --name twice --report --json
 is "  all are done" states.done 12
 same_as_plain "  as a plain sweep does" twice twice
-check "no process is left" none_left
+check "no process is left" wait_until none_left
 
 # --- kills ---
 
@@ -234,8 +213,7 @@ processes() {
 }
 # interrupted NAME: the two cells that were computed can be continued
 interrupted() {
-    wait_until none_left
-    check "$1: no process is left" none_left
+    check "$1: no process is left, nor a zombie" wait_until none_left
     run sweep --name killed --dry-run --json
     cp "$T/out" look
     [ "$status" = 0 ] || echo "# $(told)"
@@ -303,7 +281,7 @@ wait $launcher
 check "SIGKILL of one rank: the loss is reported" grep -q 'rank 1 on .* is lost' err
 check "  its cell was given to another" test "$(grep -c 'done, .*(rank [02] on' err),$(runs)" = 4,4
 same_as_plain "  to the same weights" lost killed
-check "  no process is left" none_left
+check "  no process is left" wait_until none_left
 
 # The same by a launcher that ends all ranks.
 begin ended -n 3
@@ -312,8 +290,7 @@ send CONT
 wait $launcher
 status=$?
 check "SIGKILL of one rank, which the launcher answers by ending all" test $status != 0
-wait_until none_left
-check "  no process is left" none_left
+check "  no process is left" wait_until none_left
 if every; then
     # shellcheck disable=SC2086
     mpi 2 $long $often --name killed -q

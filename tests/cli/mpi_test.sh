@@ -7,17 +7,7 @@ srcdir=${srcdir:-.}
 . "$srcdir/tests/faults/hold.sh"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
-module=$(dirname "$TINCA")/tinca-mpi.so
 cd "$T" || exit 99
-
-# launched VARIABLES ARGUMENT...: runs the program as if a launcher had set these variables
-launched() {
-    variables=$1
-    shift
-    status=0
-    # shellcheck disable=SC2086 # a list of assignments
-    env $variables "$TINCA" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
-}
 
 # says PATTERN NAME: the last command failed with a message that matches
 says() {
@@ -28,10 +18,13 @@ says() {
 
 job="lenet --data digits,limit=64 --batch 16 --iterations 4 --threads 1 --seed 3 -q"
 
-if [ ! -e "$module" ]; then
+if lone_program "a launcher without the module"; then
+    # shellcheck disable=SC2086 # a list of options
+    launched_program "$lone" "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0" train $job
+    says "$missing" "a launcher without the module"
     # shellcheck disable=SC2086
-    launched "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0" train $job
-    says "built without MPI|there is no .*tinca-mpi.so" "a launcher without the module"
+    launched_program "$lone" "A=1" train $job --ranks 2
+    says "$missing" "  or --ranks"
 fi
 need_mpi "training in several processes"
 
@@ -83,6 +76,25 @@ short="--batch 16 --iterations 4 --seed 3"
         -n 1 "$TINCA" train $job --blocks 2 --threads 2 >"$T/out" 2>"$T/err" </dev/null
     same "processes with other numbers of threads" single mixed
 }
+
+# --- a launcher that is not recognised ---
+# Open MPI's without its own variables leaves only that of PMIx, the number of the process.
+
+# unrecognised ARGUMENT...: trains in two processes of it, to the folder unrecognised
+unrecognised() {
+    rm -rf unrecognised
+    status=0
+    # shellcheck disable=SC2086 # a list of options
+    mpirun -n 2 env -u OMPI_COMM_WORLD_SIZE -u OMPI_COMM_WORLD_RANK "$TINCA" train $job --run-dir "$T/unrecognised" "$@" \
+        >"$T/out" 2>"$T/err" </dev/null || status=$?
+}
+unrecognised --ranks 2
+same "a launcher that is not recognised, with --ranks: the bits of one process" single unrecognised
+unrecognised
+same "  without --ranks MPI says how many there are" single unrecognised
+unrecognised --ranks 3
+says "--ranks: it says 3, but MPI .* knows 2 processes: give the number" "  a wrong number is refused"
+if [ ! -e unrecognised ]; then ok "  and no run began"; else not_ok "  and no run began" "$(ls unrecognised)"; fi
 
 # --- no room in /dev/shm ---
 

@@ -3,6 +3,7 @@
 # the test also starts its real daemons on this machine, and ends them.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
+. "$srcdir/tests/cli/mpi.sh"
 array=$(cd "$srcdir" && pwd)/contrib/slurm/tinca-array
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
@@ -205,6 +206,33 @@ is "  are done" states.done 10
 "$array" grid.json >out 2>err
 check "nothing remains for another array" grep -q 'nothing to submit' err
 
+# rank_of_srun NUMBER FOLDER: prints the process of a rank that trains the run in this folder
+rank_of_srun() {
+    for environment in $(grep -lasz "^SLURM_PROCID=$1$" /proc/[0-9]*/environ 2>/dev/null); do
+        grep -qszxF "$T/$2" "${environment%environ}cmdline" && echo "$environment" | tr -dc 0-9
+    done
+}
+# killed_rank: rank 1 of a run is killed; what is checked is that all ends, by Slurm or by the other ranks
+killed_rank() {
+    SLURM_MPI_TYPE=pmix srun -n 4 "$TINCA" train lenet --data digits --batch 32 --iterations 100000000 --blocks 4 --threads 1 \
+        --seed 3 --checkpoint 0.5 --run-dir "$T/killed" -q >out 2>err </dev/null &
+    launcher=$!
+    eventually test -s killed/checkpoint.safetensors
+    watch_zombies
+    kill -KILL "$(rank_of_srun 1 killed)"
+    began=$(date +%s)
+    status=0
+    wait $launcher || status=$?
+    took=$(($(date +%s) - began))
+    check "SIGKILL of one of four ranks: srun fails" test "$status" != 0
+    check "  within 30 seconds" test "$took" -le 30
+    if grep -Eq 'task 1: Killed|rank 1 on .* not answered' err; then ok "  with the rank"; else
+        not_ok "  with the rank" "$(cat err)"
+    fi
+    check "  and leaves no process" wait_until none_left killed
+    check "  and a valid run" "$TINCA" runs --check "$T/killed"
+}
+
 # Processes that srun starts and that do not know of each other are refused.
 small="lenet --data digits,limit=64 --batch 16 --iterations 4 --threads 1 --seed 3 -q"
 # shellcheck disable=SC2086 # a list of options
@@ -226,6 +254,13 @@ if [ -e "$(dirname "$TINCA")/tinca-mpi.so" ] && srun --mpi=list 2>&1 | grep -q p
     check "  which compute its cells" test "$(grep -c 'done, .* (rank [01] on ' err),$(runs)" = 4,14
     srun --mpi=none -n 2 "$TINCA" sweep --name ranks >out 2>err </dev/null
     check "without --over it is refused" grep -q '^tinca: srun: it started 2 processes, each of which' err
+
+    # shellcheck disable=SC2086
+    "$TINCA" train $small --blocks 4 --run-dir "$T/alone-4" >out 2>err &&
+        SLURM_MPI_TYPE=pmix srun -n 4 "$TINCA" train $small --blocks 4 --run-dir "$T/four" >out 2>err </dev/null
+    check "four ranks, by SLURM_MPI_TYPE=pmix" test $? = 0
+    check "  have the bits of one process, too" cmp alone-4/weights.safetensors four/weights.safetensors
+    killed_rank
 else
     skip "srun starts the ranks of a run and of a sweep" "Slurm has no PMIx here, or this build no MPI"
 fi

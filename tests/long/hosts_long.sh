@@ -1,9 +1,9 @@
 #!/bin/sh
 # Several hosts on one machine: network namespaces with names and addresses of their own, joined by a bridge, whose
 # links tc limits to a rate. Open MPI starts its daemons in them by an agent in the place of ssh. Training on two and
-# three hosts gives the bits of one process, also at 100 Mbit/s; a host whose link is cut ends all ranks, and the run
-# resumes to the same bits. A relay (link_relay.c) adds delay and losses. Prints what bench --cluster measures and
-# predicts in each of these networks. Needs root.
+# three hosts gives the bits of one process, also at 100 Mbit/s and with the delay and losses of a relay (link_relay.c);
+# three hosts share a sweep; a host whose link is cut ends all ranks, and the run resumes to the same bits. Prints
+# what bench --cluster measures and predicts in each of these networks. Needs root.
 srcdir=$(cd "${srcdir:-.}" && pwd)
 . "$srcdir/tests/cli/tap.sh"
 . "$srcdir/tests/cli/mpi.sh"
@@ -14,6 +14,7 @@ for program in ip tc unshare; do
 done
 need_mpi "several hosts"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
 
 id=$$
@@ -111,9 +112,31 @@ for speed in 1gbit 100mbit; do
         sed -n 's/^  \(parameters\|predicted\|measured\)/# &/p' out
     done
 done
-hosts 2 train lenet --data digits,limit=96 --batch 12 --iterations 4 --threads 1 -q --run-dir slow
-same "the same bits at 100 Mbit/s" lenet-2-1 slow
+for ranks in 2 3; do
+    hosts $ranks train lenet --data digits,limit=96 --batch 12 --iterations 4 --threads 1 -q --run-dir slow-$ranks
+    same "the same bits on $ranks hosts at 100 Mbit/s" lenet-$ranks-1 slow-$ranks
+done
 rate 1gbit
+
+# --- a sweep ---
+grid="--networks mlp,lenet --batches 4,8,16 --data digits,limit=400 --iterations 100 --threads 1 --name shared"
+runs() { find "$T/$1/tinca/runs" -name config.json | wc -l; }
+# shellcheck disable=SC2086 # a list of options
+{
+    export XDG_STATE_HOME="$T/plain"
+    run sweep $grid -q
+    [ "$status" = 0 ] && [ "$(runs plain)" = 6 ] && ok "a plain sweep" || not_ok "a plain sweep" "$status: $(told)"
+    export XDG_STATE_HOME="$T/over"
+    hosts 3 sweep $grid --over mpi
+}
+[ "$status" = 0 ] && ok "a sweep over three hosts" || not_ok "a sweep over three hosts" "$status: $(told)"
+lines=$(grep -c 'done, .*(rank [0-2] on host[1-3]' err)
+[ "$lines,$(runs over)" = 6,6 ] && ok "  one line and one run for each cell" ||
+    not_ok "  one line and one run for each cell" "$lines lines, $(runs over) runs: $(cat err)"
+computing=$(sed -n 's/.*done, .*(rank [0-2] on \(host[1-3]\).*/\1/p' err | sort -u | wc -l)
+[ "$computing" -ge 2 ] && ok "  computed by several hosts" || not_ok "  computed by several hosts" "$(cat err)"
+found=$(differing plain over shared)
+[ -z "$found" ] && ok "  the weights of the plain sweep" || not_ok "  the weights of the plain sweep" "$found"
 
 # --- delay and losses ---
 if "${CC:-cc}" -O2 -D_GNU_SOURCE -o relay "$srcdir/tests/long/link_relay.c" 2>err; then
@@ -133,9 +156,11 @@ if "${CC:-cc}" -O2 -D_GNU_SOURCE -o relay "$srcdir/tests/long/link_relay.c" 2>er
                 not_ok "bench --cluster on $ranks hosts, $name" "$status: $(told)"
             sed -n 's/^  \(parameters\|predicted\|measured\)/# &/p' out
         done
-        rm -rf far
-        hosts 2 train resnet20 --data shapes,limit=48 --batch 12 --iterations 4 --threads 1 -q --run-dir far
-        same "  the same bits" resnet20-2-1 far
+        for ranks in 2 3; do
+            rm -rf far
+            hosts $ranks train resnet20 --data shapes,limit=48 --batch 12 --iterations 4 --threads 1 -q --run-dir far
+            same "  the same bits on $ranks hosts" resnet20-$ranks-1 far
+        done
         kill $relay
         wait $relay 2>/dev/null
     done
@@ -157,7 +182,9 @@ ended() { ! pgrep -f "^$TINCA train.*run-dir $T/cut" >/dev/null; }
 wait_until ended
 took=$(($(date +%s) - begun))
 [ $took -le 30 ] && ok "a cut link ends all ranks ($took s)" || not_ok "a cut link ends all ranks" "$took s"
-grep -q 'silent\|lost\|no answer\|rank 1' err && ok "  the reason names the rank" || not_ok "  the reason names the rank" "$(told)"
+grep -Eq '^tinca: (rank 0 on host1: )?rank 1 on host2: it has not answered' err &&
+    ok "  the reason names the rank and its host" ||
+    not_ok "  the reason names the rank and its host" "$(told)"
 ip -n tinca$id-2 link set tp2 up
 kill $job 2>/dev/null
 wait $job

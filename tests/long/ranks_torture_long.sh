@@ -35,7 +35,7 @@ choose() {
     eval "chosen=\${${draw% *}}"
 }
 ranks_of() { pgrep -f "^$TINCA (train|resume).*$folder"; }
-none_left() { [ -z "$(ranks_of)" ]; }
+none_left() { [ -z "$(ranks_of)" ] && no_zombies; }
 stored() { [ -s "$folder/checkpoint.safetensors" ]; }
 is_done() { grep -qs '"done"' "$folder/summary.json"; }
 
@@ -49,7 +49,7 @@ begin() { # begin N: starts or resumes the run with N ranks, in the background
     TINCA_SHARED_MEMORY=$((round % 2)) mpirun -n "$n" "$TINCA" "$@" -q >out 2>err </dev/null &
     launcher=$!
 }
-there_or_gone() { ! none_left || gone $launcher; }
+there_or_gone() { [ -n "$(ranks_of)" ] || gone $launcher; }
 disturb() { # disturb KIND: after a while, which may be while MPI begins
     sleep "$instant"
     wait_until there_or_gone
@@ -102,7 +102,7 @@ while [ $round -lt "$ROUNDS" ]; do
     seconds=$(($(date +%s) - began))
     rm -f disk/filling
     if ! none_left; then
-        complain "still there: $(ranks_of | xargs ps -o pid,stat,etime,args)"
+        complain "still there: $(ps -eo pid,ppid,stat,etime,args | grep '[t]inca')"
         end_processes
     fi
     status=0

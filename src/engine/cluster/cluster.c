@@ -177,7 +177,8 @@ static bool meet(struct cluster *cluster, struct error *error)
 }
 
 /* Refuses a launcher that knows other processes than MPI. Of one that does not say how many it has
- * started, only the number of this process can show that. */
+ * started, only the number of this process can show that; if MPI knows several, it is --ranks that
+ * is wrong. */
 static bool check_ranks(const struct cluster *cluster, const struct launch *launch,
                         struct error *error)
 {
@@ -193,6 +194,11 @@ static bool check_ranks(const struct cluster *cluster, const struct launch *laun
                          launch->rank, cluster->place.library, ranks);
     if (launch->ranks == 0 || launch->ranks == ranks)
         return true;
+    if (launch->by_option && ranks > 1)
+        return error_set(error, ERROR_USAGE, "--ranks",
+                         "give the number of processes that the launcher started",
+                         "it says %zu, but MPI (%s) knows %zu processes", launch->ranks,
+                         cluster->place.library, ranks);
     return error_set(error, ERROR_UNSUPPORTED, launch->launcher, advice,
                      "it started %zu processes, but MPI (%s) knows %zu: the launcher and "
                      "tinca-mpi.so belong to different MPI libraries",

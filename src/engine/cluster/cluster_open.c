@@ -35,8 +35,9 @@ const struct cluster_module *cluster_load_module(const char *path, struct error 
     cluster_module_function *function;
     if (access(path, F_OK) != 0) {
         error_set(error, ERROR_UNSUPPORTED, subject,
-                  "install Open MPI or MPICH (Debian: openmpi-bin and libopenmpi-dev), then run "
-                  "configure, make and make install again",
+                  "install the package tinca-mpi; if you have built tinca yourself, install Open "
+                  "MPI or MPICH (Debian: openmpi-bin and libopenmpi-dev), then run configure, make "
+                  "and make install",
                   "the module that talks to MPI is missing: there is no %s", path);
         return NULL;
     }
@@ -94,8 +95,10 @@ bool cluster_join(size_t ranks, struct cluster **cluster, struct error *error)
         return error_set(error, ERROR_USAGE, "--ranks", "leave it out",
                          "it says %zu, but %s started %zu processes", ranks, launch.launcher,
                          launch.ranks);
-    if (ranks > 0)
+    if (ranks > 0) {
+        launch.by_option = launch.ranks == 0;
         launch.ranks = ranks;
+    }
     if (!launch.launcher)
         launch.launcher = "--ranks";
     if (launch.ranks == 1 || (launch.ranks == 0 && strcmp(launch.launcher, "--ranks") == 0))

@@ -10,6 +10,7 @@ struct launch {
     const char *launcher; /* what a message calls it; NULL: none was recognised */
     size_t ranks;         /* how many processes it started; 0: it does not say */
     size_t rank;          /* the number of this one */
+    bool by_option;       /* it does not say, and `ranks` is that of --ranks */
 };
 
 /* Returns what the environment says. A batch script's environment without srun is no launch. */

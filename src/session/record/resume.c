@@ -5,6 +5,7 @@
 #include "engine/training/lr_schedule.h"
 #include "session/config/config_paths.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool resume_allows(const struct run_snapshot *snapshot, const char *id, struct error *error)
@@ -61,6 +62,39 @@ static bool check_length(const struct run_config *config, const struct run_confi
                          "have been another",
                          lr_schedule_names[config->schedule]);
     return true;
+}
+
+/* Writes an advice with the numbers of processes that can share `blocks` blocks, two or more. */
+static void advise_processes(size_t blocks, char *advice, size_t size)
+{
+    char list[160] = "";
+    for (size_t n = 1; n <= blocks / 2; n++)
+        if (blocks % n == 0)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%zu", n > 1 ? ", " : "",
+                     n);
+    snprintf(advice, size, _("start %s or %zu processes"), list, blocks);
+}
+
+bool resume_check_processes(const struct run_config *config, const char *id, size_t processes,
+                            struct error *error)
+{
+    char advice[200];
+    const size_t blocks = config->blocks;
+    const char *const alone = N_("it resumes in one process");
+    if (processes <= 1 || config_on_gpu(config))
+        return true;
+    if (blocks <= 1)
+        return error_set(error, ERROR_USAGE, id, alone, "this run was begun with one block");
+    if (config->batch % blocks != 0)
+        return error_set(error, ERROR_USAGE, id, alone,
+                         "the %zu blocks of this run have unequal parts of its batches of %zu "
+                         "images, which several processes cannot share",
+                         blocks, config->batch);
+    advise_processes(blocks, advice, sizeof advice);
+    return blocks % processes == 0 ||
+           error_set(error, ERROR_USAGE, id, advice,
+                     "this run has %zu blocks, of which %zu processes cannot have equally many",
+                     blocks, processes);
 }
 
 bool resume_change(struct run_config *config, const struct run_config *changes, bool *changed,

@@ -21,4 +21,9 @@ bool resume_allows(const struct run_snapshot *snapshot, const char *id, struct e
 bool resume_change(struct run_config *config, const struct run_config *changes, bool *changed,
                    struct error *error);
 
+/* Checks that `processes` processes can continue the run, each with as many of its blocks of images
+ * (--blocks), which cannot change. The error has the numbers of processes that can. */
+bool resume_check_processes(const struct run_config *config, const char *id, size_t processes,
+                            struct error *error);
+
 #endif

@@ -195,7 +195,8 @@ static bool take_up(struct run *run, const char *directory, const struct run_con
     if (!run_hold_take(&run->hold, run->directory, error) || !read_kept(run, changes, error))
         return false;
     run->config.processes = cluster_ranks(options->cluster);
-    if (!check_request(&run->config, options, &forecast, error))
+    if (!resume_check_processes(&run->config, run->early_facts.id, run->config.processes, error) ||
+        !check_request(&run->config, options, &forecast, error))
         return false;
     set_early_facts(run, &forecast);
     return true;
