@@ -163,4 +163,20 @@ kill $job 2>/dev/null
 wait $job
 hosts 2 resume "$T/cut" -q --threads 1
 same "  resumed on both hosts: the bits of an undisturbed run" whole cut
+
+# --- a GPU on each host ---
+emulated=$(dirname "$TINCA")/tinca_emulated
+if [ -x "$emulated" ]; then
+    TINCA=$emulated
+    job="./regular.json --data digits,limit=96 --batch 12 --iterations 4 --threads 1 --seed 3 -q"
+    export TINCA_EMULATED_GPUS=2
+    # shellcheck disable=SC2086 # a list of options
+    run train $job --device cuda:0,1 --run-dir gpus-1
+    export TINCA_EMULATED_GPUS=1
+    # shellcheck disable=SC2086
+    hosts 2 train $job --device cuda --run-dir gpus-2
+    same "two hosts with an emulated GPU each: the bits of one process with two" gpus-1 gpus-2
+else
+    skip "a GPU on each host" "this build has no emulated GPUs"
+fi
 done_testing
