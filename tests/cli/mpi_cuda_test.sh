@@ -1,6 +1,6 @@
 #!/bin/sh
-# GPUs of several processes, emulated: the same weights as with as many GPUs of one process, also stopped and
-# resumed; what is refused; what happens when a GPU, a process or NCCL fails.
+# GPUs of several processes, emulated: the same weights as with as many GPUs of one process, also on two hosts, stopped
+# and resumed; what is refused; what happens when a GPU, a process or NCCL fails.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 . "$srcdir/tests/cli/mpi.sh"
@@ -43,6 +43,63 @@ like_group() {
 like_group sgd 2 cuda:0,1 --iterations 8
 like_group adam 4 cuda:0,1,2,3 --iterations 6 --solver adam
 like_group fp16 2 cuda:0,1 --iterations 6 --precision fp16
+
+# --- GPUs of equal numbers ---
+
+# alike NAME WHAT: the weights of the run NAME are those of one process with two GPUs
+alike() {
+    if [ "$status" = 0 ] && cmp -s group-sgd/weights.safetensors "$1/weights.safetensors"; then ok "$2"; else
+        not_ok "$2" "exit $status: $(told)"
+    fi
+}
+# own NAME FIRST SECOND: two ranks of this host, which see one GPU each, of these numbers on the host
+own() {
+    status=0
+    # shellcheck disable=SC2086
+    TINCA_EMULATED_GPUS=1 mpirun -n 1 -x TINCA_EMULATED_FIRST="$2" "$TINCA" train $job --device cuda --iterations 8 --run-dir "$1" -q : \
+        -n 1 -x TINCA_EMULATED_FIRST="$3" "$TINCA" train $job --device cuda --iterations 8 --run-dir "$1" -q \
+        >"$T/out" 2>"$T/err" </dev/null || status=$?
+}
+own own 3 1
+alike own "each rank sees a GPU of its own"
+own shared 1 1
+if [ "$status" != 0 ] && has_line 'they see 1' err; then ok "two ranks see the same GPU: refused"; else
+    not_ok "two ranks see the same GPU: refused" "exit $status: $(told)"
+fi
+
+# Two hosts on this machine: names of their own, and daemons of Open MPI that an agent starts in the place of ssh.
+if unshare -u hostname tinca-1 2>/dev/null; then
+    cat >agent <<'AGENT'
+#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done
+host=$1
+shift
+exec unshare -u sh -c 'hostname "$0"; exec sh -c "$*"' "$host" "$@"
+AGENT
+    chmod +x agent
+    # hosts RANKS ARGUMENT...: so many ranks, in turns on two hosts with one GPU each
+    hosts() {
+        ranks=$1
+        shift
+        status=0
+        TINCA_EMULATED_GPUS=1 timeout 120 unshare -u sh -c 'hostname tinca-1; exec "$@"' sh mpirun --mca plm_rsh_agent "$T/agent" \
+            --mca plm_rsh_no_tree_spawn 1 --mca btl self,tcp --mca btl_tcp_if_include lo --mca oob_tcp_if_include lo \
+            --host "tinca-1:$ranks,tinca-2:$ranks" --map-by node -x TINCA_EMULATED_GPUS -n "$ranks" "$TINCA" "$@" \
+            >"$T/out" 2>"$T/err" </dev/null || status=$?
+    }
+    hosts 2 devices
+    if grep -q '1  *tinca-2' out; then ok "two hosts"; else not_ok "two hosts" "exit $status: $(told)"; fi
+    # shellcheck disable=SC2086
+    hosts 2 train $job --device cuda --iterations 8 --run-dir "$T/hosts" -q
+    alike hosts "two hosts with a GPU each"
+    # shellcheck disable=SC2086
+    hosts 3 train $job --batch 15 --device cuda --iterations 8 --run-dir "$T/hosts-3" -q
+    if [ "$status" != 0 ] && has_line 'tinca-1.*2 ranks.*they see 1' err; then ok "a third rank is refused"; else
+        not_ok "a third rank is refused" "exit $status: $(told)"
+    fi
+else
+    skip "two hosts" "no other host name can be given"
+fi
 
 # --- stopped and resumed ---
 # shellcheck disable=SC2086

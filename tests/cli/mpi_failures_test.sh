@@ -1,6 +1,7 @@
 #!/bin/sh
-# What one rank alone cannot read or write: a picture, its data set, its disk. All ranks end, within seconds and with the
-# reason, the rank and its host, the last checkpoint stays valid, and the run resumes to the bits of an undisturbed one.
+# What one rank alone cannot read or write: a picture, its data set, its disk, or a file of a server that does not
+# answer. All ranks end, within seconds and with the reason, the rank and its host, the last checkpoint stays valid, and
+# the run resumes to the bits of an undisturbed one.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 . "$srcdir/tests/cli/mpi.sh"
@@ -123,6 +124,47 @@ disk renamed 'checkpoint.*Input/output error' rename:5:EIO+ FAULT_ONLY=checkpoin
 resumed renamed 4
 disk records 'journal.jsonl: .*Disk quota exceeded' write:3:EDQUOT+ FAULT_ONLY=journal.jsonl
 resumed records 2
+
+# --- ranks that hang while their processes live ---
+# One opens a file, or renames it, and the call never returns; only SIGKILL ends that process.
+
+hanging="lenet --data folder:$T/here --batch 4 --epochs 100 --seed 3 --blocks 2 --threads 1 -q"
+# hung NAME RANK PATTERN SECONDS FAULT PART SHARED: a call of this rank on files whose path has PART never returns, which
+# ends all ranks with a message that matches, soon after so many seconds
+hung() {
+    run_name=$1 rank=$2 limit=$4
+    fault="-x LD_PRELOAD=$HOLD_LIBRARY -x FAULT=$5:hang -x FAULT_ONLY=$6 -x ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS-}"
+    first="" second=""
+    case $rank in 0) first=$fault ;; 1) second=$fault ;; esac
+    began=$(date +%s)
+    status=0
+    # shellcheck disable=SC2086 # lists of options
+    TINCA_HANG=$limit TINCA_SHARED_MEMORY=$7 mpirun -n 1 $first "$TINCA" train $hanging $often --run-dir "$T/$1" : \
+        -n 1 $second "$TINCA" train $hanging $often --run-dir "$T/$1" >"$T/out" 2>"$T/err" </dev/null || status=$?
+    refused "rank $rank on [^:]*: iteration [0-9]*: it hangs: for [0-9]* seconds it has been $3" "$1: a rank that hangs ends all"
+    seconds=$(($(date +%s) - began))
+    if [ $seconds -le 60 ]; then ok "  within seconds"; else not_ok "  within seconds" "$seconds"; fi
+    if [ ! -e "$1/weights.safetensors" ]; then ok "  long before its end"; else not_ok "  long before its end" "$(ls "$1")"; fi
+    succeeds "  and leaves a valid run" runs --check "$T/$1"
+    mpi 2 resume "$T/$1" -q --checkpoint 60
+    same "  which resumes to the same bits" undisturbed "$1"
+}
+# shellcheck disable=SC2086 # a list of options
+run train $hanging --run-dir "$T/undisturbed"
+hung reading-1 1 "reading its images" 3 read:20 a/3.png 1
+hung reading-0 0 "reading its images" 3 read:20 a/3.png 0
+hung beginning-1 1 "reading its images" 3 read:4 a/3.png 1 # the first that is not the set's opening
+hung saving-0 0 "writing files of the run" 1 rename:5 checkpoint 0
+
+# what takes longer than the limit but goes on
+# shellcheck disable=SC2086
+TINCA_HANG=1 mpi 2 train resnet20 --data shapes,limit=16 --batch 8 --iterations 4 --validate shapes,limit=2000 --seed 3 \
+    --threads 1 -q --run-dir "$T/validating"
+if [ "$status" = 0 ] && grep '"event":"validation"' validating/journal.jsonl | grep -Eq '"seconds":([2-9]|1[.0-9]|[1-9][0-9])'; then
+    ok "a validation that is longer than the limit"
+else
+    not_ok "a validation that is longer than the limit" "$(told); $(grep '"event":"validation"' validating/journal.jsonl)"
+fi
 
 # a single process goes on
 # shellcheck disable=SC2086

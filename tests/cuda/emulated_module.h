@@ -14,6 +14,7 @@ void emulator_fail_allocation(size_t n);
 void emulator_fail_launch(size_t n, int error);
 void emulator_fail_gpu(int gpu);
 void emulator_set_gpus(int count);
+void emulator_set_first_gpu(int number);
 void emulator_hide_nccl(bool hide);
 void emulator_fail_join(bool fail);
 void emulator_hide_cudnn(bool hide);

@@ -3,13 +3,15 @@
  * FAULT=CALL:N[:WHAT] makes the N-th call (counted from 1, over all threads) of CALL fail. CALL is
  * write (write(2), pwrite(2) and stdio's fwrite and fflush, on regular files), open (of files to be
  * written), fsync, rename, malloc (every way to allocate), thread (pthread_create), or allocate
- * (posix_fallocate). WHAT is
+ * (posix_fallocate), or read (open of files to be read; it fails and counts on paths that
+ * FAULT_ONLY names). WHAT is
  *   an errno's name   the call fails so, once (ENOSPC, EDQUOT, EROFS, EIO, ESTALE)
  *   NAME+             and so do all later ones
  *   NAME+M            and so do the next M
  *   kill              the process is killed there; half of what was to be written is written
  *   stop              the process stops there, as SIGSTOP does; when it goes on, so does the call
- * A failing malloc or thread needs no name. A sync that fails drops what was written behind the
+ *   hang              the call never returns, as with a disk that does not answer; other threads go
+ * on A failing malloc or thread needs no name. A sync that fails drops what was written behind the
  * file's end at its last good sync, as Linux may do: there are zeros then, and the next sync
  * succeeds without complaint. FAULT_ONLY=PART: write fails and counts on files only whose path
  * contains PART, and rename if the new path does. FAULT_COUNT=FILE writes at the end how many calls
@@ -39,9 +41,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum call { NONE, WRITE, OPEN, SYNC, RENAME, MALLOC, THREAD, ALLOCATE };
-static const char *const names[] = {"none",   "write",  "open",   "fsync",
-                                    "rename", "malloc", "thread", "allocate"};
+enum call { NONE, WRITE, OPEN, SYNC, RENAME, MALLOC, THREAD, ALLOCATE, READ };
+static const char *const names[] = {"none",   "write",  "open",     "fsync", "rename",
+                                    "malloc", "thread", "allocate", "read"};
 static const struct {
     const char *name;
     int code;
@@ -51,7 +53,7 @@ static const struct {
 static enum call chosen;
 static long first, last;
 static int code;
-static int kills, stops;
+static int kills, stops, hangs;
 static atomic_long calls;
 
 #ifndef WITHOUT_MEMORY
@@ -66,6 +68,7 @@ static void read_what(const char *what)
     char *end = NULL;
     kills = strcmp(what, "kill") == 0;
     stops = strcmp(what, "stop") == 0;
+    hangs = strcmp(what, "hang") == 0;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (strncmp(what, codes[i].name, strlen(codes[i].name)) == 0)
             code = codes[i].code;
@@ -115,6 +118,8 @@ static int fails(enum call call)
         raise(SIGSTOP);
         return 0;
     }
+    while (hangs)
+        sleep(1); /* whatever signals come */
     if (kills && call != WRITE)
         raise(SIGKILL);
     errno = code ? code : call == MALLOC ? ENOMEM : EAGAIN;
@@ -251,6 +256,8 @@ int open(const char *path, int flags, ...)
         next = NEXT(open);
     wait_at_gate(path, flags);
     if (fail_open(flags))
+        return -1;
+    if (chosen == READ && (flags & O_ACCMODE) == O_RDONLY && is_chosen_path(path) && fails(READ))
         return -1;
     struct stat status;
     const int creates = record_on() && (flags & O_CREAT) && lstat(path, &status) != 0;

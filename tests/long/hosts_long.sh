@@ -190,4 +190,25 @@ kill $job 2>/dev/null
 wait $job
 hosts 2 resume "$T/cut" -q --threads 1
 same "  resumed on both hosts: the bits of an undisturbed run" whole cut
+
+# --- a GPU on each host ---
+emulated=$(dirname "$TINCA")/tinca_emulated
+if [ -x "$emulated" ]; then
+    TINCA=$emulated
+    cat >gpus.json <<'NETWORK'
+{"name": "gpus", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
+ "layers": [{"op": "conv", "output": 6, "kernel": 3, "stride": 3}, {"op": "batch_norm"}, {"op": "relu"},
+            {"op": "flatten"}, {"op": "dropout", "rate": 0.4}, {"op": "linear", "output": "classes"}]}
+NETWORK
+    job="./gpus.json --data digits,limit=96 --batch 12 --iterations 4 --threads 1 --seed 3 -q"
+    export TINCA_EMULATED_GPUS=2
+    # shellcheck disable=SC2086 # a list of options
+    run train $job --device cuda:0,1 --run-dir gpus-1
+    export TINCA_EMULATED_GPUS=1
+    # shellcheck disable=SC2086
+    hosts 2 train $job --device cuda --run-dir gpus-2
+    same "two hosts with an emulated GPU each: the bits of one process with two" gpus-1 gpus-2
+else
+    skip "a GPU on each host" "this build has no emulated GPUs"
+fi
 done_testing

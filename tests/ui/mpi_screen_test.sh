@@ -78,7 +78,9 @@ restored() {
 
 # --- a session ---
 
+prefix=TINCA_HANG=2
 launch 80x24 C.UTF-8
+prefix=
 screen_shows '2 ranks train each run' "the workbench has the launcher's terminal, and says who trains"
 # every key reaches it, none the launcher
 for _ in 1 2 3 4 5 6 7 8 9 10; do screen_keys Down; done
@@ -100,6 +102,11 @@ show_ranks
 screen_shows 'R.Ranks' "R shows the view Ranks"
 screen_shows '2 ranks, means of the last [0-9]+ iterations' "  with the iterations that it is about"
 screen_shows '^.    1 .* [0-9]+\.[0-9]+ +[0-9.]+ +[0-9.]+ ' "  and the milliseconds of rank 1"
+screen_keys Space
+screen_shows 'paused|Paused' "a run pauses"
+sleep 6 # longer than the other ranks may wait within an iteration
+screen_keys Space
+screen_lacks 'paused|Paused' "  for longer than a rank may hang, and goes on"
 screen_keys Right Right
 screen_shows 'DATA ms.?↓|COMPUTES ms↓' "  which can be sorted"
 screen_keys s

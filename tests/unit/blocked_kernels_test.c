@@ -454,6 +454,10 @@ static const struct op_case wide_cases[] = {
     {"groups that share a block", CONV(16, 1, 1, 0, 2), {{16, 9, 17}}, 1, 2, 0},
     {"groups of a block and a half", CONV(48, 3, 1, 1, 2), {{20, 5, 14}}, 1, 2, 0},
     {"depthwise", CONV(48, 3, 1, 1, 48), {{48, 9, 21}}, 1, 2, 0},
+    /* one block of input channels with 4, 8 and 16 lanes: a fused shuffle stays within it */
+    {"depthwise, 4 channels", CONV(4, 3, 1, 1, 4), {{4, 7, 11}}, 1, 2, 0},
+    {"depthwise, 8 channels", CONV(8, 3, 1, 1, 8), {{8, 7, 11}}, 1, 2, 0},
+    {"depthwise, 16 channels", CONV(16, 3, 1, 1, 16), {{16, 7, 11}}, 1, 2, 0},
     {"depthwise stride 2", CONV(40, 3, 2, 1, 40), {{40, 16, 15}}, 1, 2, 0},
     {"depthwise with two outputs", CONV(64, 3, 1, 1, 32), {{32, 8, 9}}, 1, 2, 0},
     {"depthwise with four outputs", CONV(64, 3, 1, 1, 16), {{16, 8, 12}}, 1, 2, 0},

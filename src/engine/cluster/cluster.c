@@ -28,6 +28,7 @@ static struct cluster *cluster_new(const struct cluster_module *module, struct e
     cluster->module = module;
     pthread_mutex_init(&cluster->lock, NULL);
     condition_create(&cluster->changed);
+    cluster_watch_begin(&cluster->watch);
     return cluster;
 }
 
@@ -402,6 +403,7 @@ bool cluster_check(struct cluster *cluster, struct error *error)
 static bool ask(struct cluster *cluster, enum cluster_request request, const void *from, void *to,
                 size_t count)
 {
+    cluster_watch_wait(cluster, true);
     pthread_mutex_lock(&cluster->lock);
     if (!cluster->failed && !cluster->failing) {
         cluster->from = from;
@@ -414,6 +416,7 @@ static bool ask(struct cluster *cluster, enum cluster_request request, const voi
     }
     const bool good = !cluster->failed && !cluster->failing;
     pthread_mutex_unlock(&cluster->lock);
+    cluster_watch_wait(cluster, false);
     return good;
 }
 

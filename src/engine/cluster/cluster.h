@@ -6,7 +6,8 @@
  * (session/ranks, session/sweep). MPI moves the data; its module is opened at run time
  * (cluster_module.h). A thread of the cluster makes all calls of MPI. While a collective or nothing
  * is under way, it also tells the other ranks once a second that this one lives, and notices when
- * one of them has failed, or has been silent for CLUSTER_SILENCE seconds.
+ * one of them has failed, or has been silent for CLUSTER_SILENCE seconds, and whether the thread
+ * that trains hangs (cluster_set_activity).
  *
  * After a failure, every function that communicates returns false at once, and cluster_check says
  * what happened and on which rank. Arrays of a collective that has failed must stay allocated until
@@ -28,7 +29,13 @@ struct cluster;
 struct cluster_module;
 struct launch;
 
-enum { CLUSTER_HOST = 64, CLUSTER_SILENCE = 10, CLUSTER_START = 60, CLUSTER_MAX_RANKS = 65536 };
+enum {
+    CLUSTER_HOST = 64,
+    CLUSTER_SILENCE = 10,
+    CLUSTER_START = 60,
+    CLUSTER_HANG = 60,
+    CLUSTER_MAX_RANKS = 65536
+};
 
 /* Joins the processes that the launcher has started, and sets *cluster; NULL: this process is
  * alone. `ranks` is what the user says about a launcher that is not recognised; 0: nothing. Returns
@@ -89,6 +96,31 @@ void cluster_set_work(struct cluster *cluster, const struct cluster_work *work);
 /* Copies the work that a rank has told last; {0}: it has not told any. Rank 0 knows that of all
  * ranks, the others only their own. */
 void cluster_work(struct cluster *cluster, size_t rank, struct cluster_work *work);
+
+/* What the thread that trains does. */
+enum cluster_activity {
+    CLUSTER_IDLE, /* it waits for a command, is paused, or does what nobody watches */
+    CLUSTER_READING,
+    CLUSTER_COMPUTING,
+    CLUSTER_VALIDATING, /* to be set before each batch */
+    CLUSTER_SAVING
+};
+
+/* Says what this thread does from now on, in the iteration of this number (from 1; 0: that of the
+ * call before). It hangs, and all ranks fail with that reason, if it does the same for longer than
+ * CLUSTER_HANG seconds (the environment's TINCA_HANG; 0: never) and 20 times the longest iteration,
+ * without a wait for other ranks. It does not hang in its first iteration, a batch of a validation,
+ * or while it saves, which may take ten times as long, if its process computes meanwhile. NULL is
+ * allowed. */
+void cluster_set_activity(struct cluster *cluster, enum cluster_activity activity,
+                          uint64_t iteration);
+
+/* Makes this rank idle, and forgets how long iterations took: a run begins. NULL is allowed. */
+void cluster_reset_activity(struct cluster *cluster);
+
+/* Says that this rank waits for others at this moment, outside the functions of this header. It is
+ * called again and again while it does. */
+void cluster_note_wait(struct cluster *cluster);
 
 /* Collectives: all ranks call the same one. They return false after a failure. */
 /* all[0..ranks * bytes) becomes mine[0..bytes) of all ranks, in their order. */

@@ -18,6 +18,24 @@ struct cluster_peer {
     bool lost;     /* the job goes on without it; changed with the lock held */
     bool blocked;  /* an earlier message to it has not left yet (cluster_letters.c) */
     struct cluster_work work; /* that it has told; guarded by the lock */
+    double waiting;           /* seconds that it has waited for others, as it has told */
+};
+
+/* What is known of the thread that trains (cluster_watch.c). */
+struct cluster_watch {
+    double limit;               /* seconds that it may do the same; 0: it is not watched */
+    atomic_uint changes, polls; /* of its activity; calls of cluster_note_wait */
+    atomic_int waits;           /* it waits in a collective or for sums */
+    /* guarded by the cluster's lock */
+    enum cluster_activity activity;
+    uint64_t iteration, began; /* nanoseconds: when the iteration began */
+    double longest;            /* seconds of an iteration of the run; 0: none is complete */
+    /* of the cluster's thread */
+    unsigned seen_changes, seen_polls;
+    size_t seen_steps;    /* of sums */
+    double busy, waiting; /* seconds without a change, not waiting; waiting for others */
+    double computed;      /* seconds of the process's cores when `busy` began */
+    bool hangs;           /* the failure of the cluster */
 };
 
 /* A letter that waits to be sent or taken. */
@@ -64,6 +82,7 @@ struct cluster {
     bool stuck;   /* it cannot initialise or finalise MPI, and never ends */
     atomic_uint_fast64_t waited, gathers;
     struct cluster_exchange exchange; /* of the thread that communicates */
+    struct cluster_watch watch;
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
@@ -91,6 +110,25 @@ void *cluster_thread_run(void *cluster);
 
 /* Lets the thread take the next step of the sums, if one is due. Returns false with a reason. */
 bool cluster_sums_advance(struct cluster *cluster, char *reason);
+
+/* --- cluster_watch.c --- */
+
+/* Reads the limit from the environment. */
+void cluster_watch_begin(struct cluster_watch *watch);
+
+/* Says that the thread that communicates begins to wait for other ranks, or has ended. */
+void cluster_watch_wait(struct cluster *cluster, bool waits);
+
+enum cluster_watched {
+    CLUSTER_GOES_ON,
+    CLUSTER_HANGS,       /* this rank */
+    CLUSTER_STANDS_STILL /* all wait for each other */
+};
+
+/* Looks at the thread that trains, `seconds` after the last time. Returns what it finds, with an
+ * error that says why unless it goes on. The cluster's thread calls it. */
+enum cluster_watched cluster_watch_step(struct cluster *cluster, double seconds,
+                                        struct error *error);
 
 /* --- the cost of a sum --- */
 

@@ -216,6 +216,7 @@ void cluster_sums_start(struct cluster *cluster, struct cluster_sum *sum)
 bool cluster_sums_wait(struct cluster *cluster)
 {
     const uint64_t began = clock_nanoseconds();
+    cluster_watch_wait(cluster, true);
     pthread_mutex_lock(&cluster->lock);
     cluster->sums.awaited = true;
     while (cluster->sums.first && !cluster->failed)
@@ -223,6 +224,7 @@ bool cluster_sums_wait(struct cluster *cluster)
     cluster->sums.awaited = false;
     const bool good = !cluster->failed && !cluster->failing;
     pthread_mutex_unlock(&cluster->lock);
+    cluster_watch_wait(cluster, false);
     atomic_fetch_add(&cluster->waited, clock_nanoseconds() - began);
     return good;
 }

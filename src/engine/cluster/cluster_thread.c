@@ -9,6 +9,9 @@
  * no message is under way when MPI is finalised, and all begin with that at the same time: if it
  * takes long, MPI is stuck (cluster_leave).
  *
+ * A rank also tells the others that its training thread hangs (cluster_watch.c). That thread cannot
+ * end its process, so the other ranks end it. If they do not, this one does.
+ *
  * With cluster_tolerate_losses, rank 0 records a rank that fails or falls silent as lost, and talks
  * to it no more; MPI is then not finalised, since that would wait for this rank.
  *
@@ -32,14 +35,16 @@ static const double telling_time = 1;                      /* seconds to send a 
 /* The failure of a rank as it is sent. */
 struct failure_message {
     char kind;
+    bool hangs; /* it cannot report the failure itself */
     int error_kind;
     char what[256], why[512], advice[256];
 };
 
-/* A sign of life: what the rank has done. */
+/* A sign of life: what the rank has done, and for how many seconds it has waited for others. */
 struct beat_message {
     char kind;
     struct cluster_work work;
+    double waiting;
 };
 
 struct state {
@@ -105,13 +110,14 @@ static void take_failure(struct cluster *cluster, size_t rank, const struct fail
               rank_name(cluster, rank, name, sizeof name), NULL, "%.255s%s%.511s", told->what,
               told->what[0] ? ": " : "", told->why);
     snprintf(error.advice, sizeof error.advice, "%.255s", told->advice);
-    set_failure(cluster, &error, true);
+    /* rank 0 reports failures; rank 1 reports that rank 0 hangs */
+    set_failure(cluster, &error, !(told->hangs && rank == 0 && cluster->place.rank == 1));
 }
 
 /* Sends this rank's failure to all others, for at most `telling_time`. */
 static void tell_failure(struct cluster *cluster)
 {
-    struct failure_message message = {.kind = FAILURE};
+    struct failure_message message = {.kind = FAILURE, .hangs = cluster->watch.hangs};
     const size_t ranks = cluster->place.ranks;
     const uint64_t began = clock_nanoseconds();
     size_t told = 0;
@@ -146,7 +152,7 @@ static bool talks_to(const struct cluster *cluster, size_t rank)
 
 static void send_beats(struct cluster *cluster)
 {
-    struct beat_message beat = {.kind = BEAT};
+    struct beat_message beat = {.kind = BEAT, .waiting = cluster->watch.waiting};
     cluster_work(cluster, cluster->place.rank, &beat.work);
     for (size_t r = 0; r < cluster->place.ranks; r++)
         if (talks_to(cluster, r))
@@ -179,6 +185,7 @@ static void receive_messages(struct cluster *cluster)
                 take_failure(cluster, rank, &message.failure);
         } else if (message.kind == BEAT && bytes == sizeof message.beat) {
             take_work(cluster, rank, &message.beat.work);
+            cluster->peers[rank].waiting = message.beat.waiting;
         } else if (message.kind == CLUSTER_IS_LETTER &&
                    !cluster_letters_receive(cluster, rank, message.bytes, bytes, &error)) {
             set_failure(cluster, &error, false);
@@ -186,7 +193,28 @@ static void receive_messages(struct cluster *cluster)
     }
 }
 
-/* Receives messages, sends signs of life, and notices silence. */
+/* Fails if this rank hangs, or all wait for each other. */
+static void watch(struct cluster *cluster, double seconds)
+{
+    struct error error;
+    switch (cluster_watch_step(cluster, seconds, &error)) {
+    case CLUSTER_HANGS:
+        pthread_mutex_lock(&cluster->lock);
+        if (!cluster->failed && !cluster->failing) {
+            cluster->failure = error;
+            cluster->failing = cluster->watch.hangs = true;
+        }
+        pthread_mutex_unlock(&cluster->lock);
+        break;
+    case CLUSTER_STANDS_STILL:
+        set_failure(cluster, &error, false);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Receives messages, sends signs of life, and notices silence and hangs. */
 static void attend(struct state *state)
 {
     struct cluster *cluster = state->cluster;
@@ -209,6 +237,7 @@ static void attend(struct state *state)
             fail_silent(cluster, r);
             return;
         }
+    watch(cluster, step);
 }
 
 /* --- collectives --- */
@@ -398,6 +427,18 @@ static void leave(struct state *state)
         cluster->module->end();
 }
 
+/* Ends all processes if this one still hangs after the time that the others have for that. */
+static void end_hung(struct cluster *cluster)
+{
+    const double limit = CLUSTER_SILENCE + CLUSTER_SILENCE / 2, pause = 0.1;
+    for (double seconds = 0; seconds < limit; seconds += pause) {
+        if (is_leaving(cluster))
+            return;
+        clock_sleep(pause);
+    }
+    cluster->module->end_all(1);
+}
+
 static void run(struct cluster *cluster)
 {
     struct state state = {.cluster = cluster};
@@ -429,6 +470,8 @@ static void run(struct cluster *cluster)
         } else if (state.rounds % 64 == 0)
             attend(&state);
     }
+    if (cluster->watch.hangs)
+        end_hung(cluster);
 }
 
 void *cluster_thread_run(void *context)

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/threads/futex.h"
 #include "base/threads/spin.h"
+#include "engine/cluster/cluster_internal.h"
 #include "engine/cluster/shared_memory.h"
 
 #include <stdatomic.h>
@@ -70,14 +71,10 @@ static bool is_here(const struct shared_collectives *shared, unsigned arrivals)
     return (int)(arrivals - shared->arrivals) >= 0;
 }
 
-/* Waits until a rank is as far as this one. Returns false after a failure. */
-static bool await(const struct shared_collectives *shared, size_t rank)
+/* Sleeps until a rank is as far as this one. Returns false after a failure. */
+static bool sleep_until_here(const struct shared_collectives *shared, struct part *part)
 {
-    struct part *part = part_of(shared, rank);
-    struct spin wait = {0};
     while (!is_here(shared, atomic_load_explicit(&part->arrivals, memory_order_acquire))) {
-        if (spin_again(&wait))
-            continue;
         if (!cluster_check(shared->cluster, NULL))
             return false;
         atomic_fetch_add(&part->sleepers, 1);
@@ -87,6 +84,21 @@ static bool await(const struct shared_collectives *shared, size_t rank)
         atomic_fetch_sub(&part->sleepers, 1);
     }
     return true;
+}
+
+/* Waits until a rank is as far as this one. Returns false after a failure. */
+static bool await(const struct shared_collectives *shared, size_t rank)
+{
+    struct part *part = part_of(shared, rank);
+    struct spin wait = {0};
+    do
+        if (is_here(shared, atomic_load_explicit(&part->arrivals, memory_order_acquire)))
+            return true;
+    while (spin_again(&wait));
+    cluster_watch_wait(shared->cluster, true);
+    const bool good = sleep_until_here(shared, part);
+    cluster_watch_wait(shared->cluster, false);
+    return good;
 }
 
 static bool await_all(const struct shared_collectives *shared)

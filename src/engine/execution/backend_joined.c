@@ -33,8 +33,10 @@ struct backend_joined {
 
 /* --- creation --- */
 
+/* The device asks while it waits for the GPU, and thus for those of other ranks. */
 static bool is_sound(void *owner)
 {
+    cluster_note_wait(owner);
     return cluster_check(owner, NULL);
 }
 

@@ -107,15 +107,18 @@ static bool step(struct service *service, const struct ranks_command *command, s
 {
     struct preparation *prepared = &service->prepared;
     struct data_batch batch;
+    const uint64_t number = command->iteration + 1;
     if (!prepare_groups(prepared, &service->config, command->iteration, error))
         return fail(service, error);
     if (command->next) {
         const uint64_t began = clock_nanoseconds();
+        cluster_set_activity(service->cluster, CLUSTER_READING, number);
         if (!data_loader_next(prepared->loader, &batch, error))
             return fail(service, error);
         ranks_meter_add_data(&service->meter, began);
         service->batch = prepare_batch(prepared, &batch);
     }
+    cluster_set_activity(service->cluster, CLUSTER_COMPUTING, number);
     ranks_meter_start(&service->meter);
     const bool finite = iterate(service, command);
     ranks_meter_stop(&service->meter);
@@ -142,7 +145,8 @@ static bool tell_work(struct service *service, struct error *error)
     return true;
 }
 
-static bool obey(struct service *service, const struct ranks_command *command, struct error *error)
+static bool do_command(struct service *service, const struct ranks_command *command,
+                       struct error *error)
 {
     switch ((enum ranks_order)command->order) {
     case RANKS_COMPARE:
@@ -167,6 +171,13 @@ static bool obey(struct service *service, const struct ranks_command *command, s
         end_run(service);
         return true;
     }
+}
+
+static bool obey(struct service *service, const struct ranks_command *command, struct error *error)
+{
+    const bool good = do_command(service, command, error);
+    cluster_set_activity(service->cluster, CLUSTER_IDLE, 0);
+    return good;
 }
 
 bool ranks_serve(struct cluster *cluster, size_t threads, struct error *error)

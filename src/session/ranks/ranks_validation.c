@@ -228,7 +228,7 @@ static struct image_result *gather(struct cluster *cluster,
     return all;
 }
 
-/* Rank 0's progress: that of the caller, unless another rank has failed. */
+/* Rank 0's progress: that of the caller, which may pause, unless another rank has failed. */
 struct watched {
     struct cluster *cluster;
     evaluator_progress *progress;
@@ -238,8 +238,11 @@ struct watched {
 static bool watch(void *context, uint64_t done, struct error *error)
 {
     const struct watched *watched = context;
-    return cluster_check(watched->cluster, error) &&
-           (!watched->progress || watched->progress(watched->context, done, error));
+    cluster_set_activity(watched->cluster, CLUSTER_IDLE, 0);
+    const bool good = cluster_check(watched->cluster, error) &&
+                      (!watched->progress || watched->progress(watched->context, done, error));
+    cluster_set_activity(watched->cluster, CLUSTER_VALIDATING, 0);
+    return good;
 }
 
 /* Returns false, and names this rank in an error of its own. */
@@ -249,6 +252,17 @@ static bool refuse_own(struct cluster *cluster, struct error *error)
     return own ? ranks_name_error(cluster, error) : false;
 }
 
+/* Validates alone. */
+static bool validate_alone(struct watched *watched, struct evaluator *evaluator,
+                           struct evaluation *evaluation, struct error *error)
+{
+    cluster_set_activity(watched->cluster, CLUSTER_VALIDATING, 0);
+    const bool good = evaluator_run(evaluator, watch, watched, evaluation, error) ||
+                      refuse_own(watched->cluster, error);
+    cluster_set_activity(watched->cluster, CLUSTER_IDLE, 0);
+    return good;
+}
+
 bool ranks_validate(struct cluster *cluster, struct ranks_validation *validation,
                     struct evaluator *evaluator, evaluator_progress *progress, void *context,
                     struct evaluation *evaluation, struct error *error)
@@ -256,13 +270,13 @@ bool ranks_validate(struct cluster *cluster, struct ranks_validation *validation
     struct watched watched = {cluster, progress, context};
     struct error late;
     if (validation->parts <= 1)
-        return evaluator_run(evaluator, progress, context, evaluation, error) ||
-               refuse_own(cluster, error);
+        return validate_alone(&watched, evaluator, evaluation, error);
     validation->number = clock_nanoseconds(); /* unlike that of any other, also of another run */
     const struct ranks_command validate = {.order = RANKS_VALIDATE,
                                            .iteration = validation->number};
     if (!ranks_command(cluster, &validate, error))
         return false;
+    cluster_set_activity(cluster, CLUSTER_VALIDATING, 0);
     const bool good = evaluator_run_part(evaluator, watch, &watched, error);
     if (!good) {
         refuse_own(cluster, error);
@@ -272,6 +286,7 @@ bool ranks_validate(struct cluster *cluster, struct ranks_validation *validation
     const bool joined =
         good && all && evaluator_join(evaluator, all, validation->ranks, evaluation, error);
     free(all);
+    cluster_set_activity(cluster, CLUSTER_IDLE, 0);
     return joined;
 }
 
@@ -288,6 +303,7 @@ static bool goes_on(void *context, uint64_t done, struct error *error)
     struct end_letter letter;
     size_t from;
     (void)done;
+    cluster_set_activity(part->cluster, CLUSTER_VALIDATING, 0);
     while (cluster_take(part->cluster, 0, &from, &letter, sizeof letter) == sizeof letter)
         if (letter.number == part->number)
             return error_set(error, ERROR_INTERRUPTED, "the validation", NULL, "it was stopped");
@@ -302,6 +318,7 @@ bool ranks_validate_part(struct cluster *cluster, const struct ranks_command *va
     if (validation->part < validation->parts) {
         execution_wait(prepare_execution(prepared));
         data_loader_pause(prepared->loader);
+        cluster_set_activity(cluster, CLUSTER_VALIDATING, 0);
         const bool good = evaluator_run_part(&prepared->evaluator, goes_on, &part, error);
         data_loader_continue(prepared->loader);
         if (!good && error->kind != ERROR_INTERRUPTED) {

@@ -17,6 +17,7 @@
 void ranks_meter_begin(struct ranks_meter *meter, struct cluster *cluster)
 {
     *meter = (struct ranks_meter){.cluster = cluster, .work = {.process = (uint64_t)getpid()}};
+    cluster_reset_activity(cluster);
     if (cluster)
         cluster_set_work(cluster, &meter->work);
 }

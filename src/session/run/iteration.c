@@ -401,12 +401,19 @@ static bool is_valid(const struct preparation *prepared, struct error *error)
     return false;
 }
 
+/* Says what this rank does from now on in the present iteration. */
+static void set_activity(const struct trainer *trainer, enum cluster_activity activity)
+{
+    cluster_set_activity(trainer->prepared.cluster, activity, trainer->moment.iteration + 1);
+}
+
 /* Takes the next batch. If it cannot be read, the other ranks, which compute the step by now, are
  * told. */
 static bool take_batch(struct trainer *trainer, struct data_batch *batch)
 {
     struct preparation *prepared = &trainer->prepared;
     const uint64_t began = clock_nanoseconds();
+    set_activity(trainer, CLUSTER_READING);
     if (!data_loader_next(prepared->loader, batch, trainer->error)) {
         if (prepared->cluster)
             cluster_fail(prepared->cluster, trainer->error);
@@ -418,7 +425,7 @@ static bool take_batch(struct trainer *trainer, struct data_batch *batch)
     return true;
 }
 
-bool iteration_run(struct trainer *trainer, bool *epoch_over)
+static bool iterate(struct trainer *trainer, bool *epoch_over)
 {
     struct preparation *prepared = &trainer->prepared;
     const double rate = current_rate(trainer);
@@ -432,6 +439,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     if (!take_batch(trainer, &batch))
         return false;
     const bool looking = inspector_is_active(&trainer->inspector);
+    set_activity(trainer, CLUSTER_COMPUTING);
     if (looking)
         prepare_inspection(trainer);
     ranks_meter_start(&trainer->ranks.meter);
@@ -440,6 +448,7 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
     ranks_meter_stop(&trainer->ranks.meter);
     if (!is_valid(prepared, trainer->error))
         return false;
+    set_activity(trainer, stepped ? CLUSTER_SAVING : CLUSTER_IDLE);
     if (!stepped)
         return diverge(trainer, &losses, rate);
     prepare_average(prepared, &trainer->run->config, trainer->moment.iteration);
@@ -457,6 +466,13 @@ bool iteration_run(struct trainer *trainer, bool *epoch_over)
         trainer_finish_inspection(trainer, false);
     }
     return true;
+}
+
+bool iteration_run(struct trainer *trainer, bool *epoch_over)
+{
+    const bool good = iterate(trainer, epoch_over);
+    set_activity(trainer, CLUSTER_IDLE);
+    return good;
 }
 
 /* --- the end of the run --- */

@@ -74,14 +74,22 @@ bool saving_step(struct trainer *trainer, bool epoch_over)
 
 /* --- the best model --- */
 
+/* Lets the other ranks notice if this one hangs while it saves. */
+static void set_saving(const struct trainer *trainer, bool saving)
+{
+    cluster_set_activity(trainer->run->cluster, saving ? CLUSTER_SAVING : CLUSTER_IDLE, 0);
+}
+
 static bool write_best(struct trainer *trainer, float *values)
 {
     const struct model_facts facts = prepare_model_facts(&trainer->prepared);
     const enum weights_format format = trainer_save_format(trainer);
     const struct weights weights = {.graph = trainer->prepared.weights.graph, .values = values};
     char *path = file_join(trainer->run->directory, "best.safetensors");
+    set_saving(trainer, true);
     bool written = path ? model_file_save(&facts, &weights, format, path, &trainer->saving.unsaved)
                         : error_set_memory(&trainer->saving.unsaved, "a path", 0);
+    set_saving(trainer, false);
     free(path);
     return written;
 }
@@ -158,7 +166,9 @@ bool saving_checkpoint(struct trainer *trainer)
     struct saving *saving = &trainer->saving;
     const uint64_t began = clock_nanoseconds();
     uint64_t bytes = 0;
+    set_saving(trainer, true);
     const bool written = write_checkpoint(trainer, &bytes);
+    set_saving(trainer, false);
     saving->tried = clock_nanoseconds();
     saving->cost = clock_seconds(began, saving->tried);
     saving->requested = false;

@@ -82,9 +82,12 @@ static bool train(struct trainer *trainer)
 
 static bool save_all(struct trainer *trainer)
 {
+    struct cluster *cluster = trainer->run->cluster;
+    cluster_set_activity(cluster, CLUSTER_SAVING, 0);
     model_save_samples(trainer);
-    return (model_save(trainer, trainer->error) && model_save_copy(trainer)) ||
-           ranks_name_error(trainer->run->cluster, trainer->error);
+    const bool saved = model_save(trainer, trainer->error) && model_save_copy(trainer);
+    cluster_set_activity(cluster, CLUSTER_IDLE, 0);
+    return saved || ranks_name_error(cluster, trainer->error);
 }
 
 /* Saves a stopped run. The checkpoint comes first, because the run resumes from it. */

@@ -327,10 +327,13 @@ void emulator_advance(void);
 extern std::recursive_mutex emulator_lock;
 typedef std::lock_guard<std::recursive_mutex> emulator_guard;
 
-/* Sets the number of GPUs, 1 at first; the second function returns the current GPU of the thread.
- */
+/* Set the number of GPUs, 1 at first, and which of the host's GPUs is the first of them, 0 at
+ * first. emulator_gpu returns the current GPU of the thread, emulator_host_gpu its number on the
+ * host. */
 extern "C" void emulator_set_gpus(int count);
+extern "C" void emulator_set_first_gpu(int number);
 int emulator_gpu(void);
+int emulator_host_gpu(void);
 
 /* Records an error for cudaGetLastError and returns it. The others return the error with which
  * every call on a device fails, or cudaSuccess. */

@@ -114,7 +114,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t *communicator, int ranks, ncclUniqueId 
     if (join_fails)
         return ncclUnhandledCudaError;
     shared_group *shared =
-        shared_group_join(id.internal, (size_t)ranks, (size_t)rank, emulator_gpu());
+        shared_group_join(id.internal, (size_t)ranks, (size_t)rank, emulator_host_gpu());
     if (!shared)
         return ncclInvalidArgument;
     emulator_guard guard(emulator_lock);

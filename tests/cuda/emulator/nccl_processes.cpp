@@ -24,7 +24,10 @@ static const size_t slot_bytes = (size_t)64 << 20; /* only what is written takes
 /* The beginning of the shared memory, which begins as zeros; the slots follow. */
 struct shared_state {
     std::atomic<uint32_t> joined;
-    int gpus[MOST_RANKS];
+    struct {
+        int number;
+        char host[256];
+    } gpus[MOST_RANKS];
     struct {
         std::atomic<uint64_t> posted, taken; /* collectives */
         enum kind kind;
@@ -58,12 +61,13 @@ static bool share_gpu(const shared_group *group)
 {
     for (size_t i = 0; i < group->ranks; i++)
         for (size_t k = 0; k < i; k++)
-            if (group->state->gpus[i] == group->state->gpus[k])
+            if (group->state->gpus[i].number == group->state->gpus[k].number &&
+                strcmp(group->state->gpus[i].host, group->state->gpus[k].host) == 0)
                 return true;
     return false;
 }
 
-shared_group *shared_group_join(const char *name, size_t ranks, size_t rank, int gpu)
+shared_group *shared_group_join(const char *name, size_t ranks, size_t rank, int host_gpu)
 {
     const size_t mapped = sizeof(shared_state) + ranks * slot_bytes;
     const int file = ranks <= MOST_RANKS ? shm_open(name, O_RDWR | O_CREAT, 0600) : -1;
@@ -83,7 +87,8 @@ shared_group *shared_group_join(const char *name, size_t ranks, size_t rank, int
               mapped,
               0,
               false};
-    group->state->gpus[rank] = gpu;
+    group->state->gpus[rank].number = host_gpu;
+    gethostname(group->state->gpus[rank].host, sizeof group->state->gpus[rank].host - 1);
     group->state->joined++;
     while (group->state->joined < ranks)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));

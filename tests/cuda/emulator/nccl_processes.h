@@ -19,8 +19,9 @@ struct shared_group;
 bool shared_group_name(char *name, size_t size);
 
 /* Joins the group of that name and waits for all of its processes. Returns NULL if there is no
- * shared memory, or if two processes have the same GPU, which NCCL refuses, too. */
-shared_group *shared_group_join(const char *name, size_t ranks, size_t rank, int gpu);
+ * shared memory, or if two processes have the same GPU of the same host, which NCCL refuses, too.
+ * Hosts are told apart by their names. */
+shared_group *shared_group_join(const char *name, size_t ranks, size_t rank, int host_gpu);
 void shared_group_leave(shared_group *group);
 
 /* Takes part in the next collective of the group. Returns whether it is complete; if not, call it

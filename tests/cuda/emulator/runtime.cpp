@@ -15,16 +15,26 @@ static int code_version = 90;        /* of the kernels: cudaFuncGetAttributes */
 static bool has_wgmma = true;        /* the code for 90 is that for sm_90a */
 static size_t fail_allocation, fail_launch, free_memory = (size_t)1 << 33;
 static cudaError_t fail_with;
-static int gpus = 1, fail_gpu = -1;
+static int gpus = 1, first_gpu = 0, fail_gpu = -1;
 
 extern "C" void emulator_set_gpus(int count)
 {
     gpus = count;
 }
 
+extern "C" void emulator_set_first_gpu(int number)
+{
+    first_gpu = number;
+}
+
 int emulator_gpu(void)
 {
     return gpu;
+}
+
+int emulator_host_gpu(void)
+{
+    return first_gpu + gpu;
 }
 
 static bool may_fail(void)
@@ -142,7 +152,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int numbe
     snprintf(properties->name, sizeof properties->name, "emulated GPU");
     properties->totalGlobalMem = (size_t)1 << 33;
     properties->major = 9;
-    properties->pciBusID = number + 1;
+    properties->pciBusID = first_gpu + number + 1;
     properties->multiProcessorCount = 132;
     return cudaSuccess;
 }
