@@ -43,6 +43,10 @@ like_group() {
 like_group sgd 2 cuda:0,1 --iterations 8
 like_group adam 4 cuda:0,1,2,3 --iterations 6 --solver adam
 like_group fp16 2 cuda:0,1 --iterations 6 --precision fp16
+small=$job
+job="lenet --data digits,limit=64 --batch 8 --threads 1 --seed 1 --validate digits,limit=220"
+like_group lenet 2 cuda:0,1 --iterations 6
+job=$small
 
 # --- GPUs of equal numbers ---
 
