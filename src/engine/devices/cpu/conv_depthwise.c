@@ -13,14 +13,13 @@
 #include "engine/devices/cpu/conv.h"
 
 enum { STRIP = 8 }; /* positions whose sums are in registers */
-enum { PARTS = 2 };
 
 /* How the lanes of an output block get what they read. */
 enum order {
     ORDER_STRAIGHT,    /* every lane reads the same lane of the first input block */
     ORDER_TERMS,       /* each term is shuffled */
     ORDER_SUMS_OF_ONE, /* the sums are shuffled; all come from the first input block */
-    ORDER_SUMS
+    ORDER_SUMS         /* the sums of both input blocks are shuffled */
 };
 
 /* Where the input channels of an output block come from. */
@@ -33,6 +32,7 @@ struct lanes {
 struct depthwise {
     struct conv_sizes sizes;
     size_t blocks; /* of output channels */
+    size_t parts;  /* of the weights of a block: 2 if sums may be shuffled */
     /* in the prepared memory: */
     struct lanes *lanes; /* by output block */
     /* [block][part][lane], [block][part][tap][lane]: the parts are those of the two input blocks if
@@ -49,10 +49,11 @@ static struct depthwise depthwise_of(const struct kernel_site *site, struct carv
 {
     struct depthwise d = {.sizes = conv_sizes_of(site)};
     d.blocks = divide_up(site->node->output.channels, LANES);
+    d.parts = d.sizes.moves.fused_move && d.sizes.outputs == 1 ? 2 : 1;
     carve_bytes(carve, sizeof d);
     d.lanes = carve_bytes(carve, d.blocks * sizeof *d.lanes);
-    d.bias = carve_floats(carve, d.blocks * PARTS * LANES);
-    d.weights = carve_floats(carve, d.blocks * PARTS * LANES * d.sizes.taps);
+    d.bias = carve_floats(carve, d.blocks * d.parts * LANES);
+    d.weights = carve_floats(carve, d.blocks * d.parts * LANES * d.sizes.taps);
     return d;
 }
 
@@ -116,7 +117,7 @@ static void prepare_channel(const struct kernel_call *call, const struct depthwi
     const struct lanes *lanes = &d->lanes[block];
     const bool has_bias = call->site->node->attributes.conv.bias;
     const size_t place = lanes->order >= ORDER_SUMS_OF_ONE ? (size_t)lanes->places[lane] : lane;
-    const size_t part = block * PARTS + place / LANES;
+    const size_t part = block * d->parts + place / LANES;
     const struct affine affine =
         KERNEL(blocked_affine)(call, channel, has_bias ? call->parameters[1][channel] : 0);
     d->bias[part * LANES + place % LANES] = affine.shift;
@@ -129,7 +130,7 @@ static void prepare_depthwise(const struct kernel_call *call)
 {
     struct carve carve = {.base = call->prepared};
     const struct depthwise d = depthwise_of(call->site, &carve);
-    const size_t values = d.blocks * PARTS * LANES;
+    const size_t values = d.blocks * d.parts * LANES;
     memcpy(call->prepared, &d, sizeof d);
     memset(d.bias, 0, values * sizeof *d.bias);
     memset(d.weights, 0, values * d.sizes.taps * sizeof *d.weights);
@@ -245,8 +246,8 @@ static void compute_band(const struct depthwise *d, const struct blocked_band *b
         const struct row row = {
             .first = blocked_at(&d->in, band->image, lanes->first, from) - before,
             .second = blocked_at(&d->in, band->image, lanes->second, from) - before,
-            .weights = d->weights + band->plane * PARTS * d->sizes.taps * LANES,
-            .bias = d->bias + band->plane * PARTS * LANES,
+            .weights = d->weights + band->plane * d->parts * d->sizes.taps * LANES,
+            .bias = d->bias + band->plane * d->parts * LANES,
             .summand = summand->values ? blocked_at(summand, band->image, band->plane, y) : NULL,
             .out = blocked_at(&d->out, band->image, band->plane, y)};
         compute_any_row(d, lanes, &row);
