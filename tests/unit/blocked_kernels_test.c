@@ -435,7 +435,8 @@ static size_t check_variant(struct op_harness *given, const struct kernel *kerne
 
 /* Convolutions that the shared list has no size for: several columns and strips, pairs of blocks,
  * groups that share a block, several output channels for each input channel, and Winograd's tiles:
- * numbers of them around chunks (16), and columns of one small image that threads share. */
+ * numbers of them around chunks (16), columns of one small image that threads share, and weights
+ * that are read by columns. */
 #define CONV(outputs_, kernel_, stride_, pad_, groups_)                                            \
     .op = &op_conv,                                                                                \
     .attributes.conv = {.window = {kernel_, kernel_, stride_, stride_, pad_, pad_},                \
@@ -476,6 +477,8 @@ static const struct op_case wide_cases[] = {
     {"columns of one chunk, shared", CONV(80, 3, 1, 1, 1), {{16, 8, 8}}, 1, 1, 0},
     {"columns of 17 tiles, shared", CONV(145, 3, 1, 1, 1), {{17, 2, 34}}, 1, 1, 0},
     {"many columns of one chunk", CONV(520, 3, 1, 1, 1), {{16, 8, 8}}, 1, 1, 0},
+    {"large weights for 17 tiles", CONV(96, 3, 1, 1, 1), {{96, 2, 34}}, 1, 1, 0},
+    {"large weights for 33 tiles", CONV(113, 3, 1, 1, 1), {{80, 6, 22}}, 1, 1, 0},
     {"many terms", CONV(32, 3, 1, 1, 1), {{130, 6, 29}}, 1, 1, 0},
     {"rows of 33", CONV(33, 3, 1, 1, 1), {{17, 5, 33}}, 1, 2, 0},
     {"rows of 48, window 5", CONV(16, 5, 1, 2, 1), {{31, 4, 48}}, 1, 2, 0},

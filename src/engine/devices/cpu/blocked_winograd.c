@@ -9,9 +9,10 @@
  * channels is a matrix product of tiles and output channels. The transformed weights are prepared.
  *
  * A task transforms a chunk of tiles, whose values stay in the level-2 cache, and computes some
- * columns (one or two blocks of output channels) for it. Tasks with other columns of the same chunk
- * transform it again. A chunk is therefore divided by columns only until each thread has a task, or
- * as long as a task keeps MANY_COLUMNS.
+ * columns (one or two blocks of output channels) for it. Every chunk reads all weights of its
+ * columns, and prefetches those of a value while it multiplies those of the value before. Small
+ * weights are read often; of large ones each thread reads some columns, although tasks with other
+ * columns of the same chunk transform it again.
  *
  * The results have about twice the rounding error of direct convolution, since transformed values
  * are sums of up to four values, which later cancel.
@@ -23,7 +24,8 @@
 #include <math.h>
 
 enum {
-    SIZE = 4, /* of a transformed tile, along each axis */
+    LINE = 64 / sizeof(float), /* of a cache */
+    SIZE = 4,                  /* of a transformed tile, along each axis */
     VALUES = SIZE * SIZE,
     RESULTS = 2, /* of a tile, along each axis */
     CHUNK = 16,  /* tiles */
@@ -183,12 +185,27 @@ static void transform_block(const struct winograd *w, const struct chunk *chunk,
     }
 }
 
+/* The products of one value: of a group of tiles and a column. */
+struct product {
+    const float *inputs, *weights;
+    float *sums;
+    const float *next;    /* weights that are multiplied soon */
+    size_t next_of_block; /* floats of `next` that each block of input channels prefetches */
+};
+
+/* Fetches weights into the level-2 cache: the level-1 cache may be too small for those of two
+ * values. */
+static inline void prefetch(const float *from, size_t floats)
+{
+    const int for_reading = 0, into_level_2 = 2;
+    for (size_t i = 0; i < floats; i += LINE)
+        __builtin_prefetch(from + i, for_reading, into_level_2);
+}
+
 /* Adds the products of input blocks [begin, end) to the sums of a group of tiles; the sums of block
  * 0 are new. */
-static inline __attribute__((always_inline)) void multiply(const float *inputs,
-                                                           const float *weights, size_t begin,
-                                                           size_t end, float *sums, const int group,
-                                                           const int blocks)
+static inline __attribute__((always_inline)) void
+multiply(const struct product *p, size_t begin, size_t end, const int group, const int blocks)
 {
     vector sum[SINGLE_GROUP][PAIR];
 #pragma GCC unroll 16
@@ -196,10 +213,11 @@ static inline __attribute__((always_inline)) void multiply(const float *inputs,
 #pragma GCC unroll 2
         for (int v = 0; v < blocks; v++)
             sum[t][v] = (vector){0};
-    for (size_t block = begin; block < end; block++)
+    for (size_t block = begin; block < end; block++) {
+        prefetch(p->next + block * p->next_of_block, p->next_of_block);
         for (size_t lane = 0; lane < LANES; lane++) {
-            const float *from = inputs + block * CHUNK * LANES + lane;
-            const float *row = weights + (block * LANES + lane) * (size_t)blocks * LANES;
+            const float *from = p->inputs + block * CHUNK * LANES + lane;
+            const float *row = p->weights + (block * LANES + lane) * (size_t)blocks * LANES;
             vector weight[PAIR];
 #pragma GCC unroll 2
             for (int v = 0; v < blocks; v++)
@@ -210,32 +228,45 @@ static inline __attribute__((always_inline)) void multiply(const float *inputs,
                 for (int v = 0; v < blocks; v++)
                     sum[t][v] += weight[v] * from[t * LANES];
         }
+    }
 #pragma GCC unroll 16
     for (int t = 0; t < group; t++)
 #pragma GCC unroll 2
         for (int v = 0; v < blocks; v++) {
-            float *to = sums + ((size_t)v * CHUNK + (size_t)t) * LANES;
+            float *to = p->sums + ((size_t)v * CHUNK + (size_t)t) * LANES;
             vector_store(to, begin == 0 ? sum[t][v] : vector_load(to) + sum[t][v]);
         }
 }
 
 /* Computes the sums of a column for all tiles and values. The tiles behind the last one of the
- * chunk are computed too, from what the memory has, and not used. */
+ * chunk are computed too, from what the memory has, and not used. Each group of tiles prefetches a
+ * part of the weights that follow: those of the next value, and at the end of column `next`. */
 static inline __attribute__((always_inline)) void multiply_chunk(const struct winograd *w,
                                                                  const struct chunk *chunk,
-                                                                 size_t column, const int group,
-                                                                 const int blocks)
+                                                                 size_t column, size_t next,
+                                                                 const int group, const int blocks)
 {
-    const size_t width = (size_t)blocks * LANES;
+    const size_t width = (size_t)blocks * LANES, groups = divide_up(chunk->count, (size_t)group);
+    const size_t next_of_block = round_up(LANES * width / groups, LINE);
+    const float *weights = weights_of(w, column), *inputs = chunk->inputs;
+    float *sums = chunk->sums;
     for (size_t value = 0; value < VALUES; value++) {
-        const float *weights = weights_of(w, column) + value * w->in_blocks * LANES * width;
-        const float *inputs = chunk->inputs + value * w->in_blocks * CHUNK * LANES;
-        float *sums = chunk->sums + value * CHUNK * width;
-        for (size_t t = 0; t < chunk->count; t += (size_t)group)
+        const float *following =
+            value + 1 < VALUES ? weights + w->in_blocks * LANES * width : weights_of(w, next);
+        for (size_t g = 0; g < groups; g++) {
+            const size_t tiles = g * (size_t)group * LANES;
+            const struct product product = {.inputs = inputs + tiles,
+                                            .weights = weights,
+                                            .sums = sums + tiles,
+                                            .next = following + g * w->in_blocks * next_of_block,
+                                            .next_of_block = next_of_block};
             for (size_t block = 0; block < w->in_blocks; block += SUM_BLOCKS)
-                multiply(inputs + t * LANES, weights, block,
-                         min_size(block + SUM_BLOCKS, w->in_blocks), sums + t * LANES, group,
+                multiply(&product, block, min_size(block + SUM_BLOCKS, w->in_blocks), group,
                          blocks);
+        }
+        weights = following;
+        inputs += w->in_blocks * CHUNK * LANES;
+        sums += CHUNK * width;
     }
 }
 
@@ -291,26 +322,38 @@ static void store_block(const struct winograd *w, const struct chunk *chunk, siz
 
 /* --- tasks --- */
 
-static void compute_column(const struct winograd *w, const struct chunk *chunk, size_t column)
+static void compute_column(const struct winograd *w, const struct chunk *chunk, size_t column,
+                           size_t next)
 {
     const size_t blocks = column_blocks(w, column);
     if (blocks == PAIR)
-        multiply_chunk(w, chunk, column, GROUP, PAIR);
+        multiply_chunk(w, chunk, column, next, GROUP, PAIR);
     else
-        multiply_chunk(w, chunk, column, SINGLE_GROUP, 1);
+        multiply_chunk(w, chunk, column, next, SINGLE_GROUP, 1);
     for (size_t b = 0; b < blocks; b++)
         store_block(w, chunk, column * PAIR + b, chunk->sums + b * CHUNK * LANES,
                     blocks * CHUNK * LANES);
 }
 
-/* Computes columns [begin, end) of a chunk. */
+/* Computes columns [begin, end) of a chunk; the next chunk begins with column `begin` again. */
 static void compute_chunk(const struct winograd *w, const struct chunk *chunk, size_t begin,
                           size_t end)
 {
     for (size_t block = 0; block < w->in_blocks; block++)
         transform_block(w, chunk, block);
     for (size_t column = begin; column < end; column++)
-        compute_column(w, chunk, column);
+        compute_column(w, chunk, column, column + 1 < end ? column + 1 : begin);
+}
+
+/* Sets the tiles of chunk `number` of `chunks`, into which `tiles` tiles from `first` on are
+ * divided. A product computes a whole group, so only the last chunk has a part of one. */
+static void set_tiles(struct chunk *chunk, size_t first, size_t tiles, size_t chunks, size_t number)
+{
+    const size_t groups = divide_up(tiles, GROUP);
+    const size_t begin = piece_begin(groups, chunks, number) * GROUP;
+    const size_t end = min_size(piece_begin(groups, chunks, number + 1) * GROUP, tiles);
+    chunk->first = first + begin;
+    chunk->count = end - begin;
 }
 
 /* Returns a chunk of no tiles in the memory of a thread. */
@@ -325,12 +368,12 @@ static void winograd_task(void *context, size_t task, size_t thread)
 {
     const struct winograd *w = context;
     const uint64_t start = profile_start(w->call->profile);
-    const size_t per_image = w->chunks * w->pieces, number = task % per_image / w->pieces;
-    const size_t begin = piece_begin(w->columns, w->pieces, task % w->pieces);
-    const size_t end = piece_begin(w->columns, w->pieces, task % w->pieces + 1);
+    const size_t per_image = w->chunks * w->pieces, number = task % w->chunks;
+    const size_t piece = task % per_image / w->chunks;
+    const size_t begin = piece_begin(w->columns, w->pieces, piece);
+    const size_t end = piece_begin(w->columns, w->pieces, piece + 1);
     struct chunk chunk = chunk_of(w, task / per_image, thread);
-    chunk.first = piece_begin(w->tiles, w->chunks, number);
-    chunk.count = piece_begin(w->tiles, w->chunks, number + 1) - chunk.first;
+    set_tiles(&chunk, 0, w->tiles, w->chunks, number);
     compute_chunk(w, &chunk, begin, end);
     for (size_t block = begin * PAIR; number == 0 && block < min_size(end * PAIR, w->out_blocks);
          block++)
@@ -407,9 +450,11 @@ static double seconds_winograd(const struct kernel_site *site)
     const size_t pairs = w.out_blocks / PAIR, singles = w.out_blocks % PAIR;
     double product = 0;
     for (size_t i = 0; i < chunks; i++) {
-        const size_t count = piece_begin(w.tiles, chunks, i + 1) - piece_begin(w.tiles, chunks, i);
-        product += (double)(pairs * PAIR * round_up(count, GROUP)) * figures[MACHINE_PRODUCT_2] +
-                   (double)(singles * round_up(count, SINGLE_GROUP)) * figures[MACHINE_PRODUCT_1];
+        struct chunk chunk;
+        set_tiles(&chunk, 0, w.tiles, chunks, i);
+        product +=
+            (double)(pairs * PAIR * round_up(chunk.count, GROUP)) * figures[MACHINE_PRODUCT_2] +
+            (double)(singles * round_up(chunk.count, SINGLE_GROUP)) * figures[MACHINE_PRODUCT_1];
     }
     const double weights = (double)(VALUES * inputs * w.out_blocks * LANES * sizeof(float));
     const double reading = machine_reading(site->machine, weights) * (double)chunks;
@@ -433,13 +478,25 @@ static size_t tasks_of_image(const struct winograd *w, const struct kernel_site 
     return divide_up(tasks_wanted_of(site, threads, MACHINE_PRODUCT_2, work), batch);
 }
 
-/* Divides the images into chunks and pieces, for about `wanted` tasks of an image. */
+static bool has_large_weights(const struct winograd *w)
+{
+    return w->in_blocks * w->out_blocks * VALUES * LANES * LANES * sizeof(float) >
+           MACHINE_CACHE_BYTES / 2;
+}
+
+/* Divides each image into chunks and pieces, for about `wanted` tasks of an image. More chunks than
+ * a thread's memory demands would read large weights more often: then each thread gets a piece. */
 static void share_out(struct winograd *w, size_t wanted, size_t batch, size_t threads)
 {
-    const size_t least = divide_up(w->tiles, CHUNK);
-    w->chunks = least > 1 ? max_size(least, min_size(wanted, w->tiles / GROUP)) : 1;
-    const size_t most_pieces =
-        max_size(divide_up(threads, batch * w->chunks), w->columns / MANY_COLUMNS);
+    const size_t least = divide_up(w->tiles, CHUNK), groups = divide_up(w->tiles, GROUP);
+    const size_t sharers = min_size(wanted, divide_up(threads, batch)); /* threads of an image */
+    if (has_large_weights(w) && least < wanted) {
+        w->pieces = min_size(w->columns, sharers);
+        w->chunks = max_size(least, divide_up(sharers, w->pieces));
+        return;
+    }
+    w->chunks = least > 1 ? min_size(groups, round_up(max_size(least, wanted), sharers)) : 1;
+    const size_t most_pieces = max_size(divide_up(sharers, w->chunks), w->columns / MANY_COLUMNS);
     w->pieces = min_size(min_size(w->columns, most_pieces), divide_up(wanted, w->chunks));
 }
 
@@ -473,8 +530,7 @@ static void infer_winograd_rows(const struct kernel_call *call, const struct ker
     const size_t tiles = divide_up(rows->end, RESULTS) * w.tiles_x - first;
     const size_t chunks = divide_up(tiles, CHUNK);
     for (size_t i = 0; i < chunks; i++) {
-        chunk.first = first + piece_begin(tiles, chunks, i);
-        chunk.count = first + piece_begin(tiles, chunks, i + 1) - chunk.first;
+        set_tiles(&chunk, first, tiles, chunks, i);
         compute_chunk(&w, &chunk, 0, w.columns);
     }
     for (size_t block = 0; block < w.out_blocks; block++)
