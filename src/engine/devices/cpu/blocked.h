@@ -197,7 +197,8 @@ static inline vector vector_relu(vector value)
 }
 
 /* Returns `value` after the epilogue; `summand` is where the summand of this position lies, or
- * NULL.
+ * NULL. A loop that stores results passes a copy of its own, which stays in registers: the compiler
+ * cannot know that the stores do not change any other one.
  */
 static inline vector epilogue_apply(const struct epilogue *epilogue, vector value,
                                     const element *summand)

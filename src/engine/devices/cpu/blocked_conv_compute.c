@@ -21,7 +21,10 @@ static void compute_rows(const struct blocked_conv *c, const struct conv_region 
     const struct column *column = region->column;
     const struct conv_residue *y = region->terms.y, *x = region->terms.x;
     const size_t most = column->blocks == 2 ? TILE_POSITIONS_2 : TILE_POSITIONS_1;
-    const size_t tiles = divide_up(x->count, most);
+    const size_t tiles = divide_up(x->count, most), least = x->count / tiles;
+    const size_t larger = x->count % tiles; /* tiles with a position more */
+    blocked_tile *const large_tile = larger ? find_tile(column, t, least + 1) : NULL;
+    blocked_tile *const small_tile = find_tile(column, t, least);
     const struct blocked *summand = &c->epilogue.summand;
     const element *source = region->source;
     for (size_t j = region->begin; j < region->end; j++, source += c->step_height * c->source.row) {
@@ -29,11 +32,11 @@ static void compute_rows(const struct blocked_conv *c, const struct conv_region 
         element *out = blocked_at(&c->out, region->image, column->block, row) + x->first * LANES;
         const element *add =
             summand->values ? blocked_at(summand, region->image, column->block, row) : NULL;
-        for (size_t i = 0; i < tiles; i++) {
-            const size_t at = piece_begin(x->count, tiles, i);
-            const size_t count = piece_begin(x->count, tiles, i + 1) - at;
-            find_tile(column, t, count)(t, source + at * t->step, out + at * t->out_step,
-                                        add ? add + at * LANES : NULL);
+        for (size_t i = 0, at = 0; i < tiles; i++) {
+            blocked_tile *const compute = i < larger ? large_tile : small_tile;
+            compute(t, source + at * t->step, out + at * t->out_step,
+                    add ? add + at * LANES : NULL);
+            at += least + (i < larger);
         }
     }
 }

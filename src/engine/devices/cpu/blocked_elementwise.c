@@ -109,12 +109,14 @@ static void forward_leaky(const struct kernel_call *call)
 static void add_row(const struct elementwise *e, size_t plane, const element *const *from,
                     element *to, size_t count)
 {
+    const struct epilogue epilogue = e->epilogue;
+    const size_t inputs = e->inputs;
     (void)plane;
     for (size_t i = 0; i < count * LANES; i += LANES) {
         vector sum = element_load(from[0] + i);
-        for (size_t k = 1; k < e->inputs; k++)
+        for (size_t k = 1; k < inputs; k++)
             sum += element_load(from[k] + i);
-        element_store(to + i, epilogue_apply(&e->epilogue, sum, NULL));
+        element_store(to + i, epilogue_apply(&epilogue, sum, NULL));
     }
 }
 
@@ -159,10 +161,11 @@ static void norm_row(const struct elementwise *e, size_t plane, const element *c
 {
     const float *block = (const float *)e->call->prepared + plane * 2 * LANES;
     const vector scale = vector_load(block), shift = vector_load(block + LANES);
+    const element *values = from[0], *summand = e->inputs > 1 ? from[1] : NULL;
+    const struct epilogue epilogue = e->epilogue;
     for (size_t i = 0; i < count * LANES; i += LANES)
-        element_store(to + i,
-                      epilogue_apply(&e->epilogue, element_load(from[0] + i) * scale + shift,
-                                     e->inputs > 1 ? from[1] + i : NULL));
+        element_store(to + i, epilogue_apply(&epilogue, element_load(values + i) * scale + shift,
+                                             summand ? summand + i : NULL));
 }
 
 static void norm_task(void *context, size_t task, size_t thread)

@@ -63,6 +63,8 @@ TILE_INLINE void tile_terms(const struct blocked_terms *t, size_t begin, size_t 
 {
     const bool more = !t->bias || begin > 0, last = t->last && end == t->terms;
     const float *weights = t->weights + begin * (size_t)blocks * LANES;
+    const struct epilogue epilogue = *t->epilogue;
+    const size_t out_plane = t->out_plane, summand_plane = t->summand_plane;
     vector sum[TILE_POSITIONS][TILE_BLOCKS];
 #pragma GCC unroll 16
     for (int p = 0; p < count; p++)
@@ -89,11 +91,10 @@ TILE_INLINE void tile_terms(const struct blocked_terms *t, size_t begin, size_t 
     for (int p = 0; p < count; p++)
 #pragma GCC unroll 2
         for (int v = 0; v < blocks; v++) {
-            element *to = out + (size_t)v * t->out_plane + (size_t)p * out_step;
+            element *to = out + (size_t)v * out_plane + (size_t)p * out_step;
             const vector total = more ? element_load(to) + sum[p][v] : sum[p][v];
-            const element *add =
-                summand ? summand + (size_t)v * t->summand_plane + p * LANES : NULL;
-            element_store(to, last ? epilogue_apply(t->epilogue, total, add) : total);
+            const element *add = summand ? summand + (size_t)v * summand_plane + p * LANES : NULL;
+            element_store(to, last ? epilogue_apply(&epilogue, total, add) : total);
         }
 }
 

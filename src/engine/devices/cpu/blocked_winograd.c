@@ -275,11 +275,13 @@ static inline __attribute__((always_inline)) void
 store_tile(const struct winograd *w, const vector results[RESULTS][RESULTS], float *to,
            const float *summand, const size_t rows, const size_t columns)
 {
+    const struct epilogue epilogue = w->epilogue;
+    const size_t out_row = w->out.row, summand_row = epilogue.summand.row;
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < columns; j++) {
-            const float *add = summand ? summand + i * w->epilogue.summand.row + j * LANES : NULL;
-            vector_store(to + i * w->out.row + j * LANES,
-                         epilogue_apply(&w->epilogue, results[i][j], add));
+            const float *add = summand ? summand + i * summand_row + j * LANES : NULL;
+            vector_store(to + i * out_row + j * LANES,
+                         epilogue_apply(&epilogue, results[i][j], add));
         }
 }
 

@@ -187,6 +187,7 @@ ALWAYS_INLINE void compute_strip(const struct depthwise *d, const struct lanes *
                                  const struct row *row, size_t x, const int count,
                                  const enum order order)
 {
+    const struct epilogue epilogue = d->epilogue;
     vector sum[STRIP], other[STRIP];
     add_terms(d, lanes, row, x, sum, count, false, order == ORDER_TERMS);
     if (order == ORDER_SUMS)
@@ -198,8 +199,8 @@ ALWAYS_INLINE void compute_strip(const struct depthwise *d, const struct lanes *
             sum[p] = vector_pick_two(sum[p], other[p], lanes->places);
         if (order == ORDER_SUMS_OF_ONE)
             sum[p] = vector_pick_two(sum[p], sum[p], lanes->places);
-        element_store(row->out + at, epilogue_apply(&d->epilogue, sum[p],
-                                                    row->summand ? row->summand + at : NULL));
+        element_store(row->out + at,
+                      epilogue_apply(&epilogue, sum[p], row->summand ? row->summand + at : NULL));
     }
 }
 
