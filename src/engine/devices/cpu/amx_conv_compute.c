@@ -97,17 +97,20 @@ static void store_strip(const struct shared *s, const struct strip *strip, size_
 {
     const struct blocked_conv *c = s->conv;
     const struct conv_residue *y = s->region->terms.y, *x = s->region->terms.x;
-    const struct blocked *summand = &c->epilogue.summand;
+    const struct epilogue epilogue = c->epilogue;
+    const struct blocked *summand = &epilogue.summand;
     const size_t row = y->first + strip->row * y->step, image = s->region->image;
     const size_t at = amx_strip_begin(&s->strips, strip->number);
     element *out = blocked_at(&c->out, image, block, row) + x->first * LANES;
     const element *add = summand->values ? blocked_at(summand, image, block, row) : NULL;
     const vector bias = vector_load(c->bias + block * LANES);
-    for (size_t i = amx_strip_overlap(&s->strips, strip->number); i < s->strips.length; i++) {
-        element *to = out + (at + i) * x->step * LANES;
-        const vector before = c->accumulate ? element_load(to) : bias;
+    const size_t step = x->step * LANES, length = s->strips.length;
+    const bool accumulate = c->accumulate;
+    for (size_t i = amx_strip_overlap(&s->strips, strip->number); i < length; i++) {
+        element *to = out + (at + i) * step;
+        const vector before = accumulate ? element_load(to) : bias;
         const vector total = vector_load(sums + i * LANES) + before;
-        element_store(to, epilogue_apply(&c->epilogue, total, add ? add + (at + i) * LANES : NULL));
+        element_store(to, epilogue_apply(&epilogue, total, add ? add + (at + i) * LANES : NULL));
     }
 }
 
