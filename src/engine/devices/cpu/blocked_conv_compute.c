@@ -47,12 +47,14 @@ void KERNEL(blocked_conv_compute)(const struct blocked_conv *c, const struct con
     const struct conv_terms *terms = &region->terms;
     const size_t *offsets = KERNEL(blocked_conv_offsets)(c, terms, (size_t)(column - c->columns));
     const float *weights = KERNEL(blocked_conv_weights)(c, terms, column);
-    struct blocked_terms t = {.step = c->step_width * c->source.block,
-                              .out_step = terms->x->step * LANES,
-                              .out_plane = c->out.plane,
-                              .summand_plane = c->epilogue.summand.plane,
-                              .epilogue = &c->epilogue};
-    for (size_t lane = 0; lane < LANES; lane++)
+    struct blocked_terms
+        t; /* clearing it first would take longer than all else of a small region */
+    t.step = c->step_width * c->source.block;
+    t.out_step = terms->x->step * LANES;
+    t.out_plane = c->out.plane;
+    t.summand_plane = c->epilogue.summand.plane;
+    t.epilogue = &c->epilogue;
+    for (size_t lane = 0; lane < LANES && column->two_groups; lane++)
         t.second[lane] = lane >= column->split ? -1 : 0;
     for (size_t k = 0; k < terms->count; k += c->block_terms) {
         t.terms = min_size(c->block_terms, terms->count - k);
