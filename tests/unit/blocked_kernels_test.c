@@ -22,7 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t thread_counts[] = {1, 3, 2};
+/* 33: more than an image can be divided into */
+static const size_t thread_counts[] = {1, 3, 2, 33};
 enum { POOLS = SANITIZED ? 2 : sizeof thread_counts / sizeof *thread_counts };
 static struct pool *pools[POOLS];
 
@@ -236,6 +237,7 @@ static void run(struct trial *t, struct pool *pool)
 {
     const struct kernel *kernel = t->kernel;
     struct kernel_call *call = &t->call;
+    t->site.threads = pool_threads(pool);
     const size_t workspace = kernel->workspace_bytes ? kernel->workspace_bytes(&t->site) : 0;
     const size_t prepared = kernel->prepared_bytes ? kernel->prepared_bytes(&t->site) : 0;
     memset(t->output, 0xff, output_bytes(t)); /* NaN */

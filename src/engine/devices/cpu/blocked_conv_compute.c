@@ -47,8 +47,8 @@ void KERNEL(blocked_conv_compute)(const struct blocked_conv *c, const struct con
     const struct conv_terms *terms = &region->terms;
     const size_t *offsets = KERNEL(blocked_conv_offsets)(c, terms, (size_t)(column - c->columns));
     const float *weights = KERNEL(blocked_conv_weights)(c, terms, column);
-    struct blocked_terms
-        t; /* clearing it first would take longer than all else of a small region */
+    /* Members are set one by one: to clear all first would take as long as a few tiles. */
+    struct blocked_terms t;
     t.step = c->step_width * c->source.block;
     t.out_step = terms->x->step * LANES;
     t.out_plane = c->out.plane;

@@ -24,7 +24,7 @@
 #include <math.h>
 
 enum {
-    LINE = 64 / sizeof(float), /* of a cache */
+    LINE = 64 / sizeof(float), /* floats of a cache line */
     SIZE = 4,                  /* of a transformed tile, along each axis */
     VALUES = SIZE * SIZE,
     RESULTS = 2, /* of a tile, along each axis */
@@ -194,7 +194,7 @@ struct product {
 };
 
 /* Fetches weights into the level-2 cache: the level-1 cache may be too small for those of two
- * values. */
+ * values. The processor ignores addresses behind the end of the memory. */
 static inline void prefetch(const float *from, size_t floats)
 {
     const int for_reading = 0, into_level_2 = 2;
@@ -487,14 +487,14 @@ static bool has_large_weights(const struct winograd *w)
 }
 
 /* Divides each image into chunks and pieces, for about `wanted` tasks of an image. More chunks than
- * a thread's memory demands would read large weights more often: then each thread gets a piece. */
+ * are needed (CHUNK) would read large weights more often: then each thread gets a piece. */
 static void share_out(struct winograd *w, size_t wanted, size_t batch, size_t threads)
 {
     const size_t least = divide_up(w->tiles, CHUNK), groups = divide_up(w->tiles, GROUP);
     const size_t sharers = min_size(wanted, divide_up(threads, batch)); /* threads of an image */
     if (has_large_weights(w) && least < wanted) {
         w->pieces = min_size(w->columns, sharers);
-        w->chunks = max_size(least, divide_up(sharers, w->pieces));
+        w->chunks = min_size(groups, max_size(least, divide_up(sharers, w->pieces)));
         return;
     }
     w->chunks = least > 1 ? min_size(groups, round_up(max_size(least, wanted), sharers)) : 1;
