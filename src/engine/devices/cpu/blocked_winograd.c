@@ -480,6 +480,7 @@ static size_t tasks_of_image(const struct winograd *w, const struct kernel_site 
     return divide_up(tasks_wanted_of(site, threads, MACHINE_PRODUCT_2, work), batch);
 }
 
+/* Returns whether a level-2 cache may be too small for the weights beside a chunk. */
 static bool has_large_weights(const struct winograd *w)
 {
     return w->in_blocks * w->out_blocks * VALUES * LANES * LANES * sizeof(float) >
