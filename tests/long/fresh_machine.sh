@@ -17,7 +17,8 @@ tests/check_test.sh series_test"
 # The reasons for which tests are skipped on a bare machine; the README lists them. In root's home no other user
 # can run the program, and root can write to files without write permission.
 LACKS='TINCA_DATA|no NVIDIA|CUDA|GPU|driver|munged|clang-format|libFuzzer|no other user|root writes|root may write'
-PATIENCE=18000 PATIENCE_AFTER_FAILURE=18000 # it installs and builds
+INSTALLING=18000 # tenths of a second in which it installs and builds
+PATIENCE=1200 PATIENCE_AFTER_FAILURE=1200
 
 for program in debootstrap unshare tmux git; do
     command -v $program >/dev/null && continue
@@ -84,11 +85,20 @@ put_user() {
 
 # --- the two commands ---
 
-runs() { # runs MACHINE USER NAME: ./bootstrap run, until a run has trained for a while
+# runs MACHINE USER NAME: ./bootstrap run, until a run has trained for a while; fails if there was none
+runs() {
     screen_start 100x30 C.UTF-8 unshare --mount --pid --fork --kill-child sh "$T/enter" "$1" "$2" \
         './bootstrap run; echo "status $?"; sleep 100000'
-    screen_wait 'What it takes|status [0-9]'
-    screen_shows 'What it takes' "$3: run opens the workbench"
+    (
+        PATIENCE=$INSTALLING PATIENCE_AFTER_FAILURE=$INSTALLING
+        screen_wait 'What it takes|status [0-9]'
+    )
+    if ! seen 'What it takes'; then
+        not_ok "$3: run opens the workbench" "$(screen_text)"
+        screen_end
+        return 1
+    fi
+    ok "$3: run opens the workbench"
     screen_keys r
     screen_shows 'iteration +[1-9][0-9]* of' "$3: r trains"
     screen_keys s
@@ -130,9 +140,8 @@ for release in $RELEASES; do
     if [ "${1-}" = --smoke ]; then
         put_clone "$T/$release" root
         export SMOKE_CFLAGS=-O0
-        runs "$T/$release" root "$release"
         # shellcheck disable=SC2086 # a list of tests
-        checks "$T/$release" root "$release" $FEW
+        runs "$T/$release" root "$release" && checks "$T/$release" root "$release" $FEW
         continue
     fi
     cp -a "$T/$release" "$T/root"

@@ -197,9 +197,9 @@ struct product {
  * values. The processor ignores addresses behind the end of the memory. */
 static inline void prefetch(const float *from, size_t floats)
 {
-    const int for_reading = 0, into_level_2 = 2;
+    enum { FOR_READING = 0, INTO_LEVEL_2 = 2 }; /* also constants where nothing is optimized */
     for (size_t i = 0; i < floats; i += LINE)
-        __builtin_prefetch(from + i, for_reading, into_level_2);
+        __builtin_prefetch(from + i, FOR_READING, INTO_LEVEL_2);
 }
 
 /* Adds the products of input blocks [begin, end) to the sums of a group of tiles; the sums of block
