@@ -34,7 +34,8 @@ struct variant {
     const char *name;
     bool plain_input;
     size_t more_input_pad, output_pad;
-    bool part; /* the output is a part of an array with a block before and one behind it */
+    bool by_planes; /* the layout of training; otherwise that of inference, by rows */
+    bool part;      /* the output is a part of an array with a block before and one behind it */
     size_t norms;
     bool add, relu, relu_first;
     const struct op *move;
@@ -44,6 +45,7 @@ struct variant {
 
 static const struct variant variants[] = {
     {.name = "no padding"},
+    {.name = "by planes", .by_planes = true, .more_input_pad = 1, .output_pad = 1},
     {.name = "padding", .more_input_pad = 1, .output_pad = 2, .side = GUARDED_START},
     {.name = "a part", .output_pad = 1, .part = true},
     {.name = "a plain input", .plain_input = true, .output_pad = 1},
@@ -194,7 +196,8 @@ static bool fits(const struct trial *t)
 
 static struct tensor_layout blocked_layout(const struct trial *t, size_t pad)
 {
-    return (struct tensor_layout){.block = t->block, .pad = pad, .bf16 = t->set->bf16};
+    return (struct tensor_layout){
+        .block = t->block, .pad = pad, .by_rows = !t->variant->by_planes, .bf16 = t->set->bf16};
 }
 
 /* Sets the layouts. A vector is plain. */
@@ -297,14 +300,14 @@ static bool surroundings_good(const struct trial *t)
         return true;
     const size_t first = t->variant->part ? 1 : 0, planes = tensor_planes(layout, out);
     const size_t own = (out.channels + t->block - 1) / t->block;
-    const size_t row = tensor_row(layout, out), plane_values = tensor_plane(layout, out);
+    const size_t line = tensor_line(layout, out), rows = out.height + 2 * layout.pad;
     for (size_t i = 0; i < t->output_values; i++) {
-        const size_t plane = i / plane_values % planes, place = i % plane_values;
+        const size_t plane = layout.by_rows ? i / line % planes : i / (rows * line) % planes;
+        const size_t y = layout.by_rows ? i / (planes * line) % rows : i / line % rows;
         if (plane < first || plane >= first + own) {
             if (!is_untouched(t, i))
                 return false;
-        } else if (!is_value(t, place % t->block, plane - first, place / row,
-                             place % row / t->block) &&
+        } else if (!is_value(t, i % t->block, plane - first, y, i % line / t->block) &&
                    blocked_value(t->output, layout, i) != 0) {
             return false;
         }

@@ -130,27 +130,37 @@ static bool in_chain(const struct plan *plan, size_t first)
     return plan->steps[first].chain_end > first + 1;
 }
 
-/* The bytes of one image of a value. A part of a concatenation has only its own planes. */
+/* The bytes of one row of a value, or all of a value that is no part of a concatenation. Of a part,
+ * only its own planes count. */
 struct range {
     size_t begin, end;
 };
 
-static struct range range_of(const struct plan *plan, size_t node, size_t image)
+static size_t range_count(const struct plan *plan, size_t node)
+{
+    const struct tensor_layout layout = plan->layouts[node];
+    const size_t rows = plan->graph->nodes[node].output.height + 2 * layout.pad;
+    return layout.channels ? plan->batch * rows : 1;
+}
+
+static struct range range_of(const struct plan *plan, size_t node, size_t number)
 {
     const struct shape shape = plan->graph->nodes[node].output;
     const struct tensor_layout layout = plan->layouts[node];
-    const struct tensor_layout own = {.block = layout.block, .pad = layout.pad};
+    const struct tensor_layout own = {.block = layout.block, .pad = layout.pad, .by_rows = true};
     const size_t bytes = tensor_value_bytes(layout);
-    const size_t begin = plan->values[node] + image * tensor_image(layout, shape) * bytes;
+    const size_t begin = plan->values[node] + number * tensor_row(layout, shape) * bytes;
     if (plan->values[node] == PLAN_NONE)
         return (struct range){0};
-    return (struct range){begin, begin + tensor_image(own, shape) * bytes};
+    return (struct range){begin, begin + bytes * (layout.channels
+                                                      ? tensor_row(own, shape)
+                                                      : plan->batch * tensor_image(layout, shape))};
 }
 
 static bool values_overlap(const struct plan *plan, size_t a, size_t b)
 {
-    for (size_t i = 0; i < plan->batch; i++)
-        for (size_t j = 0; j < plan->batch; j++) {
+    for (size_t i = 0; i < range_count(plan, a); i++)
+        for (size_t j = 0; j < range_count(plan, b); j++) {
             const struct range x = range_of(plan, a, i), y = range_of(plan, b, j);
             if (x.begin < y.end && y.begin < x.end)
                 return true;

@@ -463,23 +463,26 @@ static bool bf16_finite(const uint16_t *values, size_t count)
     return true;
 }
 
-/* Returns whether the value of a step is finite for all images of the batch. */
+/* Returns whether the value of a step is finite for all images of the batch. Of a part of a
+ * concatenation, the values of a row follow each other. */
 static bool value_finite(const struct execution *execution, const struct plan_step *step)
 {
     const struct shape shape = step->site.node->output;
     const struct tensor_layout layout = execution->plan->layouts[step->node];
     if (layout.u8)
         return true;
-    const struct tensor_layout own = {.block = layout.block, .pad = layout.pad};
-    const size_t image_bytes = tensor_image(layout, shape) * tensor_value_bytes(layout);
+    const struct tensor_layout own = {.block = layout.block};
+    const size_t of_batch = tensor_image(layout, shape) * execution->batch.count;
+    const size_t step_values = layout.channels ? tensor_row(layout, shape) : of_batch;
+    const size_t count =
+        layout.channels ? tensor_planes(own, shape) * tensor_line(layout, shape) : of_batch;
     const char *values = (const char *)execution->values[step->node];
-    const size_t images = layout.channels ? execution->batch.count : 1;
-    const size_t count = tensor_image(own, shape) * (execution->batch.count / images);
-    for (size_t n = 0; n < images; n++)
-        if (!(layout.bf16 ? bf16_finite((const uint16_t *)(values + n * image_bytes), count)
-                          : execution->backend->all_finite(
-                                execution, (const float *)(values + n * image_bytes), count)))
+    for (size_t at = 0; at < of_batch; at += step_values) {
+        const char *from = values + at * tensor_value_bytes(layout);
+        if (!(layout.bf16 ? bf16_finite((const uint16_t *)from, count)
+                          : execution->backend->all_finite(execution, (const float *)from, count)))
             return false;
+    }
     return true;
 }
 

@@ -49,15 +49,20 @@ static inline bool shape_equal(struct shape a, struct shape b)
 /* How an activation lies in memory. The plain layout, {0}, is [N, C, H, W]. A channel-blocked
  * layout is [N, C / block, H + 2 pad, W + 2 pad, block], with C / block rounded up: `block`
  * channels of a position are neighbours, so that they fill a vector register (the layout nChw16c of
- * oneDNN). The pad is filled with zeros, as are the unused channels of the last block.
+ * oneDNN). The pad is filled with zeros, as are the unused channels of the last block. With
+ * `by_rows` it is [N, H + 2 pad, C / block, W + 2 pad, block]: a band of rows, which is what a
+ * thread computes of one image, is then one piece of memory. Otherwise it is a piece of each block,
+ * and the processor, which prefetches what follows a piece, takes the values that another thread
+ * computes.
  *
  * A channels-last layout is [N, H, W, C] without padding (NHWC): a GPU loads several channels of a
  * position at once. It has as many values as the plain one. */
 struct tensor_layout {
     size_t block; /* 0: plain */
     size_t pad;
-    bool bf16; /* the values are bf16; only channel-blocked. Else they are float32 */
-    bool u8;   /* the values are integers of a quantization (quantization.h) */
+    bool by_rows; /* only channel-blocked */
+    bool bf16;    /* the values are bf16; only channel-blocked. Else they are float32 */
+    bool u8;      /* the values are integers of a quantization (quantization.h) */
     /* The channels of the array that the tensor is a part of: the inputs of a concat can be written
      * where their concatenation lies. 0: it is no part. */
     size_t channels;
@@ -67,8 +72,8 @@ struct tensor_layout {
 /* Returns whether two layouts are the same. */
 static inline bool layout_equal(struct tensor_layout a, struct tensor_layout b)
 {
-    return a.block == b.block && a.pad == b.pad && a.bf16 == b.bf16 && a.u8 == b.u8 &&
-           a.channels == b.channels && a.channels_last == b.channels_last;
+    return a.block == b.block && a.pad == b.pad && a.by_rows == b.by_rows && a.bf16 == b.bf16 &&
+           a.u8 == b.u8 && a.channels == b.channels && a.channels_last == b.channels_last;
 }
 
 /* Returns the bytes of a value. */
@@ -77,30 +82,37 @@ static inline size_t tensor_value_bytes(struct tensor_layout layout)
     return layout.u8 ? sizeof(uint8_t) : layout.bf16 ? sizeof(uint16_t) : sizeof(float);
 }
 
-/* Returns the values from one row to the next. */
-static inline size_t tensor_row(struct tensor_layout layout, struct shape shape)
-{
-    return layout.block ? (shape.width + 2 * layout.pad) * layout.block : shape.width;
-}
-
-/* Returns the values from one channel to the next or, channel-blocked, from one block of channels
- * to the next. */
-static inline size_t tensor_plane(struct tensor_layout layout, struct shape shape)
-{
-    return (shape.height + 2 * layout.pad) * tensor_row(layout, shape);
-}
-
-/* Returns the planes of one image of the whole array. */
+/* Returns the planes of one image of the whole array: its channels or blocks of channels. */
 static inline size_t tensor_planes(struct tensor_layout layout, struct shape shape)
 {
     const size_t channels = layout.channels ? layout.channels : shape.channels;
     return layout.block ? (channels + layout.block - 1) / layout.block : channels;
 }
 
+/* Returns the values of one row of a plane. */
+static inline size_t tensor_line(struct tensor_layout layout, struct shape shape)
+{
+    return layout.block ? (shape.width + 2 * layout.pad) * layout.block : shape.width;
+}
+
+/* Returns the values from one row of a plane to the next. */
+static inline size_t tensor_row(struct tensor_layout layout, struct shape shape)
+{
+    return tensor_line(layout, shape) * (layout.by_rows ? tensor_planes(layout, shape) : 1);
+}
+
+/* Returns the values from one plane to the next. */
+static inline size_t tensor_plane(struct tensor_layout layout, struct shape shape)
+{
+    const size_t rows = layout.by_rows ? 1 : shape.height + 2 * layout.pad;
+    return rows * tensor_line(layout, shape);
+}
+
 /* Returns the values from one image to the next. */
 static inline size_t tensor_image(struct tensor_layout layout, struct shape shape)
 {
-    return tensor_planes(layout, shape) * tensor_plane(layout, shape);
+    return tensor_planes(layout, shape) * (shape.height + 2 * layout.pad) *
+           tensor_line(layout, shape);
 }
 
 /* Returns the values from the start of a plane to its first position that is not padding. */

@@ -131,7 +131,9 @@ void layouts_offer(const struct plan *plan, struct plan_step *step, bool plain)
         offer_int8(plan, step, plain);
     else if (!plain)
         site->output_layout =
-            (struct tensor_layout){.block = plan->block, .bf16 = plan->bf16 && plan->block};
+            (struct tensor_layout){.block = plan->block,
+                                   .by_rows = plan->block && plan->mode == PLAN_INFERENCE,
+                                   .bf16 = plan->bf16 && plan->block};
 }
 
 /* A view has the quantization of what it views. */

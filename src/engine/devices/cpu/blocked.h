@@ -68,19 +68,20 @@ static inline void floats_clear(float *values, size_t count)
 static inline void blocked_pad(const struct blocked *array, size_t image, size_t plane,
                                size_t begin, size_t end)
 {
-    const size_t side = array->layout.pad * LANES;
+    const size_t pad = array->layout.pad, line = tensor_line(array->layout, array->shape);
     element *rows = array->values + image * array->image + plane * array->plane;
-    if (side == 0)
+    if (pad == 0)
         return;
-    if (begin == 0)
-        blocked_clear(rows, array->layout.pad * array->row);
-    rows += (array->layout.pad + begin) * array->row;
-    for (size_t y = begin; y < end; y++, rows += array->row) {
-        blocked_clear(rows, side);
-        blocked_clear(rows + array->row - side, side);
-    }
-    if (end == array->shape.height)
-        blocked_clear(rows, array->layout.pad * array->row);
+    for (size_t y = 0; y < pad && begin == 0; y++)
+        blocked_clear(rows + y * array->row, line);
+    rows += (pad + begin) * array->row;
+    for (size_t y = begin; y < end; y++, rows += array->row)
+        for (size_t x = 0; x < pad; x++) {
+            element_store(rows + x * LANES, (vector){0});
+            element_store(rows + line - (x + 1) * LANES, (vector){0});
+        }
+    for (size_t y = 0; y < pad && end == array->shape.height; y++)
+        blocked_clear(rows + y * array->row, line);
 }
 
 /* Returns the tasks that a step at this site should have on `threads` threads, whose work is

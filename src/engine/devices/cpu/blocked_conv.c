@@ -136,7 +136,8 @@ static void set_blocking(struct blocked_conv *c)
                                 ? c->from_channels
                                 : divide_up(min_size(c->block_terms, terms), c->sizes.taps);
     const size_t planes = divide_up(channels, c->source.block);
-    const size_t rows = STRIP_BYTES / sizeof(element) / (planes * c->source.row);
+    const size_t width = c->source.left + c->from.width + c->source.right;
+    const size_t rows = STRIP_BYTES / sizeof(element) / (planes * width * c->source.block);
     c->strip_rows = rows > c->span ? (rows - c->span) / c->step_height + 1 : 1;
     c->strip_rows = min_size(c->strip_rows, c->y[0].count);
 }

@@ -94,19 +94,15 @@ ALWAYS_INLINE bool max_of_whole(const struct pool_row *row, size_t begin, size_t
     const element *window = window_at(row, begin, 0);
     element *to = blocked_at(&p->out, row->image, row->plane, row->y) + begin * LANES;
     vector_indices unordered = {0};
-    int any = 0;
     for (size_t x = begin; x < end; x++, window += step, to += LANES)
         element_store(to, largest_number(p, window, height, width, &unordered));
-    for (size_t i = 0; i < LANES; i++)
-        any |= unordered[i];
-    return any == 0;
+    return !vector_any(unordered);
 }
 
 static void max_row(const struct pool_row *row)
 {
-    size_t begin, end;
     const size_t height = row->rows.end - row->rows.begin, width = row->p->window.kernel_width;
-    whole_columns(row->p, &begin, &end);
+    const size_t begin = row->p->whole_begin, end = row->p->whole_end;
     if (begin == end) {
         pool_columns(row, 0, row->p->out.shape.width, false);
         return;

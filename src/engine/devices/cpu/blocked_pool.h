@@ -15,6 +15,7 @@ struct blocked_pooling {
     struct window window;
     struct blocked in, out; /* out: the output, or in backward its gradient */
     struct blocked in_gradient;
+    size_t whole_begin, whole_end; /* output columns whose windows lie in the image as a whole */
     struct blocked_tasks tasks;
 };
 
@@ -31,6 +32,17 @@ static inline size_t pool_row_work(const struct kernel_site *site)
     return 2 * w->kernel_height * w->kernel_width * site->node->output.width;
 }
 
+/* Sets [*begin, *end) to the output columns whose windows lie in the image as a whole. */
+static inline void whole_columns(const struct blocked_pooling *p, size_t *begin, size_t *end)
+{
+    const struct window *w = &p->window;
+    const size_t padded = p->in.shape.width + w->pad_width;
+    const size_t whole =
+        padded < w->kernel_width ? 0 : (padded - w->kernel_width) / w->stride_width + 1;
+    *begin = min_size(divide_up(w->pad_width, w->stride_width), p->out.shape.width);
+    *end = max_size(*begin, min_size(whole, p->out.shape.width));
+}
+
 /* Returns the pooling of a call; `output` is the output or its gradient. */
 static inline struct blocked_pooling blocked_pooling_of(const struct kernel_call *call,
                                                         const void *output)
@@ -42,6 +54,7 @@ static inline struct blocked_pooling blocked_pooling_of(const struct kernel_call
                                 .out =
                                     blocked_make(output, site->node->output, site->output_layout)};
     p.tasks = blocked_tasks_of(call, &p.out, pool_row_work(site));
+    whole_columns(&p, &p.whole_begin, &p.whole_end);
     return p;
 }
 
@@ -65,17 +78,6 @@ static inline struct taps taps_of_column(const struct blocked_pooling *p, size_t
 {
     const struct window *w = &p->window;
     return taps_of(x, w->kernel_width, w->stride_width, w->pad_width, p->in.shape.width);
-}
-
-/* Sets [*begin, *end) to the output columns whose windows lie in the image as a whole. */
-static inline void whole_columns(const struct blocked_pooling *p, size_t *begin, size_t *end)
-{
-    const struct window *w = &p->window;
-    const size_t padded = p->in.shape.width + w->pad_width;
-    const size_t whole =
-        padded < w->kernel_width ? 0 : (padded - w->kernel_width) / w->stride_width + 1;
-    *begin = min_size(divide_up(w->pad_width, w->stride_width), p->out.shape.width);
-    *end = max_size(*begin, min_size(whole, p->out.shape.width));
 }
 
 /* Returns where element (ky, kx) of the window of output (y, x) lies in a plane of the input, in

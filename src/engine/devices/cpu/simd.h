@@ -79,6 +79,16 @@ static inline vector vector_max(vector a, vector b)
     return larger;
 }
 
+/* Returns whether any bit of any lane is set. */
+static inline bool vector_any(vector_indices lanes)
+{
+    uint64_t words[sizeof lanes / sizeof(uint64_t)], any = 0;
+    memcpy(words, &lanes, sizeof lanes);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        any |= words[i];
+    return any != 0;
+}
+
 /* Return the lanes that `places` names: of one vector, or of two, where LANES + i is lane i of the
  * second. clang lacks GCC's built-in function for places that are not constant. */
 static inline vector vector_pick(vector value, vector_indices places)
