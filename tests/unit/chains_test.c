@@ -130,31 +130,39 @@ static bool in_chain(const struct plan *plan, size_t first)
     return plan->steps[first].chain_end > first + 1;
 }
 
-/* The bytes of one row of a value, or all of a value that is no part of a concatenation. Of a part,
- * only its own planes count. */
+/* Bytes of a value that follow each other: all, or of a part of a concatenation its own planes of a
+ * row or of an image. */
 struct range {
     size_t begin, end;
 };
 
+/* Returns the values from one range to the next. */
+static size_t range_values(const struct plan *plan, size_t node)
+{
+    const struct shape shape = plan->graph->nodes[node].output;
+    const struct tensor_layout layout = plan->layouts[node];
+    if (!layout.channels)
+        return plan->batch * tensor_image(layout, shape);
+    return layout.by_rows ? tensor_row(layout, shape) : tensor_image(layout, shape);
+}
+
 static size_t range_count(const struct plan *plan, size_t node)
 {
-    const struct tensor_layout layout = plan->layouts[node];
-    const size_t rows = plan->graph->nodes[node].output.height + 2 * layout.pad;
-    return layout.channels ? plan->batch * rows : 1;
+    const struct shape shape = plan->graph->nodes[node].output;
+    return plan->batch * tensor_image(plan->layouts[node], shape) / range_values(plan, node);
 }
 
 static struct range range_of(const struct plan *plan, size_t node, size_t number)
 {
     const struct shape shape = plan->graph->nodes[node].output;
-    const struct tensor_layout layout = plan->layouts[node];
-    const struct tensor_layout own = {.block = layout.block, .pad = layout.pad, .by_rows = true};
-    const size_t bytes = tensor_value_bytes(layout);
-    const size_t begin = plan->values[node] + number * tensor_row(layout, shape) * bytes;
+    const struct tensor_layout layout = plan->layouts[node], own = {.block = layout.block};
+    const size_t bytes = tensor_value_bytes(layout), values = range_values(plan, node);
+    const size_t begin = plan->values[node] + number * values * bytes;
+    const size_t count =
+        layout.channels ? tensor_planes(own, shape) * tensor_plane(layout, shape) : values;
     if (plan->values[node] == PLAN_NONE)
         return (struct range){0};
-    return (struct range){begin, begin + bytes * (layout.channels
-                                                      ? tensor_row(own, shape)
-                                                      : plan->batch * tensor_image(layout, shape))};
+    return (struct range){begin, begin + count * bytes};
 }
 
 static bool values_overlap(const struct plan *plan, size_t a, size_t b)

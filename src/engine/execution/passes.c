@@ -463,8 +463,8 @@ static bool bf16_finite(const uint16_t *values, size_t count)
     return true;
 }
 
-/* Returns whether the value of a step is finite for all images of the batch. Of a part of a
- * concatenation, the values of a row follow each other. */
+/* Returns whether the value of a step is finite for all images of the batch. A part of a
+ * concatenation has its own planes of each row or image, which follow each other. */
 static bool value_finite(const struct execution *execution, const struct plan_step *step)
 {
     const struct shape shape = step->site.node->output;
@@ -472,12 +472,12 @@ static bool value_finite(const struct execution *execution, const struct plan_st
     if (layout.u8)
         return true;
     const struct tensor_layout own = {.block = layout.block};
-    const size_t of_batch = tensor_image(layout, shape) * execution->batch.count;
-    const size_t step_values = layout.channels ? tensor_row(layout, shape) : of_batch;
-    const size_t count =
-        layout.channels ? tensor_planes(own, shape) * tensor_line(layout, shape) : of_batch;
+    const bool part = layout.channels > 0;
+    const size_t image = tensor_image(layout, shape), all = image * execution->batch.count;
+    const size_t next = !part ? all : layout.by_rows ? tensor_row(layout, shape) : image;
+    const size_t count = part ? tensor_planes(own, shape) * tensor_plane(layout, shape) : all;
     const char *values = (const char *)execution->values[step->node];
-    for (size_t at = 0; at < of_batch; at += step_values) {
+    for (size_t at = 0; at < all; at += next) {
         const char *from = values + at * tensor_value_bytes(layout);
         if (!(layout.bf16 ? bf16_finite((const uint16_t *)from, count)
                           : execution->backend->all_finite(execution, (const float *)from, count)))

@@ -122,6 +122,19 @@ static void offer_int8(const struct plan *plan, struct plan_step *step, bool pla
         site->output_layout = integers_layout(plan);
 }
 
+/* Returns the layout of an array of floats. It is by rows if threads must share an image: each then
+ * has a piece of memory of its own. For a thread that computes whole images, an image by planes is
+ * as compact, and a kernel that computes plane after plane reads it in order. */
+static struct tensor_layout floats_layout(const struct plan *plan)
+{
+    if (!plan->block)
+        return (struct tensor_layout){0};
+    return (struct tensor_layout){.block = plan->block,
+                                  .by_rows =
+                                      plan->mode == PLAN_INFERENCE && plan->batch < plan->threads,
+                                  .bf16 = plan->bf16};
+}
+
 void layouts_offer(const struct plan *plan, struct plan_step *step, bool plain)
 {
     struct kernel_site *site = &step->site;
@@ -130,10 +143,7 @@ void layouts_offer(const struct plan *plan, struct plan_step *step, bool plain)
     if (plan->int8)
         offer_int8(plan, step, plain);
     else if (!plain)
-        site->output_layout =
-            (struct tensor_layout){.block = plan->block,
-                                   .by_rows = plan->block && plan->mode == PLAN_INFERENCE,
-                                   .bf16 = plan->bf16 && plan->block};
+        site->output_layout = floats_layout(plan);
 }
 
 /* A view has the quantization of what it views. */

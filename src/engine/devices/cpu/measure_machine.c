@@ -219,19 +219,18 @@ static bool time_conv(const struct cpu_table *table, const char *kernel, struct 
                       struct error *error)
 {
     const size_t outputs = out_blocks * table->channel_block;
-    struct conv_trial trial = {
-        .kernel = find_kernel(table, kernel),
-        .node = {.op = &op_conv,
-                 .output = {outputs, side, side},
-                 .attributes.conv = {.window = {3, 3, 1, 1, 1, 1},
-                                     .outputs = outputs,
-                                     .groups = 1}},
-        .site = {.inputs[0] = {in_blocks * table->channel_block, side, side},
-                 .batch = 1,
-                 .threads = 1,
-                 .layouts[0] = {.block = table->channel_block, .pad = 1, .by_rows = true},
-                 .output_layout = {.block = table->channel_block, .by_rows = true}},
-        .call = {.pool = one}};
+    struct conv_trial trial = {.kernel = find_kernel(table, kernel),
+                               .node = {.op = &op_conv,
+                                        .output = {outputs, side, side},
+                                        .attributes.conv = {.window = {3, 3, 1, 1, 1, 1},
+                                                            .outputs = outputs,
+                                                            .groups = 1}},
+                               .site = {.inputs[0] = {in_blocks * table->channel_block, side, side},
+                                        .batch = 1,
+                                        .threads = 1,
+                                        .layouts[0] = {.block = table->channel_block, .pad = 1},
+                                        .output_layout = {.block = table->channel_block}},
+                               .call = {.pool = one}};
     trial.site.node = &trial.node;
     trial.call.site = &trial.site;
     count_units(&trial, time->units);
