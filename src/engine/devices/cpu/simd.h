@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define KERNEL_PASTE(name, isa)  cpu_##name##_##isa
 #define KERNEL_EXPAND(name, isa) KERNEL_PASTE(name, isa)
