@@ -34,8 +34,7 @@ struct variant {
     const char *name;
     bool plain_input;
     size_t more_input_pad, output_pad;
-    bool by_planes; /* the layout of training; otherwise that of inference, by rows */
-    bool part;      /* the output is a part of an array with a block before and one behind it */
+    bool part; /* the output is a part of an array with a block before and one behind it */
     size_t norms;
     bool add, relu, relu_first;
     const struct op *move;
@@ -45,7 +44,6 @@ struct variant {
 
 static const struct variant variants[] = {
     {.name = "no padding"},
-    {.name = "by planes", .by_planes = true, .more_input_pad = 1, .output_pad = 1},
     {.name = "padding", .more_input_pad = 1, .output_pad = 2, .side = GUARDED_START},
     {.name = "a part", .output_pad = 1, .part = true},
     {.name = "a plain input", .plain_input = true, .output_pad = 1},
@@ -70,6 +68,7 @@ struct trial {
     struct kernel_site site;
     struct kernel_call call;
     const struct kernel_set *set;
+    bool by_rows;                /* the layout of channel-blocked arrays; else by planes */
     size_t block, output_values; /* the padding included */
     void *blocked[NODE_MAX_INPUTS], *output;
     float *plain_sum, *norm_values;
@@ -197,7 +196,7 @@ static bool fits(const struct trial *t)
 static struct tensor_layout blocked_layout(const struct trial *t, size_t pad)
 {
     return (struct tensor_layout){
-        .block = t->block, .pad = pad, .by_rows = !t->variant->by_planes, .bf16 = t->set->bf16};
+        .block = t->block, .pad = pad, .by_rows = t->by_rows, .bf16 = t->set->bf16};
 }
 
 /* Sets the layouts. A vector is plain. */
@@ -395,8 +394,8 @@ static void round_given(struct trial *t)
 
 /* Runs one case with one kernel as one variant. Returns 1 if it failed; counts the runs. */
 static size_t check_variant(struct op_harness *given, const struct kernel *kernel,
-                            const struct variant *variant, const struct kernel_set *set,
-                            size_t *runs)
+                            const struct variant *variant, bool by_rows,
+                            const struct kernel_set *set, size_t *runs)
 {
     const struct shape out = given->node->output;
     char why[256] = "";
@@ -404,6 +403,7 @@ static size_t check_variant(struct op_harness *given, const struct kernel *kerne
                       .kernel = kernel,
                       .given = given,
                       .set = set,
+                      .by_rows = by_rows,
                       .block = set->channel_block};
     t.site = op_harness_site(given, 3);
     t.site.training = false;
@@ -432,8 +432,8 @@ static size_t check_variant(struct op_harness *given, const struct kernel *kerne
         ++*runs;
     }
     if (!good)
-        tap_note("%s by %s (%s), %s: %s", given->op_case->name, kernel->name,
-                 kernel->instruction_set, variant->name, why);
+        tap_note("%s by %s (%s), %s, by %s: %s", given->op_case->name, kernel->name,
+                 kernel->instruction_set, variant->name, by_rows ? "rows" : "planes", why);
     trial_free(&t);
     return !good;
 }
@@ -490,14 +490,26 @@ static const struct op_case wide_cases[] = {
     {"window 2, stride 1", CONV(64, 2, 1, 0, 1), {{16, 9, 17}}, 1, 2, 0},
 };
 
+static size_t number_of(const struct op_case *op_case)
+{
+    const bool listed = op_case >= op_cases && op_case < op_cases + op_case_count;
+    return listed ? (size_t)(op_case - op_cases) : (size_t)(op_case - wide_cases);
+}
+
 /* Returns whether a case is run as variant `v`: each of the many sizes as a few variants, and each
  * variant with sizes of every operator; each other case as half of the variants. Sanitizers see
  * fewer. */
 static bool is_tried(const struct op_case *op_case, size_t v)
 {
-    const bool listed = op_case >= op_cases && op_case < op_cases + op_case_count;
-    const size_t i = listed ? (size_t)(op_case - op_cases) : (size_t)(op_case - wide_cases);
+    const size_t i = number_of(op_case);
     return op_case->flags & CASE_EDGE ? sample_has(i + v, 6, 48) : sample_has(i + v, 2, 12);
+}
+
+/* Returns whether the arrays of a case that is run as variant `v` are by rows: those of every
+ * second one are. */
+static bool is_by_rows(const struct op_case *op_case, size_t v)
+{
+    return (number_of(op_case) + v) / 2 % 2 == 0;
 }
 
 static size_t check_case(const struct op_case *op_case, const struct kernel_set *set, size_t *runs)
@@ -510,7 +522,8 @@ static size_t check_case(const struct op_case *op_case, const struct kernel_set 
         struct op_harness *given = op_harness_create(op_case, HARNESS_SEED, NULL);
         for (size_t v = 0; given && v < VARIANTS; v++)
             if (is_tried(op_case, v))
-                failures += check_variant(given, *k, &variants[v], set, runs);
+                failures +=
+                    check_variant(given, *k, &variants[v], is_by_rows(op_case, v), set, runs);
         failures += !given;
         op_harness_free(given);
     }

@@ -156,6 +156,10 @@ static const char *const networks[] = {
 };
 enum { NETWORKS = sizeof networks / sizeof *networks, NORMS_AFTER_BOTH = 9 };
 
+/* With more threads than images, values are by rows (struct tensor_layout). */
+static const size_t thread_counts[] = {1, 2, BATCH + 2};
+enum { THREAD_COUNTS = sizeof thread_counts / sizeof *thread_counts };
+
 static const double tolerance = 2e-5;
 
 /* Compares the predictions of all images, and of one alone, with those of `wanted`. */
@@ -188,8 +192,8 @@ static void test_networks(enum instruction_set set, float *const *wanted)
         bool agrees = true;
         if (!sample_has(i + (size_t)set, 1, 2))
             continue;
-        for (size_t threads = 1; threads <= 3; threads += SANITIZED ? 2 : 1)
-            agrees = agrees && check_network(networks[i], wanted[i], threads, first);
+        for (size_t t = 0; t < THREAD_COUNTS; t += SANITIZED ? 2 : 1)
+            agrees = agrees && check_network(networks[i], wanted[i], thread_counts[t], first);
         good += agrees;
         tried++;
     }
@@ -296,6 +300,34 @@ static void test_forecast(void)
     lab_close(&lab);
 }
 
+/* The values of one part of a concatenation become infinite: it is found, and not its neighbour,
+ * which is computed before it and lies in the same array. */
+static void test_first_bad_part(size_t threads)
+{
+    static const char text[] =
+        FILE_OF("[3, 8, 8]",
+                CONV("a", "16", KERNEL_3) "," CONV("b", "32", KERNEL_3 ", \"from\": \"input\"")
+                    LAYER("concat", ", \"from\": [\"b\", \"a\"]") "," CONV("c", "16", KERNEL_3));
+    struct lab lab;
+    struct bad_layer bad;
+    if (!lab_open(&lab, text, "cpu", threads)) {
+        lab_close(&lab);
+        return;
+    }
+    predict(&lab, BATCH);
+    const bool none = !execution_find_first_bad_layer(lab.execution, 0, &bad);
+    const struct graph *graph = &lab.network->graph;
+    for (size_t p = 0; p < graph->parameter_count; p++)
+        if (strcmp(graph->parameters[p].name, "b.weight") == 0)
+            for (size_t i = 0; i < graph->parameters[p].count; i++)
+                lab.weights.values[graph->parameters[p].offset + i] = 3e38f;
+    weights_mark_changed(&lab.weights);
+    const bool found = execution_find_first_bad_layer(lab.execution, 0, &bad);
+    tap_ok(none && found && strcmp(bad.node, "b") == 0 && !bad.in_weights,
+           "%zu threads: the first bad layer is a part of a concatenation", threads);
+    lab_close(&lab);
+}
+
 int main(void)
 {
     float *wanted[NETWORKS] = {NULL};
@@ -316,6 +348,8 @@ int main(void)
     test_fused("squeezenet-shuffle");
     test_fused("googlenet");
     test_fused(networks[NORMS_AFTER_BOTH]);
+    test_first_bad_part(1);
+    test_first_bad_part(BATCH + 1);
     test_forecast();
     return tap_done();
 }

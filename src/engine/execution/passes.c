@@ -463,8 +463,8 @@ static bool bf16_finite(const uint16_t *values, size_t count)
     return true;
 }
 
-/* Returns whether the value of a step is finite for all images of the batch. A part of a
- * concatenation has its own planes of each row or image, which follow each other. */
+/* Returns whether the value of a step is finite for all images of the batch. The planes of a part
+ * of a concatenation are one piece of each row of the whole, or of each image. */
 static bool value_finite(const struct execution *execution, const struct plan_step *step)
 {
     const struct shape shape = step->site.node->output;

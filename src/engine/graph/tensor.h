@@ -49,18 +49,18 @@ static inline bool shape_equal(struct shape a, struct shape b)
 /* How an activation lies in memory. The plain layout, {0}, is [N, C, H, W]. A channel-blocked
  * layout is [N, C / block, H + 2 pad, W + 2 pad, block], with C / block rounded up: `block`
  * channels of a position are neighbours, so that they fill a vector register (the layout nChw16c of
- * oneDNN). The pad is filled with zeros, as are the unused channels of the last block. With
- * `by_rows` it is [N, H + 2 pad, C / block, W + 2 pad, block]: a band of rows, which is what a
- * thread computes of one image, is then one piece of memory. Otherwise it is a piece of each block,
- * and the processor, which prefetches what follows a piece, takes the values that another thread
- * computes.
+ * oneDNN). The pad is filled with zeros, as are the unused channels of the last block.
+ *
+ * With `by_rows` it is [N, H + 2 pad, C / block, W + 2 pad, block]: a band of rows is one piece of
+ * memory. Without, it is a piece of each block of channels. If threads share an image, most compute
+ * bands, and the processor prefetches what follows a piece, which another thread is computing.
  *
  * A channels-last layout is [N, H, W, C] without padding (NHWC): a GPU loads several channels of a
  * position at once. It has as many values as the plain one. */
 struct tensor_layout {
     size_t block; /* 0: plain */
     size_t pad;
-    bool by_rows; /* only channel-blocked */
+    bool by_rows; /* only channel-blocked float32 or bf16 in inference */
     bool bf16;    /* the values are bf16; only channel-blocked. Else they are float32 */
     bool u8;      /* the values are integers of a quantization (quantization.h) */
     /* The channels of the array that the tensor is a part of: the inputs of a concat can be written

@@ -7,7 +7,7 @@
  * (steps.c). Values and gradients have no padding: their memory is as small as that of plain ones.
  *
  * In inference, the plan provides a plain copy for any other kernel that reads a channel-blocked
- * value.
+ * value. Channel-blocked values are by rows or by planes, all in the same way (floats_layout).
  *
  * There, convolutions read beyond the edges of a plane. A value therefore has as much padding as
  * the reader that needs most. The inputs of a concat become parts of its value if each begins at a
@@ -122,9 +122,9 @@ static void offer_int8(const struct plan *plan, struct plan_step *step, bool pla
         site->output_layout = integers_layout(plan);
 }
 
-/* Returns the layout of an array of floats. It is by rows if threads must share an image: each then
- * has a piece of memory of its own. For a thread that computes whole images, an image by planes is
- * as compact, and a kernel that computes plane after plane reads it in order. */
+/* Returns the layout of a channel-blocked array of float32 or bf16. It is by rows if a batch has
+ * fewer images than there are threads, which then share images. A thread that computes whole images
+ * reads one by planes in order, since most kernels compute plane after plane. */
 static struct tensor_layout floats_layout(const struct plan *plan)
 {
     if (!plan->block)

@@ -2,7 +2,8 @@
  * Only the kernels of this folder use it.
  *
  * A block of LANES channels of one position fills a vector. A plane is one block of channels of one
- * image, with its padding, which the kernel that writes the plane fills with zeros.
+ * image, with its padding, which the kernel that writes the plane fills with zeros. Between two
+ * rows of a plane may lie those of other planes (tensor_layout.by_rows).
  */
 #ifndef TINCA_ENGINE_DEVICES_CPU_BLOCKED_H
 #define TINCA_ENGINE_DEVICES_CPU_BLOCKED_H
@@ -104,7 +105,7 @@ static inline size_t tasks_wanted(const struct kernel_call *call, enum machine_f
  * cache. If there are fewer rows than tasks, a task computes whole planes. */
 struct blocked_tasks {
     size_t batch, planes, height; /* planes of an image; rows of a plane */
-    bool by_rows;
+    bool by_bands;                /* of rows; else by planes */
     size_t count;
 };
 
@@ -116,8 +117,8 @@ static inline struct blocked_tasks blocked_tasks_of(const struct kernel_call *ca
         .batch = call->site->batch, .planes = blocked_planes(array), .height = array->shape.height};
     const size_t rows = tasks.batch * tasks.height, planes = tasks.batch * tasks.planes;
     const size_t wanted = tasks_wanted(call, MACHINE_OPERATION, rows * tasks.planes * work);
-    tasks.by_rows = rows >= wanted || rows >= planes;
-    tasks.count = min_size(wanted, tasks.by_rows ? rows : planes);
+    tasks.by_bands = rows >= wanted || rows >= planes;
+    tasks.count = min_size(wanted, tasks.by_bands ? rows : planes);
     return tasks;
 }
 
@@ -143,7 +144,7 @@ struct blocked_band {
 /* Returns a band before the first one of a task, for blocked_next. */
 static inline struct blocked_band blocked_first(const struct blocked_tasks *tasks, size_t task)
 {
-    const size_t items = tasks->batch * (tasks->by_rows ? tasks->height : tasks->planes);
+    const size_t items = tasks->batch * (tasks->by_bands ? tasks->height : tasks->planes);
     return (struct blocked_band){.plane = tasks->planes, /* begin with the next rows */
                                  .next = piece_begin(items, tasks->count, task),
                                  .last = piece_begin(items, tasks->count, task + 1)};
@@ -152,14 +153,14 @@ static inline struct blocked_band blocked_first(const struct blocked_tasks *task
 /* Goes on to the next band of a task; returns false after the last one. */
 static inline bool blocked_next(const struct blocked_tasks *tasks, struct blocked_band *band)
 {
-    if (tasks->by_rows && ++band->plane < tasks->planes)
+    if (tasks->by_bands && ++band->plane < tasks->planes)
         return true;
     if (band->next >= band->last)
         return false;
-    const size_t size = tasks->by_rows ? tasks->height : tasks->planes;
+    const size_t size = tasks->by_bands ? tasks->height : tasks->planes;
     const size_t first = band->next % size;
     band->image = band->next / size;
-    if (!tasks->by_rows) {
+    if (!tasks->by_bands) {
         band->plane = first;
         band->begin = 0;
         band->end = tasks->height;

@@ -44,7 +44,7 @@ static struct blocked_norm blocked_norm_of(const struct kernel_call *call)
     b.reads_output = site->fused_activation && site->fused_add;
     b.tasks = blocked_tasks_of(call, &b.y, 4 * b.y.shape.width);
     /* statistics need whole planes */
-    b.tasks.by_rows = false;
+    b.tasks.by_bands = false;
     b.tasks.count = min_size(b.tasks.batch * b.tasks.planes, 8 * pool_threads(call->pool));
     return b;
 }

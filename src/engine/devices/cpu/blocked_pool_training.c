@@ -158,7 +158,7 @@ static void backward(const struct kernel_call *call, pool_task *task)
         return;
     p.in_gradient =
         blocked_make(call->input_gradients[0], call->site->inputs[0], call->site->layouts[0]);
-    p.tasks.by_rows = false;
+    p.tasks.by_bands = false;
     p.tasks.count = min_size(p.tasks.batch * p.tasks.planes, 8 * pool_threads(call->pool));
     run_tasks(call, p.tasks.count, task, &p);
 }

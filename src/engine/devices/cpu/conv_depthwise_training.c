@@ -174,7 +174,7 @@ static void run_pass(struct pass *pass, bool backward)
     const struct kernel_call *call = pass->call;
     pack_weights(pass, backward);
     pass->tasks = blocked_tasks_of(call, &pass->to, pass->sizes.taps * pass->to.shape.width);
-    pass->tasks.by_rows = false; /* a task copies whole planes */
+    pass->tasks.by_bands = false; /* a task copies whole planes */
     pass->tasks.count =
         min_size(pass->tasks.batch * pass->tasks.planes, 8 * pool_threads(call->pool));
     run_tasks(call, pass->tasks.count, pass_task, pass);

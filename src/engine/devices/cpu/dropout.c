@@ -144,7 +144,7 @@ static void draw_lanes(const struct blocked_dropout *d, size_t image, size_t pla
     }
 }
 
-/* An array without padding has the positions of a plane next to each other. */
+/* In training, an array has no padding and the positions of a plane next to each other. */
 static void blocked_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
@@ -168,7 +168,7 @@ static void blocked_task(void *context, size_t task, size_t thread)
 static void run_blocked(struct blocked_dropout *d)
 {
     d->tasks = blocked_tasks_of(d->call, &d->to, 8 * d->to.shape.width);
-    d->tasks.by_rows = false;
+    d->tasks.by_bands = false;
     d->tasks.count = min_size(d->tasks.batch * d->tasks.planes, 8 * pool_threads(d->call->pool));
     run_tasks(d->call, d->tasks.count, blocked_task, d);
 }
