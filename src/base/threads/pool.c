@@ -116,11 +116,11 @@ static bool is_after(unsigned a, unsigned b)
     return (int)(a - b) > 0;
 }
 
-/* Returns the first task of a thread's share. With fewer tasks than threads, the first threads have
- * one each. */
+/* Returns the first task of a thread's share. With no more tasks than threads, the first threads
+ * have one each; that many are frequent, and need no division. */
 static unsigned share_begin(const struct pool *pool, unsigned tasks, size_t thread)
 {
-    if (tasks < pool->threads)
+    if (tasks <= pool->threads)
         return thread < tasks ? (unsigned)thread : tasks;
     return (unsigned)(((uint64_t)tasks * thread + pool->threads - 1) / pool->threads);
 }
