@@ -301,7 +301,8 @@ static void test_forecast(void)
 }
 
 /* The values of one part of a concatenation become infinite: it is found, and not its neighbour,
- * which is computed before it and lies in the same array. */
+ * which is computed before it and lies in the same array, also when the infinite values of an
+ * earlier run are still there. */
 static void test_first_bad_part(size_t threads)
 {
     static const char text[] =
@@ -322,9 +323,11 @@ static void test_first_bad_part(size_t threads)
             for (size_t i = 0; i < graph->parameters[p].count; i++)
                 lab.weights.values[graph->parameters[p].offset + i] = 3e38f;
     weights_mark_changed(&lab.weights);
-    const bool found = execution_find_first_bad_layer(lab.execution, 0, &bad);
-    tap_ok(none && found && strcmp(bad.node, "b") == 0 && !bad.in_weights,
-           "%zu threads: the first bad layer is a part of a concatenation", threads);
+    bool found = true;
+    for (size_t run = 0; run < 2; run++)
+        found = found && execution_find_first_bad_layer(lab.execution, 0, &bad) &&
+                strcmp(bad.node, "b") == 0 && !bad.in_weights;
+    tap_ok(none && found, "%zu threads: the first bad layer is a part of a concatenation", threads);
     lab_close(&lab);
 }
 

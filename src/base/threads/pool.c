@@ -117,7 +117,7 @@ static bool is_after(unsigned a, unsigned b)
 }
 
 /* Returns the first task of a thread's share. With no more tasks than threads, the first threads
- * have one each; that many are frequent, and need no division. */
+ * have one each. Many jobs have as many tasks as threads, and need no division. */
 static unsigned share_begin(const struct pool *pool, unsigned tasks, size_t thread)
 {
     if (tasks <= pool->threads)
