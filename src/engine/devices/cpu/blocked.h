@@ -15,8 +15,10 @@
 struct blocked {
     element *values;
     struct shape shape;
-    struct tensor_layout layout;
+    bool is_blocked; /* else it is plain */
+    size_t pad;
     size_t row, plane, image; /* elements from one to the next */
+    size_t origin;            /* elements before position (0, 0) of the first plane */
 };
 
 static inline struct blocked blocked_make(const void *values, struct shape shape,
@@ -24,10 +26,12 @@ static inline struct blocked blocked_make(const void *values, struct shape shape
 {
     return (struct blocked){.values = (element *)values,
                             .shape = shape,
-                            .layout = layout,
+                            .is_blocked = layout.block > 0,
+                            .pad = layout.pad,
                             .row = tensor_row(layout, shape),
                             .plane = tensor_plane(layout, shape),
-                            .image = tensor_image(layout, shape)};
+                            .image = tensor_image(layout, shape),
+                            .origin = tensor_origin(layout, shape)};
 }
 
 static inline struct blocked blocked_input(const struct kernel_call *call, size_t k)
@@ -50,7 +54,7 @@ static inline size_t blocked_planes(const struct blocked *array)
 static inline element *blocked_at(const struct blocked *array, size_t image, size_t plane, size_t y)
 {
     return array->values + image * array->image + plane * array->plane +
-           tensor_origin(array->layout, array->shape) + y * array->row;
+           array->origin + y * array->row;
 }
 
 static inline void blocked_clear(element *values, size_t count)
@@ -69,7 +73,7 @@ static inline void floats_clear(float *values, size_t count)
 static inline void blocked_pad(const struct blocked *array, size_t image, size_t plane,
                                size_t begin, size_t end)
 {
-    const size_t pad = array->layout.pad, line = tensor_line(array->layout, array->shape);
+    const size_t pad = array->pad, line = (array->shape.width + 2 * pad) * LANES;
     element *rows = array->values + image * array->image + plane * array->plane;
     if (pad == 0)
         return;

@@ -205,7 +205,7 @@ bool KERNEL(blocked_conv_groups_fit)(const struct blocked_conv *c)
 
 const element *KERNEL(blocked_conv_source)(const struct blocked_conv *c, size_t image, size_t begin)
 {
-    const size_t pad = c->in.layout.pad; /* as large as what is read outside */
+    const size_t pad = c->in.pad; /* as large as what is read outside */
     const size_t row = pad - c->source.top + begin * c->step_height;
     return c->in.values + image * c->in.image + row * c->source.row +
            (pad - c->source.left) * c->source.block;
@@ -217,7 +217,7 @@ static void copy_row(const struct blocked_conv *c, size_t image, size_t plane, s
                      element *to)
 {
     const size_t width = c->from.width;
-    if (c->in.layout.block || TERM_VALUES == 1) {
+    if (c->in.is_blocked || TERM_VALUES == 1) {
         memcpy(to, blocked_at(&c->in, image, plane, y), width * c->source.block * sizeof *to);
         return;
     }

@@ -21,8 +21,9 @@ static inline __attribute__((always_inline)) void run_bands(const struct element
     struct blocked_band band = blocked_first(&e->tasks, task);
     while (blocked_next(&e->tasks, &band)) {
         for (size_t y = band.begin; y < band.end; y++) {
-            const element *from[NODE_MAX_INPUTS];
-            for (size_t k = 0; k < e->inputs; k++)
+            const element *from[NODE_MAX_INPUTS] = {
+                blocked_at(&e->in[0], band.image, band.plane, y)};
+            for (size_t k = 1; k < e->inputs; k++)
                 from[k] = blocked_at(&e->in[k], band.image, band.plane, y);
             function(e, band.plane, from, blocked_at(&e->out, band.image, band.plane, y),
                      e->out.shape.width);

@@ -121,12 +121,12 @@ static void pool_band(const struct blocked_pooling *p, const struct blocked_band
 {
     for (size_t y = band->begin; y < band->end; y++) {
         const struct pool_row row = {p, band->image, band->plane, y, taps_of_row(p, y)};
-        if (average || !p->out.layout.block) /* without a block the output is one position */
+        if (average || !p->out.is_blocked) /* without a block the output is one position */
             pool_columns(&row, 0, p->out.shape.width, average);
         else
             max_row(&row);
     }
-    if (p->out.layout.block)
+    if (p->out.is_blocked)
         blocked_pad(&p->out, band->image, band->plane, band->begin, band->end);
 }
 

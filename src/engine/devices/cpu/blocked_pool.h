@@ -96,7 +96,7 @@ static inline vector pool_load(const struct blocked_pooling *p, size_t image, si
                                size_t y, size_t x)
 {
     const size_t first = plane * LANES, channels = p->out.shape.channels;
-    if (p->out.layout.block)
+    if (p->out.is_blocked)
         return element_load(blocked_at(&p->out, image, plane, y) + x * LANES);
     float lanes[LANES] = {0};
     memcpy(lanes, (const float *)p->out.values + image * channels + first,
@@ -108,7 +108,7 @@ static inline void pool_store(const struct blocked_pooling *p, size_t image, siz
                               size_t x, vector value)
 {
     const size_t first = plane * LANES, channels = p->out.shape.channels;
-    if (p->out.layout.block) {
+    if (p->out.is_blocked) {
         element_store(blocked_at(&p->out, image, plane, y) + x * LANES, value);
         return;
     }
