@@ -91,29 +91,58 @@ static void find_values(struct execution *execution, const size_t *offsets, floa
     }
 }
 
-static void set_values(struct execution *execution)
+/* Writes a value where it is another one. The threads of the pool read calls and sites, so what
+ * stays as it is stays in the caches of all. */
+static void set_if_other(void *place, const void *value, size_t bytes)
+{
+    if (memcmp(place, value, bytes) != 0)
+        memcpy(place, value, bytes);
+}
+
+/* Sets which steps run; returns whether it are others than before. */
+static bool set_runs(struct execution *execution)
+{
+    const struct plan *plan = execution->plan;
+    bool other = false;
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const struct plan_step *step = &plan->steps[s];
+        const bool runs = step->kernel && execution_can_run(execution, step->site.node);
+        other |= runs != execution->runs[s];
+        set_if_other(&execution->runs[s], &runs, sizeof runs);
+    }
+    return other;
+}
+
+static void set_call_values(struct execution *execution, size_t index)
+{
+    const struct plan_order_entry *entry = &execution->plan->order[index];
+    const struct plan_step *step = &execution->plan->steps[entry->step];
+    const struct execution_batch *batch = &execution->batch;
+    float *const *values =
+        entry->pass == PLAN_FORWARD ? execution->values : execution->backward_values;
+    struct kernel_call *call = &execution->calls[index];
+    set_if_other(&call->output, &values[step->node], sizeof call->output);
+    set_if_other(&call->labels, &batch->labels, sizeof call->labels);
+    set_if_other(&call->soft_targets, &batch->soft_targets, sizeof call->soft_targets);
+    set_if_other(&call->class_weights, &batch->class_weights, sizeof call->class_weights);
+    for (size_t k = 0; k < step->input_count; k++) {
+        const float *input =
+            step->copies[k] == PLAN_NONE ? values[step->inputs[k]] : at(execution, step->copies[k]);
+        set_if_other(&call->inputs[k], &input, sizeof input);
+    }
+}
+
+/* Sets what depends on the arrays of the batch; returns whether other steps run than before. */
+static bool set_values(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
     find_values(execution, plan->values, execution->values);
     find_values(execution, plan->backward_values, execution->backward_values);
-    for (size_t s = 0; s < plan->step_count; s++) {
-        const struct plan_step *step = &plan->steps[s];
-        execution->sites[s].batch = execution->batch.count;
-        execution->runs[s] = step->kernel && execution_can_run(execution, step->site.node);
-    }
-    for (size_t a = 0; a < plan->order_count; a++) {
-        const struct plan_step *step = &plan->steps[plan->order[a].step];
-        float **values =
-            plan->order[a].pass == PLAN_FORWARD ? execution->values : execution->backward_values;
-        struct kernel_call *call = &execution->calls[a];
-        call->output = values[step->node];
-        call->labels = execution->batch.labels;
-        call->soft_targets = execution->batch.soft_targets;
-        call->class_weights = execution->batch.class_weights;
-        for (size_t k = 0; k < step->input_count; k++)
-            call->inputs[k] = step->copies[k] == PLAN_NONE ? values[step->inputs[k]]
-                                                           : at(execution, step->copies[k]);
-    }
+    for (size_t s = 0; s < plan->step_count; s++)
+        set_if_other(&execution->sites[s].batch, &execution->batch.count, sizeof(size_t));
+    for (size_t a = 0; a < plan->order_count; a++)
+        set_call_values(execution, a);
+    return set_runs(execution);
 }
 
 void *execution_take(struct execution *execution, size_t bytes, const char *what,
@@ -243,12 +272,23 @@ void execution_release(struct execution *execution)
     free(execution);
 }
 
+/* Returns whether two batches have the same arrays and images. */
+static bool arrays_equal(const struct execution_batch *a, const struct execution_batch *b)
+{
+    return a->count == b->count && a->images == b->images && a->labels == b->labels &&
+           a->targets == b->targets && a->soft_targets == b->soft_targets &&
+           a->class_weights == b->class_weights;
+}
+
 void execution_set_batch(struct execution *execution, const struct execution_batch *batch)
 {
-    const bool new_size = execution->batch.count != batch->count;
+    const struct execution_batch before = execution->batch;
     execution->batch = *batch;
-    set_values(execution);
-    chains_set(execution, new_size);
+    if (arrays_equal(&before, batch))
+        return;
+    const bool new_size = before.count != batch->count;
+    if (set_values(execution) || new_size)
+        chains_set(execution, new_size);
 }
 
 /* --- running --- */
