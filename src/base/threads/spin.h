@@ -29,10 +29,12 @@ static inline void spin_relax(void)
 #endif
 }
 
-/* Waits a moment; returns false if the wait has taken so long that the thread should sleep. */
+/* Waits a moment; returns false if the wait has taken so long that the thread should sleep. The
+ * first rounds do not relax: that takes up to 140 cycles, as long as many waits. */
 static inline bool spin_again(struct spin *wait)
 {
-    spin_relax();
+    if (wait->rounds >= SPIN_ROUNDS)
+        spin_relax();
     if (++wait->rounds % SPIN_ROUNDS != 0)
         return true;
     const uint64_t now = clock_nanoseconds();

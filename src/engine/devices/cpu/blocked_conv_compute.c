@@ -26,18 +26,22 @@ static void compute_rows(const struct blocked_conv *c, const struct conv_region 
     blocked_tile *const large_tile = larger ? find_tile(column, t, least + 1) : NULL;
     blocked_tile *const small_tile = find_tile(column, t, least);
     const struct blocked *summand = &c->epilogue.summand;
+    const size_t first = y->first + region->begin * y->step;
     const element *source = region->source;
-    for (size_t j = region->begin; j < region->end; j++, source += c->step_height * c->source.row) {
-        const size_t row = y->first + j * y->step;
-        element *out = blocked_at(&c->out, region->image, column->block, row) + x->first * LANES;
-        const element *add =
-            summand->values ? blocked_at(summand, region->image, column->block, row) : NULL;
+    element *out = blocked_at(&c->out, region->image, column->block, first) + x->first * LANES;
+    const element *add =
+        summand->values ? blocked_at(summand, region->image, column->block, first) : NULL;
+    for (size_t j = region->begin; j < region->end; j++) {
         for (size_t i = 0, at = 0; i < tiles; i++) {
             blocked_tile *const compute = i < larger ? large_tile : small_tile;
             compute(t, source + at * t->step, out + at * t->out_step,
                     add ? add + at * LANES : NULL);
             at += least + (i < larger);
         }
+        source += c->step_height * c->source.row;
+        out += y->step * c->out.row;
+        if (add)
+            add += y->step * summand->row;
     }
 }
 

@@ -242,16 +242,21 @@ static void compute_band(const struct depthwise *d, const struct blocked_band *b
     const struct blocked *summand = &d->epilogue.summand;
     /* the padding of the input is at least that of the window */
     const size_t before = w->pad_height * d->in.row + w->pad_width * LANES;
+    const size_t top = band->begin * w->stride_height, image = band->image, plane = band->plane;
+    struct row row = {.first = blocked_at(&d->in, image, lanes->first, top) - before,
+                      .second = blocked_at(&d->in, image, lanes->second, top) - before,
+                      .weights = d->weights + plane * d->parts * d->sizes.taps * LANES,
+                      .bias = d->bias + plane * d->parts * LANES,
+                      .summand =
+                          summand->values ? blocked_at(summand, image, plane, band->begin) : NULL,
+                      .out = blocked_at(&d->out, image, plane, band->begin)};
     for (size_t y = band->begin; y < band->end; y++) {
-        const size_t from = y * w->stride_height;
-        const struct row row = {
-            .first = blocked_at(&d->in, band->image, lanes->first, from) - before,
-            .second = blocked_at(&d->in, band->image, lanes->second, from) - before,
-            .weights = d->weights + band->plane * d->parts * d->sizes.taps * LANES,
-            .bias = d->bias + band->plane * d->parts * LANES,
-            .summand = summand->values ? blocked_at(summand, band->image, band->plane, y) : NULL,
-            .out = blocked_at(&d->out, band->image, band->plane, y)};
         compute_any_row(d, lanes, &row);
+        row.first += w->stride_height * d->in.row;
+        row.second += w->stride_height * d->in.row;
+        row.out += d->out.row;
+        if (row.summand)
+            row.summand += summand->row;
     }
     blocked_pad(&d->out, band->image, band->plane, band->begin, band->end);
 }
