@@ -126,6 +126,53 @@ static void test_short_batch(const char *device)
     lab_close(&exact);
 }
 
+static float loss_of(struct lab *lab, const struct execution_batch *batch)
+{
+    execution_bind(lab->execution, batch);
+    execution_forward(lab->execution, 0);
+    return execution_main_loss(lab->execution);
+}
+
+/* Returns whether a loss is the mean of these losses of images. */
+static bool is_mean(float loss, const float *losses, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (double)losses[i];
+    return fabs((double)loss - sum / (double)count) <= 1e-6 * (double)loss;
+}
+
+/* Each binding differs from the one before in one respect. */
+static void test_bindings(const char *device)
+{
+    struct lab lab;
+    if (!lab_open(&lab, "lenet", NULL, device, 2, PLAN_INFERENCE, 4))
+        return;
+    const size_t image = shape_count(lab.network->input);
+    memset(lab.labels, 0, sizeof lab.labels);
+    const struct execution_batch all = {.images = lab.images, .labels = lab.labels, .count = 4};
+    struct execution_batch fewer = all, later, relabelled = all, unlabelled = all;
+    fewer.count = 3;
+    later = fewer;
+    later.images += image;
+    relabelled.labels = (const int32_t[]){1, 1, 1, 1};
+    unlabelled.labels = NULL;
+    float losses[4];
+    const float fewer_loss = loss_of(&lab, &fewer), loss = loss_of(&lab, &all);
+    memcpy(losses, execution_image_losses(lab.execution), sizeof losses);
+    tap_ok(is_mean(fewer_loss, losses, 3), "%s: more images are bound", device);
+    loss_of(&lab, &fewer);
+    tap_ok(is_mean(loss_of(&lab, &later), losses + 1, 3), "%s: other images are bound", device);
+    loss_of(&lab, &all);
+    tap_ok(loss_of(&lab, &relabelled) != loss, "%s: other labels are bound", device);
+    execution_bind(lab.execution, &unlabelled);
+    execution_forward(lab.execution, 0);
+    tap_ok(loss_of(&lab, &all) == loss, "%s: labels are bound after none", device);
+    memcpy(lab.images, later.images, image * sizeof(float));
+    tap_ok(loss_of(&lab, &all) != loss, "%s: other images in the same array are read", device);
+    lab_close(&lab);
+}
+
 /* Inference of a network without batch norm or dropout gives the values of training's forward pass,
  * though its arena is far smaller. */
 static void test_modes_agree(const char *device)
@@ -258,6 +305,7 @@ static void test_device(const char *device)
     test_graph_gradient(device);
     test_modes_agree(device);
     test_short_batch(device);
+    test_bindings(device);
 }
 
 int main(void)
