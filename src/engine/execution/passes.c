@@ -91,15 +91,15 @@ static void find_values(struct execution *execution, const size_t *offsets, floa
     }
 }
 
-/* Writes a value where it is another one. The threads of the pool read calls and sites, so what
- * stays as it is stays in the caches of all. */
+/* Writes a value unless it is there already. The threads of the pool read calls and sites: what
+ * nobody writes stays in the caches of all. */
 static void set_if_other(void *place, const void *value, size_t bytes)
 {
     if (memcmp(place, value, bytes) != 0)
         memcpy(place, value, bytes);
 }
 
-/* Sets which steps run; returns whether it are others than before. */
+/* Sets which steps run; returns whether that has changed. */
 static bool set_runs(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
@@ -132,7 +132,7 @@ static void set_call_values(struct execution *execution, size_t index)
     }
 }
 
-/* Sets what depends on the arrays of the batch; returns whether other steps run than before. */
+/* Sets what depends on the batch; returns whether the steps that run have changed. */
 static bool set_values(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
