@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the fuzzers, FUZZ_SECONDS each (2 by default; a minute in make check-long), from their seeds and earlier
+# Runs the fuzzers, FUZZ_SECONDS each (1 by default; a minute in make check-long), from their seeds and earlier
 # findings. For such a short time they are compiled with -O0: that takes a third of the time, and they try half as
 # many inputs in a second.
 # Needs clang with libFuzzer. A fuzzer writes its findings to fuzz/new-TARGET-*; once a finding is understood,
@@ -7,7 +7,7 @@
 srcdir=$(cd "${srcdir:-.}" && pwd)
 build=$(cd "$(dirname "${TINCA:-./tinca}")" && pwd)
 CLANG=${CLANG:-clang}
-seconds=${FUZZ_SECONDS:-2}
+seconds=${FUZZ_SECONDS:-1}
 [ "$seconds" -gt 10 ] && optimize=-O1 || optimize=-O0
 mkdir -p fuzz && cd fuzz || exit 99
 
