@@ -142,7 +142,7 @@ static bool is_mean(float loss, const float *losses, size_t count)
     return fabs((double)loss - sum / (double)count) <= 1e-6 * (double)loss;
 }
 
-/* Each binding differs from the one before in one respect. */
+/* Each binding is checked after one that differs from it in one respect. */
 static void test_bindings(const char *device)
 {
     struct lab lab;
@@ -160,9 +160,10 @@ static void test_bindings(const char *device)
     float losses[4];
     const float fewer_loss = loss_of(&lab, &fewer), loss = loss_of(&lab, &all);
     memcpy(losses, execution_image_losses(lab.execution), sizeof losses);
-    tap_ok(is_mean(fewer_loss, losses, 3), "%s: more images are bound", device);
+    tap_ok(is_mean(fewer_loss, losses, 3), "%s: the same images are bound with more", device);
     loss_of(&lab, &fewer);
-    tap_ok(is_mean(loss_of(&lab, &later), losses + 1, 3), "%s: other images are bound", device);
+    tap_ok(is_mean(loss_of(&lab, &later), losses + 1, 3),
+           "%s: other images are bound, the last of which was bound with more", device);
     loss_of(&lab, &all);
     tap_ok(loss_of(&lab, &relabelled) != loss, "%s: other labels are bound", device);
     execution_bind(lab.execution, &unlabelled);

@@ -314,7 +314,7 @@ static const struct inspection *inspected_at_end(struct run *run, const char *wh
 static void test_end(void)
 {
     struct run_snapshot snapshot;
-    struct run *done = start_tiny_for(SANITIZED ? "epochs=40" : "epochs=150");
+    struct run *done = start_tiny_for(SANITIZED ? "epochs=40" : "epochs=200");
     if (!tap_ok(done, "a run"))
         return;
     run_wait(done, -1);

@@ -42,6 +42,8 @@
 enum {
     CACHE_LINE = 64,
     SEQUENCE_JOBS = 64, /* at most; a longer sequence is divided */
+    /* rounds of a wait before a thread takes the single tasks of others */
+    HELP_ROUNDS = SPIN_UNRELAXED + 32,
 };
 
 #define CLOSED     UINT_MAX /* tasks left of a share while a new sequence is described */
@@ -260,7 +262,7 @@ static void wait_until_done(const struct member *member, unsigned job, bool help
     struct spin wait = {0};
     while (!is_done(member, job)) {
         const bool spins = spin_again(&wait);
-        if (helps && wait.rounds >= SPIN_ROUNDS) {
+        if (helps && wait.rounds >= HELP_ROUNDS) {
             help_others(member, job);
             helps = false;
         }

@@ -11,6 +11,8 @@
 enum {
     SPIN_NANOSECONDS = 50000,
     SPIN_ROUNDS = 32, /* between two looks at the clock */
+    /* the first rounds, which do not relax: that takes up to 140 cycles, as long as many waits */
+    SPIN_UNRELAXED = 32,
 };
 
 /* A wait that has begun; {0}: it begins now. */
@@ -29,11 +31,10 @@ static inline void spin_relax(void)
 #endif
 }
 
-/* Waits a moment; returns false if the wait has taken so long that the thread should sleep. The
- * first rounds do not relax: that takes up to 140 cycles, as long as many waits. */
+/* Waits a moment; returns false if the wait has taken so long that the thread should sleep. */
 static inline bool spin_again(struct spin *wait)
 {
-    if (wait->rounds >= SPIN_ROUNDS)
+    if (wait->rounds >= SPIN_UNRELAXED)
         spin_relax();
     if (++wait->rounds % SPIN_ROUNDS != 0)
         return true;

@@ -445,13 +445,6 @@ static void enqueue_iteration(struct execution *execution)
     enqueue_update(execution);
 }
 
-static bool same_batch(const struct execution_batch *a, const struct execution_batch *b)
-{
-    return a->images == b->images && a->labels == b->labels && a->targets == b->targets &&
-           a->soft_targets == b->soft_targets && a->class_weights == b->class_weights &&
-           a->count == b->count;
-}
-
 static void record(struct execution *execution, struct repeated *work)
 {
     struct backend_device *self = execution->on_device;
@@ -477,7 +470,7 @@ static struct repeated *find_repeated(struct execution *execution,
     struct backend_device *self = execution->on_device;
     for (size_t i = 0; i < self->repeated_count; i++)
         if (self->repeated[i].enqueue == enqueue &&
-            same_batch(&self->repeated[i].batch, &execution->batch))
+            execution_same_arrays(&self->repeated[i].batch, &execution->batch))
             return &self->repeated[i];
     return NULL;
 }

@@ -91,8 +91,8 @@ static void find_values(struct execution *execution, const size_t *offsets, floa
     }
 }
 
-/* Writes a value unless it is there already. The threads of the pool read calls and sites: what
- * nobody writes stays in the caches of all. */
+/* Writes a value unless it is there already. The threads of the pool read the execution, its calls
+ * and its sites: what nobody writes stays in the caches of all. */
 static void set_if_other(void *place, const void *value, size_t bytes)
 {
     if (memcmp(place, value, bytes) != 0)
@@ -272,8 +272,7 @@ void execution_release(struct execution *execution)
     free(execution);
 }
 
-/* Returns whether two batches have the same arrays and images. */
-static bool arrays_equal(const struct execution_batch *a, const struct execution_batch *b)
+bool execution_same_arrays(const struct execution_batch *a, const struct execution_batch *b)
 {
     return a->count == b->count && a->images == b->images && a->labels == b->labels &&
            a->targets == b->targets && a->soft_targets == b->soft_targets &&
@@ -283,8 +282,8 @@ static bool arrays_equal(const struct execution_batch *a, const struct execution
 void execution_set_batch(struct execution *execution, const struct execution_batch *batch)
 {
     const struct execution_batch before = execution->batch;
-    execution->batch = *batch;
-    if (arrays_equal(&before, batch))
+    set_if_other(&execution->batch, batch, sizeof *batch);
+    if (execution_same_arrays(&before, batch))
         return;
     const bool new_size = before.count != batch->count;
     if (set_values(execution) || new_size)

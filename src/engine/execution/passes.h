@@ -24,6 +24,8 @@ void *execution_take(struct execution *execution, size_t bytes, const char *what
 void execution_move_gradients(struct execution *execution, float *to);
 /* Binds a batch that is in device memory. */
 void execution_set_batch(struct execution *execution, const struct execution_batch *batch);
+/* Returns whether two batches have as many images, and their arrays the same addresses. */
+bool execution_same_arrays(const struct execution_batch *a, const struct execution_batch *b);
 /* Returns whether a node can be computed: a prediction has no labels or targets for its losses. */
 bool execution_can_run(const struct execution *execution, const struct node *node);
 

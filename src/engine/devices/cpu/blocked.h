@@ -53,8 +53,8 @@ static inline size_t blocked_planes(const struct blocked *array)
 /* Returns position (0, y) of block `plane` of an image. */
 static inline element *blocked_at(const struct blocked *array, size_t image, size_t plane, size_t y)
 {
-    return array->values + image * array->image + plane * array->plane +
-           array->origin + y * array->row;
+    return array->values + image * array->image + plane * array->plane + array->origin +
+           y * array->row;
 }
 
 static inline void blocked_clear(element *values, size_t count)
