@@ -309,8 +309,8 @@ static const struct inspection *inspected_at_end(struct run *run, const char *wh
     return seen;
 }
 
-/* The runs last long enough for a hundredth of their time to suffice; with a sanitizer, fewer
- * epochs do. */
+/* The runs last long enough for a hundredth of their time to suffice for an inspection; with a
+ * sanitizer, fewer epochs do. */
 static void test_end(void)
 {
     struct run_snapshot snapshot;
@@ -327,6 +327,9 @@ static void test_end(void)
     if (!tap_ok(stopped, "a run"))
         return;
     run_wait(stopped, 1);
+    do /* until an iteration takes less than a hundredth of the run's time */
+        run_snapshot(stopped, &snapshot);
+    while (snapshot.iteration < 300 && !run_wait(stopped, 0.1));
     run_send(stopped, COMMAND_STOP, 0);
     run_wait(stopped, -1);
     run_snapshot(stopped, &snapshot);
