@@ -103,14 +103,16 @@ static void set_if_other(void *place, const void *value, size_t bytes)
 static bool set_runs(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
-    bool other = false;
+    bool changed = false;
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
         const bool runs = step->kernel && execution_can_run(execution, step->site.node);
-        other |= runs != execution->runs[s];
-        set_if_other(&execution->runs[s], &runs, sizeof runs);
+        if (execution->runs[s] != runs) {
+            execution->runs[s] = runs;
+            changed = true;
+        }
     }
-    return other;
+    return changed;
 }
 
 static void set_call_values(struct execution *execution, size_t index)
