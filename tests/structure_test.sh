@@ -169,22 +169,6 @@ capabilities_that_meet() { # capabilities_that_meet ROOT
         capability($1) && capability($2) { print $3 " includes " $4 }'
 }
 
-FOLDER_MAX=30
-full_folders() { # full_folders ROOT
-    find "$1" -type f ! -name '.*' | awk -v root="$1/" -v most="$FOLDER_MAX" '
-        {
-            path = substr($0, length(root) + 1)
-            if (sub(/\/[^\/]*$/, "", path))
-                files[path]++
-        }
-        END {
-            for (path in files)
-                if (files[path] > most &&
-                    path !~ /^(cli|engine\/ops|engine\/devices\/cpu|engine\/devices\/cuda)$/)
-                    print path ": " files[path] " files, at most " most
-        }' | sort
-}
-
 # The body of a formatted function begins with a "{" and ends with a "}" that are alone in column 0.
 FUNCTION_MAX=60
 long_functions() { # long_functions ROOT
@@ -266,11 +250,6 @@ make_broken_tree() { # make_broken_tree ROOT
     awk 'BEGIN { print "void g(void)\n{"; for (i = 0; i < 59; i++) print "    x++;"; print "}" }' \
         >"$1/base/long.c"
     awk 'BEGIN { for (i = 0; i <= 80; i++) print "" }' >"$1/base/silent.c"
-    i=0
-    while [ $i -le $FOLDER_MAX ]; do
-        : >"$1/session/sweep/file$i.c"
-        i=$((i + 1))
-    done
 }
 
 # A small tree that comes close to breaking the rules about folders and functions, and does not.
@@ -283,14 +262,9 @@ make_sound_tree() { # make_sound_tree ROOT
         >"$1/engine/plan/long.c"
     awk 'BEGIN { print "/* An idea. */"; for (i = 0; i <= 80; i++) print "" }' >"$1/engine/plan/idea.c"
     awk 'BEGIN { for (i = 0; i < 80; i++) print "" }' >"$1/engine/plan/short.c"
-    i=0
-    while [ $i -le $FOLDER_MAX ]; do
-        : >"$1/cli/file$i.c"
-        i=$((i + 1))
-    done
 }
 
-FOLDER_RULES='wrong_includes include_cycles library_reaches screens_that_meet capabilities_that_meet full_folders
+FOLDER_RULES='wrong_includes include_cycles library_reaches screens_that_meet capabilities_that_meet
     long_functions silent_files wrong_libraries noisy_folders unescaped unfinished'
 
 # Prints the rules that miss a violation or report a sound tree.
@@ -364,7 +338,6 @@ check_call_cycles
 check_rule library_reaches "the library uses of session what reads saved models"
 check_rule screens_that_meet "no screen includes another screen"
 check_rule capabilities_that_meet "compare, sweep, study, import and export do not include each other"
-check_rule full_folders "no folder has more than $FOLDER_MAX files"
 check_rule long_functions "no function has more than $FUNCTION_MAX lines"
 check_rule silent_files "source files of more than 80 lines open with their idea"
 check_rule wrong_libraries "ncurses only in ui/, cJSON only in base's json.c, CUDA only in its device"
