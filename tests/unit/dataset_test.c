@@ -375,17 +375,19 @@ static void test_normalisation(void)
 {
     struct error error;
     struct normalisation n;
-    static const char *const names[] = {"unit",    "signed",   "caffe",
+    static const char *const names[] = {"unit",    "unit256",  "signed",  "caffe",
                                         "cifar10", "cifar100", "imagenet"};
     bool all = true;
-    for (size_t i = 0; i < 6; i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         all = all && normalisation_choose(&n, names[i], NULL, &error) && n.deviation[2] > 0;
     tap_ok(all, "every preset is known");
     tap_ok(!normalisation_choose(&n, "batch", NULL, &error) && error.kind == ERROR_USAGE,
            "an unknown preset is refused");
     tap_ok(normalisation_choose(&n, "unit", NULL, &error) && n.mean[0] == 0.0f &&
-               n.deviation[0] == 256.0f,
-           "unit divides by 256, as Caffe's LeNet");
+               n.deviation[0] == 255.0f,
+           "unit divides by 255");
+    tap_ok(normalisation_choose(&n, "unit256", NULL, &error) && n.deviation[0] == 256.0f,
+           "unit256 by 256, as Caffe's LeNet");
     char spec[600];
     snprintf(spec, sizeof spec, "folder:%s", files_path("two"));
     struct image image = {0};
