@@ -135,26 +135,9 @@ static void test_turn(void)
     }
 }
 
-/* EXIF data of an orientation, with numbers from their lowest or their highest byte on. */
-static const uint8_t exif_little[] = {'I', 'I', 42, 0, 8, 0,    0, 0, 2, 0, 0x0f, 1, 2, 0, 1, 0, 0,
-                                      0,   0,   0,  0, 0, 0x12, 1, 3, 0, 1, 0,    0, 0, 6, 0, 0, 0};
+/* EXIF data of the orientation 8, with numbers from their highest byte on. */
 static const uint8_t exif_big[] = {'M',  'M', 0, 42, 0, 0, 0, 8, 0, 1, 1,
                                    0x12, 0,   3, 0,  0, 0, 1, 0, 8, 0, 0};
-
-/* Puts EXIF data into a JPEG file, behind its first two bytes. */
-static void add_exif(const char *path, const uint8_t *exif, size_t size)
-{
-    static uint8_t file[1 << 16];
-    size_t length;
-    char *old = file_read(path, sizeof file - 256, &length, NULL);
-    const uint8_t head[] = {0xff, 0xd8, 0xff, 0xe1, 0, (uint8_t)(size + 8),
-                            'E',  'x',  'i',  'f',  0, 0};
-    memcpy(file, head, sizeof head);
-    memcpy(file + sizeof head, exif, size);
-    memcpy(file + sizeof head + size, old + 2, length - 2);
-    files_write(path, file, sizeof head + size + length - 2);
-    free(old);
-}
 
 /* Writes a PNG of 4x2 grey pixels, black but for the first, with a chunk eXIf. */
 static void write_png_with_exif(const char *path, const uint8_t *exif, size_t size)
@@ -201,7 +184,7 @@ static void test_orientation(void)
     tap_ok(image.width == 4 && image.height == 2 && image.pixels[0] > 150,
            "a JPEG without EXIF data is taken as it is stored");
     image_free(&image);
-    add_exif(path, exif_little, sizeof exif_little);
+    files_add_exif(path);
     image = prepared(path, false);
     tap_ok(image.width == 2 && image.height == 4 && image.pixels[1] > 150 && image.pixels[6] < 50,
            "a JPEG that a phone stored in orientation 6 is turned upright");
@@ -220,11 +203,11 @@ static void test_orientation(void)
 /* No cut or damaged EXIF data do harm: at worst the picture is taken as stored. */
 static void test_damaged_exif(void)
 {
-    uint8_t exif[sizeof exif_little];
+    uint8_t exif[sizeof files_exif];
     bool read = true;
     for (size_t i = 0; i < 2 * sizeof exif; i++) {
         const size_t size = i < sizeof exif ? i : sizeof exif;
-        memcpy(exif, exif_little, sizeof exif);
+        memcpy(exif, files_exif, sizeof exif);
         if (i >= sizeof exif)
             exif[i - sizeof exif] ^= 0xff;
         write_png_with_exif(files_path("odd.png"), exif, size);

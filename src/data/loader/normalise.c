@@ -129,12 +129,16 @@ static bool measure(struct normalisation *normalisation, const struct dataset *d
     return true;
 }
 
-/* Returns the name as it is understood today: before preprocessing was recorded, unit was unit256.
- */
-static const char *present_name(const char *name, const struct dataset *dataset)
+/* Chooses the division by 256 under the name that it had before preprocessing was recorded: "unit".
+ * Returns whether that is what `name` means for the set. */
+static bool choose_earlier_unit(struct normalisation *normalisation, const char *name,
+                                const struct dataset *dataset)
 {
     const bool before = dataset && !dataset_facts(dataset)->preprocessing.recorded;
-    return before && strcmp(name, "unit") == 0 ? "unit256" : name;
+    if (!before || (strcmp(name, "unit") != 0 && strcmp(name, "unit256") != 0))
+        return false;
+    *normalisation = (struct normalisation){.name = "unit", .deviation = {256, 256, 256}};
+    return true;
 }
 
 struct preprocessing preprocessing_of(const struct dataset *dataset,
@@ -157,7 +161,8 @@ bool normalisation_choose(struct normalisation *normalisation, const char *name,
     *normalisation = (struct normalisation){0};
     if (strcmp(name, "measured") == 0 && dataset)
         return measure(normalisation, dataset, error);
-    name = present_name(name, dataset);
+    if (choose_earlier_unit(normalisation, name, dataset))
+        return true;
     for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
         if (strcmp(name, presets[i].name) == 0) {
             *normalisation = presets[i];
