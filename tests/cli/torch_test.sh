@@ -26,7 +26,8 @@ arrays() {
 }
 
 for format in float32 float16 bf16; do
-    succeeds "$format: a state dict of PyTorch" import "$files/$format.safetensors" --network "$files/small.json" -o $format.safetensors
+    succeeds "$format: a state dict of PyTorch" import "$files/$format.safetensors" --network "$files/small.json" --normalise unit256 \
+        -o $format.safetensors
     grep -q '^small: 37 arrays, by the mapping cifar-resnet$' out && [ ! -s err ] &&
         ok "  by the mapping that is recognised, and counters are no news" || not_ok "  by the mapping" "$(cat out err)"
     logits $format.safetensors $format

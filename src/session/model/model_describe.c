@@ -55,7 +55,7 @@ static bool read_input(struct model *model, const struct safetensors *file, stru
     return preprocessing_parse(p, text, &what) ||
            error_set(error, ERROR_INPUT, file->path,
                      "use a file that tinca train --save has written",
-                     "its metadata " MODEL_PREPROCESSING_KEY " has no valid member \"%s\"", what);
+                     "its metadata %s has no valid member \"%s\"", MODEL_PREPROCESSING_KEY, what);
 }
 
 static bool read_class_names(struct model *model, const struct safetensors *file,
