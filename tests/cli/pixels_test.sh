@@ -103,6 +103,15 @@ else
     is "  from 0 to 1" preprocessing.normalisation.deviation.0 255
 fi
 
+# --- a measured normalisation of a large set ---
+awk 'BEGIN { for (i = 0; i < 10001; i++) print "set/b/same.png," i % 2 }' >large.csv
+succeeds "trains on 10,001 pictures" train net.json --data list:large.csv,draw=5 --normalise measured --batch 2 \
+    --iterations 1 --quiet --save large.safetensors --export large.json
+grep -q '10000 of the 10001 images, drawn by the seed 5' large.json && ok "  and says that it measured a sample" ||
+    not_ok "  and says that it measured a sample" "$("$JSON_LOOK" large.json runs.0.findings)"
+succeeds "so does info" info large.safetensors
+shows '10000 of 10001 images, drawn at random by the seed 5' "  of the model"
+
 # --- models and runs of earlier versions, of which nothing is recorded ---
 succeeds "trains as earlier versions did" train net.json --filter bilinear2 --data folder:set --validate folder:set --batch 2 \
     --iterations 4 --seed 3 --quiet --save old.safetensors --export old.json
