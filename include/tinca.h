@@ -128,8 +128,8 @@ void tinca_model_normalisation(const tinca_model *model, float mean[3], float de
 
 /* Makes an image [C,H,W] of the network's input shape of a picture [height,width,channels] of 1 or
  * 3 channels, as tinca predict does: converts it to the network's channels, resizes its shorter
- * side to the size of the training images, cuts the middle out, and normalises. Returns a status.
- */
+ * side to the size that the model records, with the filter that it records, cuts the middle out,
+ * and normalises. The picture is upright: whoever decodes it turns it. Returns a status. */
 enum tinca_status tinca_model_fit_picture(const tinca_model *model, const uint8_t *picture,
                                           size_t height, size_t width, size_t channels,
                                           float *image, struct tinca_error *error);

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const import_onnx_normalisations[] = {"unit",     "signed",   "caffe", "cifar10",
-                                                  "cifar100", "imagenet", NULL};
+const char *const import_onnx_normalisations[] = {"unit",    "unit256",  "signed",   "caffe",
+                                                  "cifar10", "cifar100", "imagenet", NULL};
 
 static const char ending[] = ".safetensors";
 

@@ -21,6 +21,7 @@
 #include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
 #include "session/measure/forecast.h"
+#include "session/model/model_file.h"
 #include "session/teacher/teacher.h"
 
 #include <math.h>
@@ -46,6 +47,7 @@ struct info {
     struct teacher teacher;
     struct distillation_plan distillation; /* the plans of a network with a teacher */
     struct part main, discriminator;
+    struct model saved; /* of a saved model: its description; of another network: without one */
     const struct memory_forecast *memory; /* to train all parts, or for inference */
     size_t batch;
     bool infer, mode_given;
@@ -150,6 +152,9 @@ static bool choose_precisions(struct info *info, const struct run_config *config
 static bool make_info(struct info *info, const struct run_config *config, size_t classes,
                       struct error *error)
 {
+    if (network_is_model(config->network) &&
+        !model_file_describe(&info->saved, config->network, error))
+        return false;
     info->device = make_network(info, config, classes, error)
                        ? tuned_device_open(config->device, config->threads, &info->origin, error)
                        : NULL;
@@ -181,6 +186,7 @@ static void free_info(struct info *info)
     gan_plan_free(&info->gan_plan);
     distillation_plan_free(&info->distillation);
     teacher_free(&info->teacher);
+    model_free(&info->saved);
     device_close(info->device);
     network_free(info->network);
 }
@@ -290,6 +296,13 @@ static bool add_choices(struct json *root, const struct network *network)
            (!network->activation[0] || json_add_string(root, "activation", network->activation));
 }
 
+/* Adds how pictures become inputs of a saved model. */
+static bool add_preprocessing(struct json *root, const struct info *info)
+{
+    return !info->saved.network || preprocessing_to_json(&info->saved.preprocessing,
+                                                         json_add_object(root, "preprocessing"));
+}
+
 static bool add_machine(struct json *root, const struct machine_origin *origin)
 {
     return json_add_string(json_add_object(root, "machine"), "source",
@@ -309,7 +322,7 @@ static int print_json(const struct info *info)
         json_add_number(root, "width_rate", network->width_rate) &&
         json_add_number(root, "block_rate", network->block_rate) && add_choices(root, network) &&
         json_add_count(root, "classes", network->classes) &&
-        output_add_shape(root, "input", network->input) &&
+        output_add_shape(root, "input", network->input) && add_preprocessing(root, info) &&
         json_add_count(root, "batch", info->batch) &&
         json_add_string(root, "device", info->device->name) &&
         json_add_string(root, "mode", mode_names[info->infer]) &&
@@ -439,6 +452,40 @@ static void print_origin(const struct machine_origin *origin)
         output_print("  %s\n", error_format(&origin->error, text, sizeof text));
 }
 
+/* Writes a number for each channel of a picture. Returns `text`. */
+static char *print_channels(const float *values, size_t channels, char *text, size_t size)
+{
+    if (channels == 1)
+        snprintf(text, size, "%.6g", (double)values[0]);
+    else
+        snprintf(text, size, "%.6g %.6g %.6g", (double)values[0], (double)values[1],
+                 (double)values[2]);
+    return text;
+}
+
+/* Prints how pictures become inputs of a saved model. */
+static void print_preprocessing(const struct preprocessing *p)
+{
+    const struct normalisation *n = &p->normalisation;
+    const size_t side = p->stored_height < p->stored_width ? p->stored_height : p->stored_width;
+    char mean[64], deviation[64];
+    output_print(p->as_stored ? _("pictures: as they are stored (orient=no)")
+                              : _("pictures: upright by their EXIF data (orient=yes)"));
+    output_print(_(", the shorter side resized to %zu (filter=%s), the middle %zux%zu cut out\n"),
+                 side, image_filter_names[p->filter], p->height, p->width);
+    output_print(_("normalisation %s: (sample - mean) / deviation, samples 0 to 255, mean %s, "
+                   "deviation %s\n"),
+                 n->name, print_channels(n->mean, p->channels, mean, sizeof mean),
+                 print_channels(n->deviation, p->channels, deviation, sizeof deviation));
+    if (p->measured && p->measured < p->measured_of)
+        output_print(_("measured on %zu of %zu images, drawn at random by the seed %llu\n"),
+                     p->measured, p->measured_of, (unsigned long long)p->measured_seed);
+    else if (p->measured)
+        output_print(_("measured on all %zu images\n"), p->measured);
+    if (!p->recorded)
+        output_print(_("The file is of an earlier version and records no filter: bilinear2.\n"));
+}
+
 static int print_tables(const struct info *info)
 {
     const struct network *network = info->network;
@@ -456,6 +503,8 @@ static int print_tables(const struct info *info)
                  network->input.height, network->input.width, network->classes);
     print_total(info->main.graph);
     output_print("\n");
+    if (info->saved.network)
+        print_preprocessing(&info->saved.preprocessing);
     print_traffic(&info->main, info->batch);
     output_print("\n");
     int status = print_layers(&info->main, info->batch);

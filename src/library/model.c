@@ -44,7 +44,7 @@ static bool read_model(struct tinca_model *model, struct safetensors *file, stru
         return false;
     network_full_name(saved->network, model->name, sizeof model->name);
     model->output = saved->network->graph.nodes[saved->network->graph.output].output;
-    sample_table_fill(&model->table, &saved->normalisation);
+    sample_table_fill(&model->table, &saved->preprocessing.normalisation);
     return true;
 }
 
@@ -163,8 +163,8 @@ TINCA_EXPORT const char *tinca_model_class_name(const tinca_model *model, size_t
 TINCA_EXPORT void tinca_model_normalisation(const tinca_model *model, float mean[3],
                                             float deviation[3])
 {
-    memcpy(mean, model->saved.normalisation.mean, 3 * sizeof *mean);
-    memcpy(deviation, model->saved.normalisation.deviation, 3 * sizeof *deviation);
+    memcpy(mean, model->saved.preprocessing.normalisation.mean, 3 * sizeof *mean);
+    memcpy(deviation, model->saved.preprocessing.normalisation.deviation, 3 * sizeof *deviation);
 }
 
 TINCA_EXPORT void tinca_probabilities(const float *scores, size_t classes, float *probabilities)

@@ -20,17 +20,10 @@ static bool copy_picture(struct image *image, const uint8_t *picture, const stru
 static bool fit(const struct tinca_model *model, struct image *image, float *values,
                 struct error *error)
 {
-    const struct model *saved = &model->saved;
-    const struct shape input = saved->network->input;
-    const size_t side =
-        saved->stored_height < saved->stored_width ? saved->stored_height : saved->stored_width;
-    if (!image_fit(image, side, error))
+    const struct preprocessing *preprocessing = &model->saved.preprocessing;
+    if (!preprocessing_fit(preprocessing, image, error))
         return false;
-    /* a crop that is not square may still be larger than the fitted picture */
-    if ((image->height < input.height || image->width < input.width) &&
-        !image_scale(image, input.width, input.height, error))
-        return false;
-    const struct crop crop = crop_centre(image, input.width, input.height);
+    const struct crop crop = crop_centre(image, preprocessing->width, preprocessing->height);
     crop_write(values, image, &crop, &model->table);
     return true;
 }

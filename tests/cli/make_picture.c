@@ -1,5 +1,6 @@
 /* make_picture KIND WIDTH HEIGHT FILE: writes a picture of a kind that tinca can read but not
- * write: a progressive JPEG, or an interlaced PNG. */
+ * write: a progressive JPEG, an interlaced PNG, or the JPEG of a phone that was held upright, whose
+ * EXIF data say that it is to be turned to the right (orientation 6). */
 #include "../unit/data_files.h"
 
 #include <png.h>
@@ -54,6 +55,9 @@ int main(int argc, char **argv)
         image.pixels &&
         (strcmp(argv[1], "progressive") == 0
              ? files_write_jpeg(argv[4], image.pixels, image.width, image.height, 3, true)
+         : strcmp(argv[1], "phone") == 0
+             ? files_write_jpeg(argv[4], image.pixels, image.width, image.height, 3, false) &&
+                   files_add_exif(argv[4])
              : strcmp(argv[1], "interlaced") == 0 && write_interlaced(argv[4], &image));
     image_free(&image);
     return written ? 0 : 1;

@@ -101,7 +101,7 @@ sys.exit(f"{got} is not {want}" if error > 1e-5 else 0)
 END
 for exporter in torchscript dynamo; do
     succeeds "a model of PyTorch's exporter $exporter is imported" import "$files/$exporter.onnx" \
-        -o torch.safetensors --json
+        --normalise unit256 -o torch.safetensors --json
     run predict torch.safetensors "$files/picture.png" --raw torch.npy
     if found=$(python3 compare.py torch.npy "$files/logits.json" 2>&1); then
         ok "  with the same logits"

@@ -26,7 +26,8 @@ arrays() {
 }
 
 for format in float32 float16 bf16; do
-    succeeds "$format: a state dict of PyTorch" import "$files/$format.safetensors" --network "$files/small.json" -o $format.safetensors
+    succeeds "$format: a state dict of PyTorch" import "$files/$format.safetensors" --network "$files/small.json" --normalise unit256 \
+        -o $format.safetensors
     grep -q '^small: 37 arrays, by the mapping cifar-resnet$' out && [ ! -s err ] &&
         ok "  by the mapping that is recognised, and counters are no news" || not_ok "  by the mapping" "$(cat out err)"
     logits $format.safetensors $format
@@ -45,7 +46,8 @@ run weights back.safetensors
 [ "$(grep -c 'num_batches_tracked  *1\{0,1\}  *I64' out)" = 7 ] && ok "every batch norm has its counter" ||
     not_ok "every batch norm has its counter" "$(cat out)"
 
-succeeds "shortcuts without parameters" import "$files/option-a.safetensors" --network "$files/small.json" -o a.safetensors --json
+succeeds "shortcuts without parameters" import "$files/option-a.safetensors" --network "$files/small.json" \
+    --normalise unit256 -o a.safetensors --json
 is() { # is NAME MEMBER VALUE
     value=$("$JSON_LOOK" out "$2")
     [ "$value" = "$3" ] && ok "$1" || not_ok "$1" "$2: $value, not $3"

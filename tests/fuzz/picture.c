@@ -17,6 +17,8 @@ void picture_walk(const char *name, const uint8_t *data, size_t size)
         image_free(&image);
     if (image_file_read(&image, path, 1, &error))
         image_free(&image);
-    if (image_file_read_fitted(&image, path, 3, 16, &error))
+    const struct preprocessing how = {
+        .channels = 3, .height = 16, .width = 16, .stored_height = 16, .stored_width = 16};
+    if (image_file_prepare(&image, path, &how, &error))
         image_free(&image);
 }

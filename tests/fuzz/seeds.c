@@ -340,6 +340,8 @@ static void write_pngs(void)
 static void write_jpeg(const char *name, bool progressive, int colours)
 {
     static uint8_t row[3 * 24];
+    static const uint8_t exif[] = {'E', 'x', 'i', 'f',  0, 0, 'M', 'M', 0, 42, 0, 0, 0, 8,
+                                   0,   1,   1,   0x12, 0, 3, 0,   0,   0, 1,  0, 6, 0, 0};
     struct jpeg_compress_struct jpeg;
     struct jpeg_error_mgr manager;
     JSAMPROW line = row;
@@ -358,6 +360,7 @@ static void write_jpeg(const char *name, bool progressive, int colours)
     if (progressive)
         jpeg_simple_progression(&jpeg);
     jpeg_start_compress(&jpeg, TRUE);
+    jpeg_write_marker(&jpeg, JPEG_APP0 + 1, exif, sizeof exif);
     while (jpeg.next_scanline < jpeg.image_height) {
         memset(row, (int)(jpeg.next_scanline * 13), sizeof row);
         jpeg_write_scanlines(&jpeg, &line, 1);

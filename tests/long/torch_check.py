@@ -324,7 +324,7 @@ def write_image(path, channels, side):
         file.write(b"\x89PNG\r\n\x1a\n" +
                    chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2 if channels == 3 else 0, 0, 0, 0)) +
                    chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row.tobytes() for row in pixels))) + chunk(b"IEND", b""))
-    return torch.tensor(pixels.transpose(2, 0, 1)[None] / 256.0)  # normalised as "unit"
+    return torch.tensor(pixels.transpose(2, 0, 1)[None] / 255.0)  # normalised as "unit"
 
 
 def torch_logits(net, image):

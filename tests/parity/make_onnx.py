@@ -50,7 +50,7 @@ model = Small().eval()
 model.norm.running_mean.normal_(0, 0.2)
 model.norm.running_var.uniform_(0.5, 1.5)
 pixels = torch.randint(0, 256, (3, 8, 8), dtype=torch.uint8)
-image = pixels.float()[None] / 256
+image = pixels.float()[None] / 256  # normalised as "unit256"
 write_png(f"{folder}/picture.png", pixels)
 with torch.no_grad():
     json.dump([float(v) for v in model.double()(image.double())[0]], open(f"{folder}/logits.json", "w"))

@@ -62,7 +62,7 @@ chunk = lambda kind, part: struct.pack(">I", len(part)) + kind + part + struct.p
 open(folder + "/image.png", "wb").write(
     b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)) +
     chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
-image = torch.tensor(pixels.transpose(2, 0, 1) / 256, dtype=torch.float32)[None]  # normalised as "unit"
+image = torch.tensor(pixels.transpose(2, 0, 1) / 256, dtype=torch.float32)[None]  # normalised as "unit256"
 
 for name, option, kind in (("float32", "B", torch.float32), ("float16", "B", torch.float16),
                            ("bf16", "B", torch.bfloat16), ("option-a", "A", torch.float32)):

@@ -125,6 +125,31 @@ static inline bool files_write_jpeg(const char *path, const uint8_t *samples, si
     return fclose(stream) == 0;
 }
 
+/* EXIF data of the orientation 6, with numbers from their lowest byte on. */
+static const uint8_t files_exif[] = {'I', 'I', 42, 0, 8, 0,    0, 0, 2, 0, 0x0f, 1, 2, 0, 1, 0, 0,
+                                     0,   0,   0,  0, 0, 0x12, 1, 3, 0, 1, 0,    0, 0, 6, 0, 0, 0};
+
+/* Puts them into a JPEG file, behind its first two bytes. */
+static inline bool files_add_exif(const char *path)
+{
+    const uint8_t head[] = {0xff, 0xd8, 0xff, 0xe1, 0, sizeof files_exif + 8,
+                            'E',  'x',  'i',  'f',  0, 0};
+    const size_t before = sizeof head + sizeof files_exif;
+    size_t length;
+    char *old = file_read(path, 1 << 20, &length, NULL);
+    uint8_t *whole = old ? malloc(before + length) : NULL;
+    bool written = false;
+    if (whole) {
+        memcpy(whole, head, sizeof head);
+        memcpy(whole + sizeof head, files_exif, sizeof files_exif);
+        memcpy(whole + before, old + 2, length - 2);
+        written = files_write(path, whole, before + length - 2);
+    }
+    free(whole);
+    free(old);
+    return written;
+}
+
 /* Returns the folder of real data sets, or NULL. */
 static inline const char *files_real(const char *below)
 {

@@ -5,6 +5,8 @@
 #include "data_files.h"
 #include "tap.h"
 
+#include <math.h>
+
 static const struct dataset_request grey2x3 = {1, 2, 3}, cifar_wish = {3, 32, 32},
                                     alexnet = {3, 227, 227}, lenet = {1, 28, 28};
 
@@ -375,17 +377,19 @@ static void test_normalisation(void)
 {
     struct error error;
     struct normalisation n;
-    static const char *const names[] = {"unit",    "signed",   "caffe",
+    static const char *const names[] = {"unit",    "unit256",  "signed",  "caffe",
                                         "cifar10", "cifar100", "imagenet"};
     bool all = true;
-    for (size_t i = 0; i < 6; i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         all = all && normalisation_choose(&n, names[i], NULL, &error) && n.deviation[2] > 0;
     tap_ok(all, "every preset is known");
     tap_ok(!normalisation_choose(&n, "batch", NULL, &error) && error.kind == ERROR_USAGE,
            "an unknown preset is refused");
     tap_ok(normalisation_choose(&n, "unit", NULL, &error) && n.mean[0] == 0.0f &&
-               n.deviation[0] == 256.0f,
-           "unit divides by 256, as Caffe's LeNet");
+               n.deviation[0] == 255.0f,
+           "unit divides by 255");
+    tap_ok(normalisation_choose(&n, "unit256", NULL, &error) && n.deviation[0] == 256.0f,
+           "unit256 by 256, as Caffe's LeNet");
     char spec[600];
     snprintf(spec, sizeof spec, "folder:%s", files_path("two"));
     struct image image = {0};
@@ -489,6 +493,196 @@ static void test_sample(void)
     refused("shapes,sample=0", NULL, ERROR_USAGE, "from 1", "a sample of 0");
 }
 
+/* Lists a black picture `black` times and then a white one as often. */
+static void write_sorted_list(const char *path, size_t count)
+{
+    char *text = malloc(2 * count * 8 + 1), *at = text;
+    for (size_t i = 0; i < 2 * count; i++)
+        at += sprintf(at, "%c.png,%d\n", i < count ? 'b' : 'w', i < count ? 0 : 1);
+    files_write(path, text, (size_t)(at - text));
+    free(text);
+}
+
+static void write_grey(const char *path, uint8_t grey)
+{
+    struct image image = {0};
+    image_create(&image, 1, 1, 1, NULL);
+    image.pixels[0] = grey;
+    files_write(path, "", 0);
+    image_file_write_png(&image, path, NULL);
+    image_free(&image);
+}
+
+static float measured_mean(const char *spec, const struct preprocessing *how,
+                           struct preprocessing *what)
+{
+    const struct dataset_request grey = {1, 1, 1};
+    struct normalisation normalisation = {0};
+    struct dataset *set = dataset_open_as(spec, "train", &grey, how, NULL);
+    const bool measured = set && normalisation_choose(&normalisation, "measured", set, NULL);
+    if (measured)
+        *what = preprocessing_of(set, &normalisation);
+    dataset_free(set);
+    return measured ? normalisation.mean[0] : -1;
+}
+
+/* The images of a sorted set that is too large to be measured whole are drawn from all of it. */
+static void test_measured_sample(void)
+{
+    enum { EACH = 11000 };
+    const struct preprocessing before = {.filter = IMAGE_BILINEAR2, .as_stored = true};
+    struct preprocessing what = {0};
+    char spec[600];
+    write_grey(files_path("sorted/b.png"), 0);
+    write_grey(files_path("sorted/w.png"), 200);
+    write_sorted_list(files_path("sorted/list.csv"), EACH);
+    snprintf(spec, sizeof spec, "list:%s", files_path("sorted/list.csv"));
+    const float mean = measured_mean(spec, NULL, &what);
+    /* six standard deviations of the mean of a sample of 10,000 of 22,000 */
+    if (!tap_ok(fabsf(mean - 100) < 4.5f, "a random sample of a sorted set is measured"))
+        tap_note("mean %g", (double)mean);
+    tap_ok(what.measured == 10000 && what.measured_of == 2 * EACH && what.measured_seed == 1,
+           "  which the preprocessing says");
+    tap_ok(measured_mean(spec, NULL, &what) == mean, "  the same one each time");
+    snprintf(spec, sizeof spec, "list:%s,draw=2", files_path("sorted/list.csv"));
+    const float other = measured_mean(spec, NULL, &what);
+    tap_ok(other != mean && fabsf(other - 100) < 4.5f && what.measured_seed == 2,
+           "  and another one by another seed");
+    tap_ok(measured_mean(spec, &before, &what) == 0 && what.measured == 0,
+           "a run of an earlier version still measures the first 10,000");
+}
+
+/* A set in memory is measured whole, however many images it has. */
+static void test_measured_memory(void)
+{
+    enum { EACH = 11000 };
+    struct preprocessing what = {0};
+    uint8_t head[16] = {0, 0, 8, 3, 0, 0, 2 * EACH / 256, 2 * EACH % 256, 0, 0, 0, 1, 0, 0, 0, 1};
+    uint8_t *images = calloc(1, 16 + 2 * EACH), *labels = calloc(1, 8 + 2 * EACH);
+    char spec[600];
+    memcpy(images, head, 16);
+    memset(images + 16 + EACH, 200, EACH);
+    head[3] = 1;
+    memcpy(labels, head, 8);
+    files_write(files_path("whole/train-images-idx3-ubyte"), images, 16 + 2 * EACH);
+    files_write(files_path("whole/train-labels-idx1-ubyte"), labels, 8 + 2 * EACH);
+    free(images);
+    free(labels);
+    snprintf(spec, sizeof spec, "idx:%s", files_path("whole"));
+    tap_ok(measured_mean(spec, NULL, &what) == 100 && what.measured == 2 * EACH &&
+               what.measured_of == 2 * EACH,
+           "all images of a set in memory are measured");
+}
+
+/* --- preprocessing --- */
+
+/* Returns the first image of a set that is opened for a model; what it has is in *facts. */
+static struct image first_image(const char *spec, const struct preprocessing *model,
+                                struct dataset_facts *facts)
+{
+    struct image image = {0};
+    struct dataset *set =
+        dataset_open_as(spec, "train", &(struct dataset_request){3, 14, 14}, model, NULL);
+    if (set)
+        *facts = *dataset_facts(set);
+    if (set)
+        dataset_image(set, 0, &image, NULL, NULL);
+    dataset_free(set);
+    return image;
+}
+
+/* Returns whether an image has this size and is bright at the upper left, or at the upper right. */
+static bool looks(const struct image *image, size_t width, size_t height, bool bright_left)
+{
+    if (!image->pixels || image->width != width || image->height != height)
+        return false;
+    const uint8_t left = image->pixels[0], right = image->pixels[3 * (width - 1)];
+    return bright_left ? left > 150 && right < 50 : left < 50 && right > 150;
+}
+
+static void test_preprocessing(void)
+{
+    static uint8_t samples[60 * 40 * 3];
+    const struct preprocessing model = {.recorded = true,
+                                        .filter = IMAGE_BICUBIC,
+                                        .as_stored = true,
+                                        .stored_height = 14,
+                                        .stored_width = 14};
+    const struct preprocessing before = {
+        .filter = IMAGE_BILINEAR2, .as_stored = true, .stored_height = 14, .stored_width = 14};
+    struct dataset_facts facts = {0};
+    char spec[600], other[700];
+    for (size_t i = 0; i < 60 * 20; i++) /* the upper left quarter is white */
+        memset(samples + 3 * i, i % 60 < 30 ? 255 : 0, 3);
+    files_write_jpeg(files_path("phone/a/1.jpg"), samples, 60, 40, 3, false);
+    files_add_exif(files_path("phone/a/1.jpg"));
+    snprintf(spec, sizeof spec, "folder:%s", files_path("phone"));
+    struct image image = first_image(spec, NULL, &facts);
+    tap_ok(looks(&image, 16, 24, false) && facts.preprocessing.recorded &&
+               facts.preprocessing.filter == IMAGE_BILINEAR && !facts.preprocessing.as_stored,
+           "a folder's pictures are turned upright and resized by the filter bilinear");
+    image_free(&image);
+    image = first_image(spec, &model, &facts);
+    tap_ok(looks(&image, 21, 14, true) && facts.preprocessing.filter == IMAGE_BICUBIC &&
+               facts.stored_height == 14,
+           "for a model they are prepared as it records: size, filter, orientation");
+    image_free(&image);
+    image = first_image(spec, &before, &facts);
+    tap_ok(looks(&image, 24, 16, true) && !facts.preprocessing.recorded,
+           "for one that records nothing as before: to 8/7, and as they are stored");
+    image_free(&image);
+    snprintf(other, sizeof other, "%s,orient=no,filter=bilinear2", spec);
+    image = first_image(other, NULL, &facts);
+    tap_ok(looks(&image, 24, 16, true) && facts.preprocessing.filter == IMAGE_BILINEAR2,
+           "the options orient and filter choose otherwise");
+    image_free(&image);
+    snprintf(other, sizeof other, "%s,filter=box", spec);
+    refused(other, NULL, ERROR_USAGE, "bilinear, bicubic or bilinear2", "an unknown filter");
+    refused("shapes,filter=bicubic", NULL, ERROR_USAGE, "that are resized",
+            "a filter for images of fixed size");
+    refused("digits,orient=no", NULL, ERROR_USAGE, "that are resized",
+            "an orientation of generated digits");
+}
+
+/* What a model's file records reads back as it was. */
+static void test_preprocessing_text(void)
+{
+    struct preprocessing p = {.recorded = true,
+                              .filter = IMAGE_BICUBIC,
+                              .as_stored = true,
+                              .channels = 3,
+                              .height = 14,
+                              .width = 12,
+                              .stored_height = 16,
+                              .stored_width = 15,
+                              .normalisation = {"measured", {0.1f, 1e-7f, 123.456f}, {3, 4, 5}},
+                              .measured = 10000,
+                              .measured_of = 20000,
+                              .measured_seed = 7};
+    struct preprocessing back = {.channels = 3, .height = 14, .width = 12};
+    const char *what;
+    char *text = preprocessing_print(&p, NULL), *again = NULL;
+    tap_ok(text && preprocessing_parse(&back, text, &what) &&
+               memcmp(&p.normalisation, &back.normalisation, sizeof p.normalisation) == 0 &&
+               strcmp(again = preprocessing_print(&back, NULL), text) == 0,
+           "a preprocessing reads back as it was written");
+    free(again);
+    const char *const wrong[][3] = {{"bicubic", "bicubid", "filter"},
+                                    {"false", "10000", "orient"},
+                                    {"[16,15]", "[13,15]", "resize"},
+                                    {"[3,4,5]", "[3,0,5]", "normalisation"},
+                                    {"[0.1,", "[", "normalisation"}};
+    for (size_t i = 0; text && i < sizeof wrong / sizeof *wrong; i++) {
+        char changed[600];
+        const char *at = strstr(text, wrong[i][0]);
+        snprintf(changed, sizeof changed, "%.*s%s%s", at ? (int)(at - text) : 0, text, wrong[i][1],
+                 at ? at + strlen(wrong[i][0]) : "");
+        tap_ok(at && !preprocessing_parse(&back, changed, &what) && strcmp(what, wrong[i][2]) == 0,
+               "%s for %s is refused", wrong[i][1], wrong[i][0]);
+    }
+    free(text);
+}
+
 int main(void)
 {
     if (!files_begin())
@@ -503,6 +697,10 @@ int main(void)
     test_splits();
     test_pairs();
     test_normalisation();
+    test_measured_sample();
+    test_measured_memory();
+    test_preprocessing();
+    test_preprocessing_text();
     try_real("idx:%s", "mnist", &lenet, 60000, 10);
     try_real("idx:%s,split=test", "mnist", &lenet, 10000, 10);
     try_real("cifar10:%s", "cifar10", &cifar_wish, 50000, 10);

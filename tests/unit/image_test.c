@@ -6,6 +6,7 @@
 #include "data_files.h"
 #include "tap.h"
 
+#include <math.h>
 #include <png.h>
 #include <sys/stat.h>
 
@@ -35,6 +36,208 @@ static void test_resize(void)
     tap_ok(image_fit(&in, 32, &error) && in.height == 32 && in.width == 43,
            "a much larger picture is halved first");
     image_free(&in);
+}
+
+/* Of pictures of noise: how they are resized, and the checksum of what Pillow makes of them
+ * (tests/parity/make_resize.py). */
+static const struct resize {
+    enum image_filter filter;
+    size_t channels, width, height, to_width, to_height;
+    uint32_t crc;
+} resizes[] = {
+    {IMAGE_BILINEAR, 3, 13, 7, 30, 21, 0x49c851d5},
+    {IMAGE_BILINEAR, 3, 40, 33, 27, 21, 0x46a964d1},
+    {IMAGE_BILINEAR, 3, 97, 61, 14, 9, 0xe9302df5},
+    {IMAGE_BILINEAR, 3, 50, 20, 50, 7, 0xcaaa0c05},
+    {IMAGE_BILINEAR, 3, 31, 22, 5, 22, 0xf7fb2089},
+    {IMAGE_BILINEAR, 3, 64, 64, 1, 1, 0x340b6979},
+    {IMAGE_BILINEAR, 1, 40, 33, 27, 21, 0x1b27ddf6},
+    {IMAGE_BILINEAR, 1, 9, 9, 61, 40, 0x1b1e8211},
+    {IMAGE_BILINEAR, 1, 200, 150, 13, 11, 0x8337b453},
+    {IMAGE_BICUBIC, 3, 13, 7, 30, 21, 0x938b00c6},
+    {IMAGE_BICUBIC, 3, 40, 33, 27, 21, 0xf6dfcfb7},
+    {IMAGE_BICUBIC, 3, 97, 61, 14, 9, 0xf5514e76},
+    {IMAGE_BICUBIC, 3, 50, 20, 50, 7, 0x7be81616},
+    {IMAGE_BICUBIC, 3, 31, 22, 5, 22, 0x4abda936},
+    {IMAGE_BICUBIC, 3, 64, 64, 1, 1, 0x2d105838},
+    {IMAGE_BICUBIC, 1, 40, 33, 27, 21, 0x97eba150},
+    {IMAGE_BICUBIC, 1, 9, 9, 61, 40, 0xb3205c2f},
+    {IMAGE_BICUBIC, 1, 200, 150, 13, 11, 0x1b6bd44a},
+};
+
+static struct image noise(size_t width, size_t height, size_t channels)
+{
+    struct image image = {0};
+    uint32_t state = 1;
+    image_create(&image, width, height, channels, NULL);
+    for (size_t i = 0; i < width * height * channels; i++) {
+        state = state * 1664525u + 1013904223u;
+        image.pixels[i] = (uint8_t)(state >> 24);
+    }
+    return image;
+}
+
+/* Returns how far the result for deep samples is from that for 8-bit ones, at most: those are
+ * rounded twice. */
+static float deep_distance(const struct resize *resize, const struct image *bytes)
+{
+    struct image in = noise(resize->width, resize->height, resize->channels), deep = {0};
+    float most = 0;
+    image_create_deep(&deep, in.width, in.height, in.channels, NULL);
+    for (size_t i = 0; i < in.width * in.height * in.channels; i++)
+        deep.deep[i] = in.pixels[i];
+    if (!image_resample(&deep, resize->to_width, resize->to_height, resize->filter, NULL))
+        return INFINITY;
+    for (size_t i = 0; i < bytes->width * bytes->height * bytes->channels; i++) {
+        const float value = deep.deep[i] < 0 ? 0 : deep.deep[i] > 255 ? 255 : deep.deep[i];
+        most = fmaxf(most, fabsf(value - bytes->pixels[i]));
+    }
+    image_free(&deep);
+    image_free(&in);
+    return most;
+}
+
+static void test_resample(void)
+{
+    for (size_t i = 0; i < sizeof resizes / sizeof *resizes; i++) {
+        const struct resize *resize = &resizes[i];
+        struct image image = noise(resize->width, resize->height, resize->channels);
+        const bool made =
+            image_resample(&image, resize->to_width, resize->to_height, resize->filter, NULL);
+        const size_t size = resize->to_width * resize->to_height * resize->channels;
+        tap_ok(made && crc32(0, image.pixels, (uInt)size) == resize->crc,
+               "%s from %zux%zu to %zux%zu with %zu channels has the bits of Pillow",
+               image_filter_names[resize->filter], resize->width, resize->height, resize->to_width,
+               resize->to_height, resize->channels);
+        if (resize->filter == IMAGE_BILINEAR)
+            tap_ok(made && deep_distance(resize, &image) <= 1.001f,
+                   "  deep samples differ by the rounding only");
+        image_free(&image);
+    }
+}
+
+/* A picture stored in one of the orientations of EXIF has the corners of the upright one. */
+static void test_turn(void)
+{
+    /* 0 1 2 / 3 4 5, as it is stored in orientation 1 to 8 */
+    static const uint8_t stored[8][6] = {{0, 1, 2, 3, 4, 5}, {2, 1, 0, 5, 4, 3}, {5, 4, 3, 2, 1, 0},
+                                         {3, 4, 5, 0, 1, 2}, {0, 3, 1, 4, 2, 5}, {2, 5, 1, 4, 0, 3},
+                                         {5, 2, 4, 1, 3, 0}, {3, 0, 4, 1, 5, 2}};
+    for (unsigned orientation = 1; orientation <= 8; orientation++) {
+        struct image image;
+        const bool swapped = orientation >= 5;
+        image_create(&image, swapped ? 2 : 3, swapped ? 3 : 2, 1, NULL);
+        memcpy(image.pixels, stored[orientation - 1], 6);
+        tap_ok(image_turn(&image, orientation, NULL) && image.width == 3 &&
+                   memcmp(image.pixels, stored[0], 6) == 0,
+               "orientation %u becomes upright", orientation);
+        image_free(&image);
+    }
+}
+
+/* EXIF data of the orientation 8, with numbers from their highest byte on. */
+static const uint8_t exif_big[] = {'M',  'M', 0, 42, 0, 0, 0, 8, 0, 1, 1,
+                                   0x12, 0,   3, 0,  0, 0, 1, 0, 8, 0, 0};
+
+/* Writes a PNG of 4x2 grey pixels, black but for the first, with a chunk eXIf. */
+static void write_png_with_exif(const char *path, const uint8_t *exif, size_t size)
+{
+    uint8_t pixels[8] = {200};
+    FILE *stream = files_write(path, "", 0) ? fopen(path, "wb") : NULL;
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png_create_info_struct(png);
+    png_init_io(png, stream);
+    png_set_IHDR(png, info, 4, 2, 8, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(png, info);
+    png_write_chunk(png, (png_const_bytep) "eXIf", exif, size);
+    png_write_row(png, pixels);
+    png_write_row(png, pixels + 4);
+    png_write_end(png, info);
+    png_destroy_write_struct(&png, &info);
+    fclose(stream);
+}
+
+/* Prepares a file at half the size, upright or as it is stored. */
+static struct image prepared(const char *path, bool as_stored)
+{
+    const struct preprocessing how = {.recorded = true,
+                                      .as_stored = as_stored,
+                                      .channels = 1,
+                                      .height = 2,
+                                      .width = 2,
+                                      .stored_height = 2,
+                                      .stored_width = 2};
+    struct image image = {0};
+    image_file_prepare(&image, path, &how, NULL);
+    return image;
+}
+
+static void test_orientation(void)
+{
+    uint8_t samples[32 * 16];
+    const char *path = files_path("phone.jpg");
+    for (size_t i = 0; i < sizeof samples; i++)
+        samples[i] = i < 16 * 16 && i % 32 < 16 ? 200 : 0; /* the upper left of 32x16 */
+    files_write_jpeg(path, samples, 32, 16, 1, false);
+    struct image image = prepared(path, false);
+    tap_ok(image.width == 4 && image.height == 2 && image.pixels[0] > 150,
+           "a JPEG without EXIF data is taken as it is stored");
+    image_free(&image);
+    files_add_exif(path);
+    image = prepared(path, false);
+    tap_ok(image.width == 2 && image.height == 4 && image.pixels[1] > 150 && image.pixels[6] < 50,
+           "a JPEG that a phone stored in orientation 6 is turned upright");
+    image_free(&image);
+    image = prepared(path, true);
+    tap_ok(image.width == 4 && image.height == 2 && image.pixels[0] > 150,
+           "unless pictures are to be taken as stored");
+    image_free(&image);
+    write_png_with_exif(files_path("phone.png"), exif_big, sizeof exif_big);
+    image = prepared(files_path("phone.png"), false);
+    tap_ok(image.width == 2 && image.height == 4 && image.pixels[6] == 200 && image.pixels[0] == 0,
+           "so is a PNG whose chunk eXIf says orientation 8");
+    image_free(&image);
+}
+
+/* No cut or damaged EXIF data do harm: at worst the picture is taken as stored. */
+static void test_damaged_exif(void)
+{
+    uint8_t exif[sizeof files_exif];
+    bool read = true;
+    for (size_t i = 0; i < 2 * sizeof exif; i++) {
+        const size_t size = i < sizeof exif ? i : sizeof exif;
+        memcpy(exif, files_exif, sizeof exif);
+        if (i >= sizeof exif)
+            exif[i - sizeof exif] ^= 0xff;
+        write_png_with_exif(files_path("odd.png"), exif, size);
+        struct image image = prepared(files_path("odd.png"), false);
+        read = read && image.pixels;
+        image_free(&image);
+    }
+    tap_ok(read, "pictures with damaged EXIF data are read");
+}
+
+/* A decoder that shrinks a JPEG would not give the pixels of the filter. */
+static void test_jpeg_filter(void)
+{
+    struct image stripes = noise(64, 64, 3), image = {0}, whole = {0};
+    const char *path = files_path("stripes.jpg");
+    const struct preprocessing how = {.recorded = true,
+                                      .channels = 3,
+                                      .height = 15,
+                                      .width = 15,
+                                      .stored_height = 15,
+                                      .stored_width = 15};
+    files_write_jpeg(path, stripes.pixels, 64, 64, 3, false);
+    const bool read = image_file_read(&whole, path, 3, NULL) &&
+                      image_resample(&whole, 15, 15, IMAGE_BILINEAR, NULL) &&
+                      image_file_prepare(&image, path, &how, NULL);
+    tap_ok(read && memcmp(image.pixels, whole.pixels, 15 * 15 * 3) == 0,
+           "a JPEG is resized from all of its pixels");
+    image_free(&stripes);
+    image_free(&image);
+    image_free(&whole);
 }
 
 static void test_colours(void)
@@ -120,9 +323,19 @@ static void test_jpeg(void)
     uint8_t *large = calloc(640 * 480, 3);
     files_write_jpeg(path, large, 640, 480, 3, true);
     free(large);
-    read = image_file_read_fitted(&image, path, 3, 100, &error);
-    tap_ok(read && image.height == 100 && image.width == 133, "a progressive JPEG is fitted");
-    image_free(&image);
+    struct preprocessing how = {.recorded = true,
+                                .channels = 3,
+                                .height = 90,
+                                .width = 90,
+                                .stored_height = 100,
+                                .stored_width = 100};
+    for (int filter = 0; filter < IMAGE_FILTERS; filter++) {
+        how.filter = (enum image_filter)filter;
+        read = image_file_prepare(&image, path, &how, &error);
+        tap_ok(read && image.height == 100 && image.width == 133,
+               "a progressive JPEG is fitted by %s", image_filter_names[filter]);
+        image_free(&image);
+    }
 }
 
 /* Every truncation of a valid file must be refused, and no damaged byte may do harm. */
@@ -255,6 +468,11 @@ int main(void)
     if (!files_begin())
         return 1;
     test_resize();
+    test_resample();
+    test_turn();
+    test_orientation();
+    test_damaged_exif();
+    test_jpeg_filter();
     test_colours();
     test_png_round_trip();
     test_transparency();

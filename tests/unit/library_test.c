@@ -22,10 +22,12 @@ static bool save_model(const char *name, const char *data, const char *path)
     const struct network_request request = {.network = name};
     struct network *network = network_build(&request, &error);
     struct dataset *dataset = dataset_open(data, "train", NULL, &error);
+    struct normalisation normalisation;
     struct model_facts facts = {.network = network, .dataset = dataset};
     struct weights weights = {0};
     const bool saved = network && dataset && weights_create(&weights, &network->graph, &error) &&
-                       normalisation_choose(&facts.normalisation, "unit", NULL, &error) &&
+                       normalisation_choose(&normalisation, "unit256", NULL, &error) &&
+                       (facts.preprocessing = preprocessing_of(dataset, &normalisation), true) &&
                        (weights_initialise(&weights, 3, NULL), true) &&
                        model_file_save(&facts, &weights, WEIGHTS_FLOAT32, path, &error);
     if (!saved)

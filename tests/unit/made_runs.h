@@ -74,7 +74,7 @@ static bool make_config(const struct made_run *made)
     snprintf(text, sizeof text,
              "{\"format\":\"tinca-run\",\"version\":1,\"id\":\"%s\",\"created\":\"\",\"config\":"
              "{\"network\":\"%s\",\"data\":\"%s\",\"validate\":\"%s%s\",\"batch\":32,\"epochs\":3,"
-             "\"device\":\"cpu\"}}\n",
+             "\"device\":\"cpu\",\"filter\":\"auto\"}}\n",
              made->id, made->network, data, isnan(made->top1) ? "" : data,
              isnan(made->top1) ? "" : ",split=test");
     return make_file(made, "config.json", text);

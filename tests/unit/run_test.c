@@ -119,7 +119,7 @@ static void check_saved_model(const char *path, const struct run_snapshot *snaps
         !evaluated)
         note_error(&error);
     tap_ok(strcmp(model.network->name, "tiny") == 0 && model.network->classes == 10 &&
-               model.normalisation.deviation[0] == 256,
+               model.preprocessing.normalisation.deviation[0] == 255,
            "it has its format and the normalisation of its input");
     tap_ok(!model_evaluate(&model, "shapes", 0, &evaluation, &error), "images of another size are "
                                                                       "refused");

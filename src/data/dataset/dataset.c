@@ -2,11 +2,12 @@
  *
  * The options `only`, `limit`, `sample` and `share` select images, as a list of source indices, in
  * this order; `classes` enlarges the label space. When the set is opened, the size of the stored
- * images, from which windows are cropped, is computed from the network's input size: SOURCE_FIXED
- * the images' size; a network with another input is refused SOURCE_CROP   shorter side 256 for
- * inputs of 193 to 256 pixels (224 and 227 in the studies), otherwise 8/7 of the input, which is
- * the same proportion SOURCE_PAIR   286/256 of the input in training (Isola et al., pix2pix), the
- * input in evaluation
+ * images, from which windows are cropped, is that of the model (preprocessing.h), or is computed
+ * from the network's input size:
+ * - SOURCE_FIXED: the images' size; a network with another input is refused
+ * - SOURCE_CROP: shorter side 256 for inputs of 193 to 256 pixels (224 and 227 in the studies),
+ *   otherwise 8/7 of the input, which is the same proportion
+ * - SOURCE_PAIR: 286/256 of the input in training (Isola et al., pix2pix), the input in evaluation
  */
 #include "data/dataset/dataset.h"
 
@@ -152,8 +153,12 @@ bool dataset_kind_has_option(const struct dataset_kind *kind, const char *option
         return strcmp(kind->name, "npz") == 0 || strcmp(kind->name, "npy") == 0;
     if (strcmp(option, "split") == 0)
         return strcmp(kind->name, "list") != 0 && strcmp(kind->name, "npy") != 0;
-    return strcmp(option, "broken") != 0 || strcmp(kind->name, "folder") == 0 ||
-           strcmp(kind->name, "list") == 0;
+    const bool files = strcmp(kind->name, "folder") == 0 || strcmp(kind->name, "list") == 0;
+    if (strcmp(option, "broken") == 0)
+        return files;
+    if (strcmp(option, "filter") == 0 || strcmp(option, "orient") == 0)
+        return files || is_paired(kind) || strcmp(kind->name, "tench") == 0;
+    return true;
 }
 
 static void list_kinds(char *text, size_t size)
@@ -354,8 +359,46 @@ static bool check_wish(const struct dataset_request *request, struct error *erro
                      request->height, request->width, request->channels);
 }
 
+/* Sets the filter and the orientation: as SPEC says, or `model`, or else as pictures are prepared
+ * today. */
+static void choose_preprocessing(struct dataset *dataset, const struct spec *spec,
+                                 const struct preprocessing *model)
+{
+    struct preprocessing *p = &dataset->facts.preprocessing;
+    *p = model ? *model : (struct preprocessing){.recorded = true};
+    p->normalisation = (struct normalisation){0};
+    p->recorded |= spec->filter_given || spec->orient_given;
+    p->filter = spec->filter_given ? spec->filter : p->filter;
+    p->as_stored = spec->orient_given ? spec->as_stored : p->as_stored;
+}
+
+/* Sets the size of the images before they are cropped: that of the model, if it has recorded one,
+ * or as usual for the kind of set. */
+static void choose_stored_size(struct dataset *dataset, const struct preprocessing *model)
+{
+    struct dataset_facts *facts = &dataset->facts;
+    const enum source_fit fit = dataset->source.fit;
+    const size_t longer = facts->height > facts->width ? facts->height : facts->width;
+    facts->stored_height = facts->height;
+    facts->stored_width = facts->width;
+    if (fit == SOURCE_PAIR) {
+        facts->stored_height = stored_side(SOURCE_PAIR, facts->height);
+        facts->stored_width = stored_side(SOURCE_PAIR, facts->width);
+    } else if (fit == SOURCE_CROP && model && model->recorded && model->stored_height) {
+        facts->stored_height = model->stored_height;
+        facts->stored_width = model->stored_width;
+    } else if (fit == SOURCE_CROP) {
+        facts->stored_height = facts->stored_width = stored_side(SOURCE_CROP, longer);
+    }
+    facts->preprocessing.channels = facts->channels;
+    facts->preprocessing.height = facts->height;
+    facts->preprocessing.width = facts->width;
+    facts->preprocessing.stored_height = facts->stored_height;
+    facts->preprocessing.stored_width = facts->stored_width;
+}
+
 static bool fit_images(struct dataset *dataset, const struct dataset_request *request,
-                       struct error *error)
+                       const struct preprocessing *model, struct error *error)
 {
     const struct source *source = &dataset->source;
     struct dataset_facts *facts = &dataset->facts;
@@ -372,31 +415,21 @@ static bool fit_images(struct dataset *dataset, const struct dataset_request *re
     facts->deep = source->deep && (fixed || request->channels == 1);
     facts->height = request->height;
     facts->width = request->width;
-    facts->stored_height = request->height;
-    facts->stored_width = request->width;
-    if (source->fit == SOURCE_PAIR) {
-        facts->stored_height = stored_side(SOURCE_PAIR, request->height);
-        facts->stored_width = stored_side(SOURCE_PAIR, request->width);
-    } else if (source->fit == SOURCE_CROP) {
-        size_t longer = request->height > request->width ? request->height : request->width;
-        facts->stored_height = facts->stored_width = stored_side(SOURCE_CROP, longer);
-    }
+    facts->fixed = fixed;
+    choose_stored_size(dataset, model);
     return true;
 }
 
 static struct source_request source_request(const struct dataset *dataset)
 {
-    struct source_request request = {.channels = dataset->facts.channels};
-    if (dataset->source.fit == SOURCE_CROP)
-        request.shorter_side = dataset->facts.stored_height;
-    return request;
+    return (struct source_request){dataset->facts.channels, &dataset->facts.preprocessing};
 }
 
 static bool fit_and_count(struct dataset *dataset, const struct dataset_request *request,
-                          struct error *error)
+                          const struct preprocessing *model, struct error *error)
 {
     const struct source *source = &dataset->source;
-    if (!fit_images(dataset, request, error))
+    if (!fit_images(dataset, request, model, error))
         return false;
     const struct source_request wanted = source_request(dataset);
     if (source->operations->decode_bytes)
@@ -419,11 +452,16 @@ static bool check_options(const struct dataset *dataset, const struct spec *spec
         strcmp(spec->kind, "npz") != 0)
         return error_set(error, ERROR_USAGE, spec->text, "leave it out",
                          "images= and labels= are for npy:FILE and npz:FILE");
+    if (dataset->source.fit == SOURCE_FIXED && (spec->filter_given || spec->orient_given))
+        return error_set(error, ERROR_USAGE, spec->text, "leave it out",
+                         "filter= and orient= are for pictures that are resized: folder:DIR, "
+                         "list:FILE, pairs:DIR, tench and maps");
     return true;
 }
 
 static bool open_dataset(struct dataset *dataset, const struct spec *spec,
-                         const struct dataset_request *request, struct error *error)
+                         const struct dataset_request *request, const struct preprocessing *model,
+                         struct error *error)
 {
     const struct dataset_kind *kind = find_kind(spec, error);
     if (!kind)
@@ -439,12 +477,21 @@ static bool open_dataset(struct dataset *dataset, const struct spec *spec,
     dataset->facts.broken = dataset->source.broken;
     dataset->facts.reversed = spec->reversed;
     dataset->facts.generator = kind->argument[0] ? 0 : GENERATOR_VERSION;
-    return check_options(dataset, spec, error) && fit_and_count(dataset, request, error) &&
+    dataset->facts.draw = spec->draw;
+    choose_preprocessing(dataset, spec, model);
+    return check_options(dataset, spec, error) && fit_and_count(dataset, request, model, error) &&
            set_classes(dataset, spec, error) && select_images(dataset, spec, error);
 }
 
 struct dataset *dataset_open(const char *spec_text, const char *default_split,
                              const struct dataset_request *request, struct error *error)
+{
+    return dataset_open_as(spec_text, default_split, request, NULL, error);
+}
+
+struct dataset *dataset_open_as(const char *spec_text, const char *default_split,
+                                const struct dataset_request *request,
+                                const struct preprocessing *preprocessing, struct error *error)
 {
     struct spec spec;
     if (!spec_parse(&spec, spec_text, default_split, error))
@@ -452,7 +499,7 @@ struct dataset *dataset_open(const char *spec_text, const char *default_split,
     struct dataset *dataset = memory_new(1, sizeof *dataset, "a data set", error);
     if (!dataset)
         return NULL;
-    if (open_dataset(dataset, &spec, request, error))
+    if (open_dataset(dataset, &spec, request, preprocessing, error))
         return dataset;
     dataset_free(dataset);
     return NULL;
@@ -543,10 +590,11 @@ static bool fit_image(const struct dataset *dataset, bool evaluating, struct ima
         return false;
     switch (dataset->source.fit) {
     case SOURCE_CROP:
-        return image_fit(image, facts->stored_height, error);
+        return preprocessing_fit(&facts->preprocessing, image, error);
     case SOURCE_PAIR:
-        return image_scale(image, evaluating ? facts->width : facts->stored_width,
-                           evaluating ? facts->height : facts->stored_height, error);
+        return image_resample(image, evaluating ? facts->width : facts->stored_width,
+                              evaluating ? facts->height : facts->stored_height,
+                              facts->preprocessing.filter, error);
     case SOURCE_FIXED:
         break;
     }

@@ -4,9 +4,9 @@
  * `npy:FILE`, `npz:FILE`, `pairs:DIR`, or a generated one (`shapes`, `digits`, `tench`, `maps`);
  * options follow after commas: `split=train|test`, `limit=N` (the first N), `sample=N` (N evenly
  * over the classes), `only=CLASS`, `classes=N`, `share=F` (this part of each class, drawn by the
- * seed `draw=N`) or `rest=F` (all but that part). Values with commas are quoted (spec_value.h). An
- * opened set does not change, so any number of threads may read images at the same
- * time.
+ * seed `draw=N`) or `rest=F` (all but that part), `filter=NAME` and `orient=yes|no`
+ * (preprocessing.h). Values with commas are quoted (spec_value.h). An opened set does not change,
+ * so any number of threads may read images at the same time.
  */
 #ifndef TINCA_DATA_DATASET_DATASET_H
 #define TINCA_DATA_DATASET_DATASET_H
@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "data/images/broken.h"
 #include "data/images/image.h"
+#include "data/images/preprocessing.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,6 +45,11 @@ struct dataset_facts {
     uint64_t share_seed;                /* that chose them */
     size_t generator;      /* GENERATOR_VERSION of a generated set; 0: the set comes from files */
     uint64_t decode_bytes; /* peak memory in bytes of decoding an image */
+    uint64_t draw;         /* the seed of what is drawn: the option `draw`, or 1 */
+    /* How pictures become examples; fixed: they are as they are stored, and only normalised.
+     * Without a normalisation. */
+    struct preprocessing preprocessing;
+    bool fixed;
 };
 
 /* Opens a set. `default_split` ("train" or "test") applies if SPEC names no split; `request` is
@@ -51,6 +57,13 @@ struct dataset_facts {
  * file. Returns NULL with an error. */
 struct dataset *dataset_open(const char *spec, const char *default_split,
                              const struct dataset_request *request, struct error *error);
+
+/* Does the same for a model: its pictures are prepared as `preprocessing` says, unless SPEC has the
+ * options `filter` and `orient`. NULL, or one that is not recorded: the size before the crop is as
+ * usual for the kind; NULL: with the filter bilinear, and upright. */
+struct dataset *dataset_open_as(const char *spec, const char *default_split,
+                                const struct dataset_request *request,
+                                const struct preprocessing *preprocessing, struct error *error);
 void dataset_free(struct dataset *dataset);
 
 /* Returns the properties of the set, which belong to it. */
@@ -112,17 +125,18 @@ bool dataset_kind_has_option(const struct dataset_kind *kind, const char *option
  * generates each image on demand, or cannot be opened. */
 uint64_t dataset_bytes(const char *spec, const char *default_split);
 
-/* Converts 8-bit samples to float32, per channel: (sample - mean) / deviation. */
-struct normalisation {
-    char name[16];               /* a preset's name, or "measured" */
-    float mean[3], deviation[3]; /* in units of 0..255; a grey image uses the first */
-};
-
-/* Fills a normalisation by name: unit (sample / 256, Caffe's LeNet), signed (-1..1, pix2pix), caffe
- * (the mean 123, 117, 104 RGB is subtracted, without scaling), cifar10, cifar100, imagenet (the
- * customary per-channel figures). "measured" computes mean and deviation of the first 10,000 images
- * of `dataset`. Returns false with an error. */
+/* Fills a normalisation by name: unit (0..1, sample / 255), unit256 (sample / 256, Caffe's LeNet),
+ * signed (-1..1, pix2pix), caffe (the mean 123, 117, 104 RGB is subtracted, without scaling),
+ * cifar10, cifar100, imagenet (the customary per-channel figures). "measured" computes mean and
+ * deviation of all images of `dataset`, or of 10,000 that its seed `draw` draws if there are more
+ * and they are not in memory. Where the set is prepared by bilinear2 without a record, unit is
+ * unit256, and the first 10,000 are measured. Returns false with an error. */
 bool normalisation_choose(struct normalisation *normalisation, const char *name,
                           const struct dataset *dataset, struct error *error);
+
+/* Returns the preprocessing of a model that is trained on the set with this normalisation, which
+ * was chosen for it. */
+struct preprocessing preprocessing_of(const struct dataset *dataset,
+                                      const struct normalisation *normalisation);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/files/file.h"
 #include "base/memory.h"
 #include "data/formats/decode.h"
+#include "data/formats/orientation.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,14 +35,27 @@ static bool read_picture(struct image *image, const struct decode_request *reque
     FILE *stream = file_open_stream(request->path, error);
     if (!stream)
         return false;
-    bool read = decode_stream(image, stream, request, error);
+    if (request->cost)
+        request->cost->turned = orientation_read(stream) != 1;
+    const unsigned orientation = request->upright ? orientation_read(stream) : 1;
+    const bool read = decode_stream(image, stream, request, error);
     fclose(stream);
-    return read;
+    if (!read || image_turn(image, orientation, error))
+        return read;
+    image_free(image);
+    return false;
 }
 
 bool image_file_read(struct image *image, const char *path, size_t channels, struct error *error)
 {
     struct decode_request request = {.path = path, .channels = channels};
+    return read_picture(image, &request, error);
+}
+
+bool image_file_read_upright(struct image *image, const char *path, size_t channels, bool as_stored,
+                             struct error *error)
+{
+    struct decode_request request = {.path = path, .channels = channels, .upright = !as_stored};
     return read_picture(image, &request, error);
 }
 
@@ -74,33 +88,58 @@ size_t decode_scale(size_t width, size_t height, size_t shorter_side)
     return scale;
 }
 
-/* Counts the decoded picture and the larger of the decoder's extra memory and the resized picture.
- * Halving works in place. */
-uint64_t image_file_decode_bytes(const struct image_file_cost *cost, size_t channels,
-                                 size_t shorter_side)
+/* Returns the shorter side that the decoder may shrink the picture to; 0: it must not. Its shrunken
+ * pictures are not those of a filter. */
+static size_t shrunken_side(const struct preprocessing *p)
 {
-    const size_t scale = cost->shrinks ? decode_scale(cost->width, cost->height, shorter_side) : 1;
+    const bool may = p && p->filter == IMAGE_BILINEAR2;
+    return !may ? 0 : p->stored_height < p->stored_width ? p->stored_height : p->stored_width;
+}
+
+/* Returns the samples of a picture on its way to another size: a copy with its new width, and one
+ * with its new height, too. Halving, the way of bilinear2, works in place. */
+static double resized_samples(const struct image_file_cost *cost, const struct preprocessing *p)
+{
+    const double width = cost->width, height = cost->height;
+    const double side =
+        (double)(p->stored_height < p->stored_width ? p->stored_height : p->stored_width);
+    const double scale = side / (width < height ? width : height);
+    const double narrowed = p->filter == IMAGE_BILINEAR2 ? 0 : scale * width * height;
+    const double resized = scale * width * scale * height;
+    /* the decoded picture is freed before the second copy is made */
+    return scale < 1 ? (narrowed > resized ? narrowed : resized) : narrowed + resized;
+}
+
+/* Counts the decoded picture and the largest of the decoder's extra memory, the turned picture and
+ * the resized one. */
+uint64_t image_file_decode_bytes(const struct image_file_cost *cost, size_t channels,
+                                 const struct preprocessing *p)
+{
+    const size_t side = shrunken_side(p);
+    const size_t scale = cost->shrinks ? decode_scale(cost->width, cost->height, side) : 1;
     const uint64_t decoded = ((uint64_t)cost->width + scale - 1) / scale *
                              (((uint64_t)cost->height + scale - 1) / scale) * channels;
-    const double shorter = cost->width < cost->height ? cost->width : cost->height;
-    const double fitted = shorter_side ? (double)shorter_side / shorter * (double)shorter_side /
-                                             shorter * cost->width * cost->height * (double)channels
-                                       : 0;
-    const uint64_t extra = (uint64_t)cost->extra_kib << 10;
     const uint64_t sample = cost->deep && channels == 1 ? sizeof(float) : 1;
-    const uint64_t resized = (uint64_t)fitted * sample;
+    const uint64_t turned = p && !p->as_stored && cost->turned ? decoded * sample : 0;
+    const uint64_t resized =
+        p ? (uint64_t)(resized_samples(cost, p) * (double)channels) * sample : 0;
+    uint64_t extra = (uint64_t)cost->extra_kib << 10;
+    extra = turned > extra ? turned : extra;
     return decoded * sample + (extra > resized ? extra : resized);
 }
 
-bool image_file_read_fitted(struct image *image, const char *path, size_t channels,
-                            size_t shorter_side, struct error *error)
+bool image_file_prepare(struct image *image, const char *path, const struct preprocessing *p,
+                        struct error *error)
 {
-    struct decode_request request = {
-        .path = path, .channels = channels, .shorter_side = shorter_side, .deep = channels == 1};
+    struct decode_request request = {.path = path,
+                                     .channels = p->channels,
+                                     .shorter_side = shrunken_side(p),
+                                     .upright = !p->as_stored,
+                                     .deep = p->channels == 1};
+    struct error reason;
     if (!read_picture(image, &request, error))
         return false;
-    struct error reason;
-    if (shorter_side == 0 || image_fit(image, shorter_side, &reason))
+    if (preprocessing_fit(p, image, &reason))
         return true;
     image_free(image);
     return error_set(error, reason.kind, path, reason.advice, "%s", reason.why);

@@ -2,11 +2,12 @@
 #ifndef TINCA_DATA_FORMATS_IMAGE_FILE_H
 #define TINCA_DATA_FORMATS_IMAGE_FILE_H
 
-#include "data/images/image.h"
+#include "data/images/preprocessing.h"
 
-/* Reads a PNG or JPEG file, recognised by its first bytes and not by its name. Every colour type
- * and depth becomes `channels` (1 or 3) channels of 8 bits; transparent pixels are blended with
- * white. Returns false with the decoder's reason; a truncated file is an error. */
+/* Reads a PNG or JPEG file, recognised by its first bytes and not by its name, as it is stored: not
+ * turned as its EXIF data say. Every colour type and depth becomes `channels` (1 or 3) channels of
+ * 8 bits; transparent pixels are blended with white. Returns false with the decoder's reason; a
+ * truncated file is an error. */
 bool image_file_read(struct image *image, const char *path, size_t channels, struct error *error);
 
 /* Sets width and height of `image` from the header of a file; pixels is NULL. Returns false if the
@@ -19,22 +20,27 @@ struct image_file_cost {
     uint32_t extra_kib; /* besides the decoded picture, for interlaced PNG and progressive JPEG */
     bool deep;          /* 16 bits a sample, which networks of one channel keep */
     bool shrinks;       /* the decoder can shrink the picture: JPEG */
+    bool turned;        /* EXIF data say that it is not stored upright */
 };
 
 /* Fills `cost` from the header of a file that will be read with `channels` channels. */
 bool image_file_probe_cost(struct image_file_cost *cost, const char *path, size_t channels,
                            struct error *error);
 
-/* Returns the most bytes that image_file_read (`shorter_side` 0) or image_file_read_fitted hold at
+/* Returns the most bytes that image_file_read (`preprocessing` NULL) or image_file_prepare hold at
  * once. */
 uint64_t image_file_decode_bytes(const struct image_file_cost *cost, size_t channels,
-                                 size_t shorter_side);
+                                 const struct preprocessing *preprocessing);
 
-/* Reads a file like image_file_read and resizes it like image_fit. Decodes large pictures no larger
- * than needed; `shorter_side` 0 leaves the size as it is. With one channel a 16-bit PNG keeps its
- * precision: its samples are deep. */
-bool image_file_read_fitted(struct image *image, const char *path, size_t channels,
-                            size_t shorter_side, struct error *error);
+/* Reads a file like image_file_read, turned upright unless `as_stored`. */
+bool image_file_read_upright(struct image *image, const char *path, size_t channels, bool as_stored,
+                             struct error *error);
+
+/* Reads a file, turned and resized as `preprocessing` says, but not cropped. With one channel a
+ * 16-bit PNG keeps its precision: its samples are deep. For bilinear2, large JPEG files are decoded
+ * no larger than needed. */
+bool image_file_prepare(struct image *image, const char *path,
+                        const struct preprocessing *preprocessing, struct error *error);
 
 /* Writes an 8-bit PNG into a run's folder (base/files/file.h). */
 bool image_file_write_png(const struct image *image, const char *path, struct error *error);

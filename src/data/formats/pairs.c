@@ -48,7 +48,8 @@ static bool read_halves(const struct source *source, size_t index,
     const struct pairs *pairs = source->state;
     char *path = file_join(pairs->directory, pairs->names.name[index]);
     struct image both = {0};
-    bool read = path ? image_file_read(&both, path, request->channels, error)
+    const bool as_stored = request->preprocessing->as_stored;
+    bool read = path ? image_file_read_upright(&both, path, request->channels, as_stored, error)
                      : error_set_memory(error, "a path", 0);
     size_t half = both.width / 2;
     read = read && image_cut(target, &both, both.width - half, 0, half, both.height, error);
@@ -68,7 +69,9 @@ static uint64_t decode_bytes(const struct source *source, const struct source_re
     const struct pairs *pairs = source->state;
     const struct image_file_cost *largest = &pairs->largest;
     const uint64_t whole = (uint64_t)largest->width * largest->height * request->channels;
-    const uint64_t reading = image_file_decode_bytes(largest, request->channels, 0);
+    const uint64_t turned = largest->turned && !request->preprocessing->as_stored ? 2 * whole : 0;
+    const uint64_t decoding = image_file_decode_bytes(largest, request->channels, NULL);
+    const uint64_t reading = turned > decoding ? turned : decoding;
     return reading > whole + whole / 2 ? reading : whole + whole / 2;
 }
 
@@ -100,7 +103,7 @@ static bool check_header(struct pairs *pairs, const char *name, struct error *er
         good = error_set(error, ERROR_INPUT, path, "expected two pictures side by side",
                          "only %zu pixel wide", (size_t)cost.width);
     if (good &&
-        image_file_decode_bytes(&cost, 3, 0) > image_file_decode_bytes(&pairs->largest, 3, 0))
+        image_file_decode_bytes(&cost, 3, NULL) > image_file_decode_bytes(&pairs->largest, 3, NULL))
         pairs->largest = cost;
     free(path);
     return good;

@@ -49,9 +49,8 @@ static bool read_image(const struct source *source, size_t index,
     const struct pictures *pictures = source->state;
     const struct picture *picture = &pictures->item[index];
     char *path = picture_path(pictures, picture->label, picture->name);
-    bool read =
-        path ? image_file_read_fitted(image, path, request->channels, request->shorter_side, error)
-             : error_set_memory(error, "a path", 0);
+    bool read = path ? image_file_prepare(image, path, request->preprocessing, error)
+                     : error_set_memory(error, "a path", 0);
     free(path);
     return read;
 }
@@ -62,7 +61,7 @@ static uint64_t decode_bytes(const struct source *source, const struct source_re
     uint64_t most = 0;
     for (size_t i = 0; i < source->images; i++) {
         const uint64_t bytes = image_file_decode_bytes(&pictures->item[i].cost, request->channels,
-                                                       request->shorter_side);
+                                                       request->preprocessing);
         most = bytes > most ? bytes : most;
     }
     return most;

@@ -21,6 +21,20 @@ struct image {
     float *deep;
 };
 
+/* How pictures get another size. */
+enum image_filter {
+    IMAGE_BILINEAR,  /* a triangle, as wide as the reduction: BILINEAR of Pillow, and torchvision */
+    IMAGE_BICUBIC,   /* the cubic of Keys with a = -0.5, as wide: BICUBIC of Pillow */
+    IMAGE_BILINEAR2, /* image_scale: four pixels, after halving; the way before 2026-11-29 */
+    IMAGE_FILTERS
+};
+
+/* Their names, in this order: "bilinear", "bicubic", "bilinear2". */
+extern const char *const image_filter_names[IMAGE_FILTERS + 1]; /* NULL-terminated */
+
+/* Sets *filter to the one of this name; returns whether there is one. */
+bool image_filter_parse(const char *name, enum image_filter *filter);
+
 /* Returns false with an error that names `path` if a size is zero or beyond IMAGE_MAX_SIDE or
  * IMAGE_MAX_PIXELS. */
 bool image_check_size(const char *path, size_t width, size_t height, struct error *error);
@@ -49,6 +63,15 @@ bool image_fit(struct image *image, size_t shorter_side, struct error *error);
  * both sides are at least twice too large, and then resizes it bilinearly. */
 bool image_scale(struct image *image, size_t width, size_t height, struct error *error);
 
+/* Resizes the image to width x height. The result of bilinear and bicubic has the bits of Pillow's
+ * Image.resize; deep samples are not rounded. */
+bool image_resample(struct image *image, size_t width, size_t height, enum image_filter filter,
+                    struct error *error);
+
+/* Turns and mirrors the image so that it is upright. `orientation` is that of EXIF: 1 to 8, 1 for
+ * an upright image. */
+bool image_turn(struct image *image, unsigned orientation, struct error *error);
+
 /* Converts the image to 1 or 3 channels. */
 bool image_convert(struct image *image, size_t channels, struct error *error);
 
@@ -66,7 +89,7 @@ bool image_cut(struct image *out, const struct image *in, size_t x, size_t y, si
 bool image_pad_reflected(struct image *out, const struct image *in, size_t left, size_t top,
                          size_t width, size_t height, struct error *error);
 
-/* Resizes bilinearly, with samples at the centres of pixels. */
+/* Resizes bilinearly, from four pixels, with samples at the centres of pixels. */
 bool image_resize(struct image *out, const struct image *in, size_t width, size_t height,
                   struct error *error);
 

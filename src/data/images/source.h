@@ -10,6 +10,7 @@
 
 #include "data/images/broken.h"
 #include "data/images/image.h"
+#include "data/images/preprocessing.h"
 #include "data/images/spec.h"
 
 /* How a stored image is brought to the size of the network's input. */
@@ -19,10 +20,10 @@ enum source_fit {
     SOURCE_PAIR,  /* input and target image are both resized; training crops the same window */
 };
 
-/* The size that the caller needs. The source may deliver a smaller image than the stored one, to
- * save time, but its shorter side must have at least `shorter_side` pixels (0: as it is stored). */
+/* What the caller needs. A source of files turns and resizes a picture as it decodes it. */
 struct source_request {
-    size_t channels, shorter_side;
+    size_t channels;
+    const struct preprocessing *preprocessing;
 };
 
 struct source;

@@ -15,7 +15,9 @@
 static const char option_list[] = N_("the options are split=train|test, limit=N, sample=N, "
                                      "only=CLASS, classes=N, share=F, rest=F, draw=SEED, "
                                      "images=NAME and labels=NAME (npz, npy), direction=ab|ba "
-                                     "(pairs and maps), broken=skip|refuse (folder, list)");
+                                     "(pairs and maps), broken=skip|refuse (folder, list), "
+                                     "filter=bilinear|bicubic|bilinear2 and orient=yes|no "
+                                     "(pictures that are resized)");
 
 static bool set_usage(const struct spec *spec, const char *name, const char *value,
                       const char *expected, struct error *error)
@@ -110,6 +112,18 @@ static bool take_broken(struct spec *spec, const char *value)
     return parse_word(value, "skip", "refuse", &spec->refuse_broken);
 }
 
+static bool take_filter(struct spec *spec, const char *value)
+{
+    spec->filter_given = true;
+    return image_filter_parse(value, &spec->filter);
+}
+
+static bool take_orient(struct spec *spec, const char *value)
+{
+    spec->orient_given = true;
+    return parse_word(value, "yes", "no", &spec->as_stored);
+}
+
 static const struct spec_option options[] = {
     {"split", N_("train or test"), {"train", "test"}},
     {"limit", N_("a number of images, from 1"), {NULL}},
@@ -123,13 +137,15 @@ static const struct spec_option options[] = {
     {"labels", N_("the name of an array, or a file"), {NULL}},
     {"direction", N_("ab (left half to right half) or ba"), {"ab", "ba"}},
     {"broken", N_("skip or refuse"), {"skip", "refuse"}},
+    {"filter", N_("bilinear, bicubic or bilinear2"), {NULL}},
+    {"orient", N_("yes or no"), {"yes", "no"}},
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 
 /* The functions that parse the values, in the order of the table. */
 static bool (*const take[OPTIONS])(struct spec *spec, const char *value) = {
-    take_split, take_limit, take_sample, take_only,   take_classes,   take_share,
-    take_rest,  take_draw,  take_images, take_labels, take_direction, take_broken};
+    take_split, take_limit,  take_sample, take_only,      take_classes, take_share,  take_rest,
+    take_draw,  take_images, take_labels, take_direction, take_broken,  take_filter, take_orient};
 
 const struct spec_option *spec_options(size_t *count)
 {

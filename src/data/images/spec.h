@@ -3,7 +3,7 @@
 #ifndef TINCA_DATA_IMAGES_SPEC_H
 #define TINCA_DATA_IMAGES_SPEC_H
 
-#include "base/error.h"
+#include "data/images/image.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +39,11 @@ struct spec {
     bool direction_given; /* direction= was given */
     bool refuse_broken;   /* broken=refuse: an unreadable image of a folder is an error */
     bool broken_given;    /* broken= was given */
-    unsigned given;       /* bit i: the option i of spec_options was given */
+    enum image_filter filter; /* if filter_given */
+    bool filter_given;
+    bool as_stored; /* orient=no; if orient_given */
+    bool orient_given;
+    unsigned given; /* bit i: the option i of spec_options was given */
 };
 
 /* Parses `text`. `default_split` is "train" or "test". Returns false with ERROR_USAGE, which lists

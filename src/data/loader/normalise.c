@@ -1,5 +1,12 @@
-/* Normalisations: presets, and mean and deviation measured on a data set. */
+/* Normalisations: presets, and mean and deviation measured on a data set.
+ *
+ * A set in memory is measured whole. Of pictures that have to be decoded or drawn, at most
+ * MEASURED_IMAGES are read; if there are more, these are a random sample, because the first images
+ * of a sorted set are those of a few classes. */
 #include "data/dataset/dataset_source.h"
+
+#include "base/memory.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,12 +17,19 @@ enum { MEASURED_IMAGES = 10000 };
 /* Name, mean and deviation, in units of 0..255. Those of cifar10, cifar100 and imagenet are the
  * customary mean and standard deviation of the training sets. */
 static const struct normalisation presets[] = {
-    {"unit", {0, 0, 0}, {256, 256, 256}},
-    {"signed", {127.5f, 127.5f, 127.5f}, {127.5f, 127.5f, 127.5f}},
-    {"caffe", {123, 117, 104}, {1, 1, 1}},
-    {"cifar10", {125.307f, 122.950f, 113.865f}, {62.993f, 62.089f, 66.705f}},
-    {"cifar100", {129.304f, 124.070f, 112.434f}, {68.170f, 65.392f, 70.418f}},
-    {"imagenet", {123.675f, 116.28f, 103.53f}, {58.395f, 57.12f, 57.375f}},
+    {.name = "unit", .deviation = {255, 255, 255}},
+    {.name = "unit256", .deviation = {256, 256, 256}},
+    {.name = "signed", .mean = {127.5f, 127.5f, 127.5f}, .deviation = {127.5f, 127.5f, 127.5f}},
+    {.name = "caffe", .mean = {123, 117, 104}, .deviation = {1, 1, 1}},
+    {.name = "cifar10",
+     .mean = {125.307f, 122.950f, 113.865f},
+     .deviation = {62.993f, 62.089f, 66.705f}},
+    {.name = "cifar100",
+     .mean = {129.304f, 124.070f, 112.434f},
+     .deviation = {68.170f, 65.392f, 70.418f}},
+    {.name = "imagenet",
+     .mean = {123.675f, 116.28f, 103.53f},
+     .deviation = {58.395f, 57.12f, 57.375f}},
 };
 
 /* Sums of the samples and of their squares. Those of 8 bits are integers, so their order does not
@@ -58,21 +72,54 @@ static void set_measured(struct normalisation *normalisation, const struct sums 
     }
 }
 
+static bool add_one(struct sums *sums, const struct dataset *dataset, size_t index,
+                    struct error *error)
+{
+    struct image image;
+    if (!dataset_image_for(dataset, index, false, &image, NULL, error))
+        return false;
+    add_image(sums, &image);
+    image_free(&image);
+    return true;
+}
+
+/* Returns how many images are to be read. */
+static size_t images_to_read(const struct dataset *dataset)
+{
+    const struct dataset_facts *facts = dataset_facts(dataset);
+    const bool all = dataset_source(dataset)->quick && facts->preprocessing.recorded;
+    return all || facts->images < MEASURED_IMAGES ? facts->images : MEASURED_IMAGES;
+}
+
+/* Visits the images in order, each of those that are left with the probability that fills the
+ * sample (Knuth's algorithm S): every set of `count` images is equally likely. Before preprocessing
+ * was recorded, the first were taken. Returns how many could be read; *last has why the last of the
+ * others could not, which the data loader will count. */
+static size_t add_sample(struct sums *sums, const struct dataset *dataset, size_t count,
+                         struct error *last)
+{
+    const struct dataset_facts *facts = dataset_facts(dataset);
+    struct random_stream draws = random_stream_at(facts->draw, RANDOM_MEASURE, 0, 0);
+    size_t read = 0, wanted = count;
+    for (size_t i = 0; wanted > 0; i++) {
+        const size_t left = facts->images - i;
+        if (facts->preprocessing.recorded && wanted < left &&
+            random_next_below(&draws, (uint32_t)left) >= wanted)
+            continue;
+        wanted--;
+        read += add_one(sums, dataset, i, last);
+    }
+    return read;
+}
+
 static bool measure(struct normalisation *normalisation, const struct dataset *dataset,
                     struct error *error)
 {
     const struct dataset_facts *facts = dataset_facts(dataset);
     struct sums sums = {0};
-    size_t count = facts->images < MEASURED_IMAGES ? facts->images : MEASURED_IMAGES;
     struct error last = {0};
-    for (size_t i = 0; i < count; i++) {
-        struct image image;
-        if (!dataset_image_for(dataset, i, false, &image, NULL, &last))
-            continue; /* the data loader will count unreadable pictures */
-        add_image(&sums, &image);
-        image_free(&image);
-    }
-    if (sums.count == 0) {
+    const size_t count = images_to_read(dataset), read = add_sample(&sums, dataset, count, &last);
+    if (read == 0) {
         if (error)
             *error = last;
         return false;
@@ -82,18 +129,46 @@ static bool measure(struct normalisation *normalisation, const struct dataset *d
     return true;
 }
 
+/* Chooses the division by 256 under the name that it had before preprocessing was recorded: "unit".
+ * Returns whether that is what `name` means for the set. */
+static bool choose_earlier_unit(struct normalisation *normalisation, const char *name,
+                                const struct dataset *dataset)
+{
+    const bool before = dataset && !dataset_facts(dataset)->preprocessing.recorded;
+    if (!before || (strcmp(name, "unit") != 0 && strcmp(name, "unit256") != 0))
+        return false;
+    *normalisation = (struct normalisation){.name = "unit", .deviation = {256, 256, 256}};
+    return true;
+}
+
+struct preprocessing preprocessing_of(const struct dataset *dataset,
+                                      const struct normalisation *normalisation)
+{
+    const struct dataset_facts *facts = dataset_facts(dataset);
+    struct preprocessing p = facts->preprocessing;
+    p.normalisation = *normalisation;
+    if (p.recorded && strcmp(normalisation->name, "measured") == 0) {
+        p.measured = images_to_read(dataset);
+        p.measured_of = facts->images;
+        p.measured_seed = facts->draw;
+    }
+    return p;
+}
+
 bool normalisation_choose(struct normalisation *normalisation, const char *name,
                           const struct dataset *dataset, struct error *error)
 {
     *normalisation = (struct normalisation){0};
     if (strcmp(name, "measured") == 0 && dataset)
         return measure(normalisation, dataset, error);
+    if (choose_earlier_unit(normalisation, name, dataset))
+        return true;
     for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
         if (strcmp(name, presets[i].name) == 0) {
             *normalisation = presets[i];
             return true;
         }
     return error_set(error, ERROR_USAGE, name,
-                     "choose unit, signed, caffe, cifar10, cifar100, imagenet or measured",
+                     "choose unit, unit256, signed, caffe, cifar10, cifar100, imagenet or measured",
                      "there is no such normalisation");
 }

@@ -185,14 +185,13 @@ static bool write_files(struct caffe_importer *im, struct model *origin)
 {
     struct model_facts facts = {.network = origin->network, .origin = origin};
     struct network *network = origin->network;
-    if (!choose_normalisation(im, network, &origin->normalisation))
+    origin->preprocessing = model_preprocessing(network);
+    if (!choose_normalisation(im, network, &origin->preprocessing.normalisation))
         return false;
     im->result->layers = network->graph.node_count;
     im->result->channels = network->input.channels;
     im->result->parameters = graph_parameter_count(&network->graph);
-    facts.normalisation = origin->normalisation;
-    origin->stored_height = network->input.height;
-    origin->stored_width = network->input.width;
+    facts.preprocessing = origin->preprocessing;
     if (im->model &&
         (!weights_create(&origin->weights, &network->graph, im->error) ||
          !name_classes(origin, im->error) || !caffe_fill_weights(im, &origin->weights) ||
@@ -218,7 +217,7 @@ static void describe(const struct caffe_importer *im, struct network *head)
     snprintf(head->normalisation, sizeof head->normalisation, "%s",
              im->request->normalise[0]   ? im->request->normalise
              : head->input.channels == 3 ? "caffe"
-                                         : "unit");
+                                         : "unit256"); /* the scale of Caffe's LeNet */
 }
 
 bool caffe_import_save(struct caffe_importer *im)

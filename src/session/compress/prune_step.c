@@ -122,11 +122,9 @@ bool prune_to_limit(const struct prune_subject *subject, enum prune_measure meas
 {
     const struct model *origin = subject->model;
     struct model *model = &candidate->model;
-    *candidate = (struct prune_candidate){.model = {.normalisation = origin->normalisation,
+    *candidate = (struct prune_candidate){.model = {.preprocessing = origin->preprocessing,
                                                     .class_names = origin->class_names,
-                                                    .device = origin->device,
-                                                    .stored_height = origin->stored_height,
-                                                    .stored_width = origin->stored_width}};
+                                                    .device = origin->device}};
     if (prune_select(&candidate->selection, &subject->groups, subject->importance, measure, limit,
                      error) &&
         (model->network =

@@ -215,7 +215,7 @@ static bool save(struct quantize_state *state, struct error *error)
         error_set_memory(error, "the report", 0);
     const struct model_facts facts = {.network = state->quantized.network,
                                       .origin = &state->model,
-                                      .normalisation = state->model.normalisation,
+                                      .preprocessing = state->model.preprocessing,
                                       .quantization = text};
     const bool saved = text && model_file_save(&facts, &state->quantized.weights, WEIGHTS_FLOAT32,
                                                request->output, error);

@@ -58,7 +58,7 @@ static bool read_images(struct sample_images *sample, const struct model *model,
     bool read = chosen && sample->images && sample->labels &&
                 choose(chosen, sample->count, images, seed, error);
     for (size_t i = 0; read && i < sample->count; i++) {
-        read = data_loader_read_example(dataset, &model->normalisation, chosen[i],
+        read = data_loader_read_example(dataset, &model->preprocessing.normalisation, chosen[i],
                                         sample->images + i * sample->values, NULL, error);
         sample->labels[i] = (int32_t)dataset_label(dataset, chosen[i]);
     }
@@ -72,7 +72,7 @@ bool sample_images_read(struct sample_images *sample, const struct model *model,
     const struct shape input = model->network->input;
     const struct dataset_request wish = {input.channels, input.height, input.width};
     *sample = (struct sample_images){.count = count};
-    struct dataset *dataset = dataset_open(spec, "train", &wish, error);
+    struct dataset *dataset = dataset_open_as(spec, "train", &wish, &model->preprocessing, error);
     const bool read = dataset && check_set(model, dataset_facts(dataset), error) &&
                       read_images(sample, model, dataset, seed, error);
     dataset_free(dataset);

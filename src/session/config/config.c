@@ -54,7 +54,8 @@ void config_defaults(struct run_config *config)
                                   .distill_weight = 0.9,
                                   .tolerance = 16,
                                   .augment = "no",
-                                  .normalise = "auto"};
+                                  .normalise = "auto",
+                                  .filter = "auto"};
 }
 
 /* --- given fields --- */

@@ -88,6 +88,7 @@ struct run_config {
     char class_weights[512];         /* "balanced", "1,2,0.5" or a file's path; empty: none */
     size_t sampling;                 /* enum sampling */
     char normalise[16]; /* a name of normalisation_choose, or "auto": as the network expects */
+    char filter[16];    /* a name of image_filter_parse, or "auto": a saved model's, or bilinear */
     size_t processes;   /* that share every batch in this start; not recorded; 0 counts as 1 */
     struct config_given given; /* what config_set has set, so presets must not */
 };

@@ -4,8 +4,10 @@
 
 #include "base/language.h"
 
-static const char *const normalisations[] = {"auto",     "measured", "unit",     "signed", "caffe",
-                                             "imagenet", "cifar10",  "cifar100", NULL};
+static const char *const normalisations[] = {"auto",  "measured", "unit",    "unit256",  "signed",
+                                             "caffe", "imagenet", "cifar10", "cifar100", NULL};
+
+static const char *const filters[] = {"auto", "bilinear", "bicubic", "bilinear2", NULL};
 
 const char *const sampling_names[] = {"shuffled", "balanced", NULL};
 
@@ -478,6 +480,15 @@ const struct config_field config_fields[] = {
      .kind = CONFIG_TEXT,
      MEMBER(normalise),
      .choices = normalisations},
+    {.key = "filter",
+     .label = N_("Resizing filter"),
+     .argument = "NAME",
+     .help = N_(
+         "How pictures are resized; auto: as a saved model's, or bilinear; bilinear2: as runs of "
+         "earlier versions."),
+     .kind = CONFIG_TEXT,
+     MEMBER(filter),
+     .choices = filters},
     {.key = "seed",
      .label = N_("Seed"),
      .argument = "S",

@@ -158,6 +158,14 @@ static void read_import(const struct json *tree, struct run_config *config, stru
         config->batch = 0;
 }
 
+/* Sets what runs of earlier versions, which had no such setting, did: they prepared pictures by
+ * bilinear2. */
+static void read_earlier(const struct json *tree, struct run_config *config)
+{
+    if (!json_member(json_member(tree, "config"), "filter"))
+        snprintf(config->filter, sizeof config->filter, "bilinear2");
+}
+
 static bool add_fork(struct json *tree, const struct run_fork *fork)
 {
     struct json *object = json_add_object(tree, "fork");
@@ -229,6 +237,8 @@ bool run_files_read_config(struct run_config *config, struct run_facts *facts,
         read = config_from_json(config, &document, json_member(document.root, "config"), error);
     if (read)
         read_import(document.root, config, facts);
+    if (read && !facts->imported[0])
+        read_earlier(document.root, config);
     if (read)
         read_fork(document.root, &facts->fork);
     json_document_free(&document);

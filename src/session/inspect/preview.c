@@ -10,6 +10,7 @@
 #include "data/loader/training_example.h"
 #include "session/config/config_data.h"
 #include "session/config/settings.h"
+#include "session/model/model_file.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -71,8 +72,9 @@ static bool open_set(struct preview *preview, struct error *error)
 {
     const struct dataset_request shape = choose_shape(preview);
     char spec[CONFIG_SPEC];
+    const struct preprocessing own = model_preprocessing_for(&preview->config);
     preview->dataset =
-        dataset_open(config_training_spec(&preview->config, spec), "train", &shape, error);
+        dataset_open_as(config_training_spec(&preview->config, spec), "train", &shape, &own, error);
     if (!preview->dataset || !count_classes(preview, error))
         return false;
     const struct dataset_facts *facts = dataset_facts(preview->dataset);

@@ -124,7 +124,7 @@ static bool add_picture(const struct probe *probe, struct probe_answer *answer, 
         return true;
     if (!image_create(picture, shape.width, shape.height, 3, &answer->error))
         return false;
-    picture_paste(picture, 0, 0, &probe->model.normalisation, shape, values);
+    picture_paste(picture, 0, 0, &probe->model.preprocessing.normalisation, shape, values);
     answer->picture_count++;
     return true;
 }
@@ -154,8 +154,8 @@ static bool read_question(struct probe *probe, struct probe_answer *answer)
     answer->labelled = probe->model.network->classes > 0;
     if (answer->labelled && answer->index < dataset_facts(probe->dataset)->images)
         answer->label = dataset_label(probe->dataset, answer->index);
-    return data_loader_read_example(probe->dataset, &probe->model.normalisation, answer->index,
-                                    probe->input, probe->target, &answer->error);
+    return data_loader_read_example(probe->dataset, &probe->model.preprocessing.normalisation,
+                                    answer->index, probe->input, probe->target, &answer->error);
 }
 
 static bool infer(struct probe *probe, struct probe_answer *answer)

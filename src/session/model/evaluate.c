@@ -102,7 +102,7 @@ bool model_evaluate_set(struct model *model, const struct dataset *dataset,
                                           .weights = &model->weights,
                                           .device = model->device,
                                           .dataset = dataset,
-                                          .normalisation = &model->normalisation,
+                                          .normalisation = &model->preprocessing.normalisation,
                                           .batch = request->batch,
                                           .tolerance = model->tolerance,
                                           .memory_free =
@@ -137,7 +137,7 @@ struct dataset *model_open_set(const struct model *model, const char *data_spec,
 {
     const struct shape input = model->network->input;
     const struct dataset_request wish = {input.channels, input.height, input.width};
-    return dataset_open(data_spec, "test", &wish, error);
+    return dataset_open_as(data_spec, "test", &wish, &model->preprocessing, error);
 }
 
 static bool evaluate_spec(struct model *model, const char *data_spec,
@@ -199,27 +199,21 @@ const float *model_infer(struct model *model, const float *input, uint64_t numbe
     return device_check(model->device, error) ? output : NULL;
 }
 
-/* Reads a picture as the training images were read: resized, the middle cut out, normalised. */
+/* Reads a picture as the images of a data set are read: turned, resized, the middle cut out,
+ * normalised. */
 bool model_read_image(const struct model *model, const char *path, float *values,
                       struct error *error)
 {
-    struct shape input = model->network->input;
+    const struct shape input = model->network->input;
     struct sample_table table;
     struct image image = {0};
-    size_t side =
-        model->stored_height < model->stored_width ? model->stored_height : model->stored_width;
-    if (!image_file_read_fitted(&image, path, input.channels, side, error))
+    if (!image_file_prepare(&image, path, &model->preprocessing, error))
         return false;
-    /* a crop that is not square may still be larger than the fitted picture */
-    bool fits = image.height >= input.height && image.width >= input.width;
-    if (fits || image_scale(&image, input.width, input.height, error)) {
-        struct crop crop = crop_centre(&image, input.width, input.height);
-        sample_table_fill(&table, &model->normalisation);
-        crop_write(values, &image, &crop, &table);
-        fits = true;
-    }
+    const struct crop crop = crop_centre(&image, input.width, input.height);
+    sample_table_fill(&table, &model->preprocessing.normalisation);
+    crop_write(values, &image, &crop, &table);
     image_free(&image);
-    return fits;
+    return true;
 }
 
 /* Computes the softmax of the logits in double, without overflow. */

@@ -18,10 +18,9 @@ enum { MODEL_CHECKSUM = 12 }; /* the size of a checksum's text */
 struct model {
     struct network *network;
     struct weights weights;
-    struct normalisation normalisation;
+    struct preprocessing preprocessing;
     char (*class_names)[64]; /* network->classes of them; from the training set */
     struct device *device;
-    size_t stored_height, stored_width; /* training images, before they were cropped */
     /* tinca.crc32 of its file, and that of the model that it was made from; "": not known */
     char checksum[MODEL_CHECKSUM], parent[MODEL_CHECKSUM];
     struct plan *plan; /* for one image; model_predict makes it when first called */
@@ -99,7 +98,7 @@ bool model_evaluate(struct model *model, const char *data_spec, size_t batch,
                     struct evaluation *evaluation, struct error *error);
 
 /* Opens the set `data_spec` as it is evaluated: its test split unless it names one, with the shape
- * of the network's input. Returns NULL with an error. */
+ * of the network's input and its preprocessing. Returns NULL with an error. */
 struct dataset *model_open_set(const struct model *model, const char *data_spec,
                                struct error *error);
 

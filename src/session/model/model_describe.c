@@ -18,11 +18,15 @@ static bool parse_triple(const char *text, float *values)
            isfinite(values[0]) && isfinite(values[1]) && isfinite(values[2]);
 }
 
-static bool read_input(struct model *model, const struct safetensors *file, struct error *error)
+/* Reads the members of a file that has no tinca.preprocessing. */
+static bool read_earlier(struct preprocessing *p, const struct safetensors *file,
+                         struct error *error)
 {
-    struct normalisation *normalisation = &model->normalisation;
+    struct normalisation *normalisation = &p->normalisation;
     const char *name = safetensors_metadata(file, "tinca.normalisation");
     const char *stored = safetensors_metadata(file, "tinca.stored");
+    p->filter = IMAGE_BILINEAR2;
+    p->as_stored = true;
     snprintf(normalisation->name, sizeof normalisation->name, "%s", name ? name : "");
     if (!parse_triple(safetensors_metadata(file, "tinca.mean"), normalisation->mean))
         return network_refuse_metadata(file, "tinca.mean", N_("is not three numbers"), error);
@@ -31,13 +35,27 @@ static bool read_input(struct model *model, const struct safetensors *file, stru
     for (size_t c = 0; c < 3; c++)
         if (normalisation->deviation[c] == 0)
             return network_refuse_metadata(file, "tinca.deviation", N_("holds a zero"), error);
-    if (!stored || sscanf(stored, "%zu %zu", &model->stored_height, &model->stored_width) != 2 ||
-        model->stored_height < model->network->input.height ||
-        model->stored_width < model->network->input.width ||
-        model->stored_height > IMAGE_MAX_SIDE || model->stored_width > IMAGE_MAX_SIDE)
+    if (!stored || sscanf(stored, "%zu %zu", &p->stored_height, &p->stored_width) != 2 ||
+        p->stored_height < p->height || p->stored_width < p->width ||
+        p->stored_height > IMAGE_MAX_SIDE || p->stored_width > IMAGE_MAX_SIDE)
         return network_refuse_metadata(file, "tinca.stored", N_("is not a height and a width"),
                                        error);
     return true;
+}
+
+static bool read_input(struct model *model, const struct safetensors *file, struct error *error)
+{
+    const struct shape input = model->network->input;
+    const char *text = safetensors_metadata(file, MODEL_PREPROCESSING_KEY), *what;
+    struct preprocessing *p = &model->preprocessing;
+    *p = (struct preprocessing){
+        .channels = input.channels, .height = input.height, .width = input.width};
+    if (!text)
+        return read_earlier(p, file, error);
+    return preprocessing_parse(p, text, &what) ||
+           error_set(error, ERROR_INPUT, file->path,
+                     "use a file that tinca train --save has written",
+                     "its metadata %s has no valid member \"%s\"", MODEL_PREPROCESSING_KEY, what);
 }
 
 static bool read_class_names(struct model *model, const struct safetensors *file,

@@ -1,10 +1,11 @@
 /* A saved model carries the text of its network file and the variation, so that loading it rebuilds
- * the same network (model_describe.c); the metadata also has normalisation and class names. */
+ * the same network (model_describe.c); the metadata also has preprocessing and class names. */
 #include "session/model/model_file.h"
 
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "session/config/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,9 +35,36 @@ static void print_triple(const float *values, char *text, size_t size)
 /* Prints the height and width of the training images before the crop. */
 static void print_stored_size(const struct model_facts *facts, char *text, size_t size)
 {
-    const struct dataset_facts *data = facts->origin ? NULL : dataset_facts(facts->dataset);
-    snprintf(text, size, "%zu %zu", data ? data->stored_height : facts->origin->stored_height,
-             data ? data->stored_width : facts->origin->stored_width);
+    snprintf(text, size, "%zu %zu", facts->preprocessing.stored_height,
+             facts->preprocessing.stored_width);
+}
+
+struct preprocessing model_preprocessing(const struct network *network)
+{
+    const struct shape input = network->input;
+    return (struct preprocessing){.recorded = true,
+                                  .channels = input.channels,
+                                  .height = input.height,
+                                  .width = input.width,
+                                  .stored_height = input.height,
+                                  .stored_width = input.width};
+}
+
+struct preprocessing model_preprocessing_for(const struct run_config *config)
+{
+    struct preprocessing p = {.recorded = true};
+    struct model model = {0};
+    if (image_filter_parse(config->filter, &p.filter)) {
+        p.recorded = p.filter != IMAGE_BILINEAR2;
+        p.as_stored = !p.recorded;
+        return p;
+    }
+    if (network_is_model(config->network) && model_file_describe(&model, config->network, NULL))
+        p = (struct preprocessing){.recorded = model.preprocessing.recorded,
+                                   .filter = model.preprocessing.filter,
+                                   .as_stored = model.preprocessing.as_stored};
+    model_free(&model);
+    return p;
 }
 
 const char *model_parent(const struct network *network, const struct model *source)
@@ -56,43 +84,50 @@ bool model_file_save(const struct model_facts *facts, const struct weights *weig
     char classes[24], groups[24], width_rate[32], block_rate[32], mean[64], deviation[64],
         stored[48], widths[8 * NETWORK_MAX_WIDTHS];
     char *names = print_class_names(facts, error);
-    if (!names)
+    char *preprocessing = names ? preprocessing_print(&facts->preprocessing, error) : NULL;
+    if (!preprocessing) {
+        free(names);
         return false;
+    }
     snprintf(classes, sizeof classes, "%zu", network->classes);
     snprintf(groups, sizeof groups, "%zu", network->groups);
     snprintf(width_rate, sizeof width_rate, "%.17g", network->width_rate);
     snprintf(block_rate, sizeof block_rate, "%.17g", network->block_rate);
     network_widths_print(&network->widths, ',', widths, sizeof widths);
     print_stored_size(facts, stored, sizeof stored);
-    print_triple(facts->normalisation.mean, mean, sizeof mean);
-    print_triple(facts->normalisation.deviation, deviation, sizeof deviation);
+    print_triple(facts->preprocessing.normalisation.mean, mean, sizeof mean);
+    print_triple(facts->preprocessing.normalisation.deviation, deviation, sizeof deviation);
     const char *parent = facts->origin ? model_parent(network, facts->origin) : facts->parent;
-    const char *metadata[2 * 16 + 1] = {"tinca.network",       network->name,
-                                        "tinca.network_text",  network->source,
-                                        "tinca.technique",     technique_name(network->technique),
-                                        "tinca.groups",        groups,
-                                        "tinca.width_rate",    width_rate,
-                                        "tinca.block_rate",    block_rate,
-                                        "tinca.widths",        widths,
-                                        "tinca.activation",    network->activation,
-                                        "tinca.classes",       classes,
-                                        "tinca.normalisation", facts->normalisation.name,
-                                        "tinca.mean",          mean,
-                                        "tinca.deviation",     deviation,
-                                        "tinca.stored",        stored,
-                                        "tinca.class_names",   names};
+    const char *metadata[2 * 17 + 1] = {
+        "tinca.network",       network->name,
+        "tinca.network_text",  network->source,
+        "tinca.technique",     technique_name(network->technique),
+        "tinca.groups",        groups,
+        "tinca.width_rate",    width_rate,
+        "tinca.block_rate",    block_rate,
+        "tinca.widths",        widths,
+        "tinca.activation",    network->activation,
+        "tinca.classes",       classes,
+        "tinca.normalisation", facts->preprocessing.normalisation.name,
+        "tinca.mean",          mean,
+        "tinca.deviation",     deviation,
+        "tinca.stored",        stored,
+        "tinca.class_names",   names};
     size_t count = 0;
     while (metadata[count])
         count += 2;
-    const char *const optional[][2] = {{"tinca.parent", parent && parent[0] ? parent : NULL},
-                                       {"tinca.quantization", facts->quantization},
-                                       {MODEL_RECORD_KEY, facts->record}};
-    for (size_t i = 0; i < 3; i++)
+    const char *const optional[][2] = {
+        {MODEL_PREPROCESSING_KEY, facts->preprocessing.recorded ? preprocessing : NULL},
+        {"tinca.parent", parent && parent[0] ? parent : NULL},
+        {"tinca.quantization", facts->quantization},
+        {MODEL_RECORD_KEY, facts->record}};
+    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
         if (optional[i][1]) {
             metadata[count++] = optional[i][0];
             metadata[count++] = optional[i][1];
         }
     bool saved = weights_save(weights, format, path, metadata, error);
+    free(preprocessing);
     free(names);
     return saved;
 }
@@ -102,6 +137,6 @@ bool model_save_derived(const struct model *origin, const struct network *networ
                         struct error *error)
 {
     const struct model_facts facts = {
-        .network = network, .origin = origin, .normalisation = origin->normalisation};
+        .network = network, .origin = origin, .preprocessing = origin->preprocessing};
     return model_file_save(&facts, weights, format, path, error);
 }

@@ -6,13 +6,14 @@
  *   tinca.technique       none, dsc, ...             tinca.classes        a number
  *   tinca.groups, tinca.width_rate, tinca.block_rate   of the technique; 0: none
  *   tinca.widths, tinca.activation   if the network does not fix them; else empty or absent
- *   tinca.normalisation   its name                   tinca.mean, tinca.deviation   three numbers
- *   tinca.stored          height and width of images before the crop
- *   tinca.class_names     a JSON list of texts
- *   tinca.quantization    of a quantized model: the report of tinca quantize, a JSON object
- *   tinca.record          of a model from an ONNX file: how it was trained, if the file says so
- *   tinca.parent          of a network with a chain of techniques after training: the checksum
- *                         (tinca.crc32) of the model to which the last one was applied, if known
+ *   tinca.preprocessing   from picture to input (preprocessing.h), a JSON object; absent from
+ * models of earlier versions, which prepare pictures by bilinear2 and of this again, for earlier
+ * versions: tinca.normalisation   its name                   tinca.mean, tinca.deviation   three
+ * numbers tinca.stored          height and width of images before the crop tinca.class_names     a
+ * JSON list of texts tinca.quantization    of a quantized model: the report of tinca quantize, a
+ * JSON object tinca.record          of a model from an ONNX file: how it was trained, if the file
+ * says so tinca.parent          of a network with a chain of techniques after training: the
+ * checksum (tinca.crc32) of the model to which the last one was applied, if known
  */
 #ifndef TINCA_SESSION_MODEL_MODEL_FILE_H
 #define TINCA_SESSION_MODEL_MODEL_FILE_H
@@ -22,13 +23,14 @@
 #include "engine/weights/weights.h"
 #include "session/model/evaluate.h"
 
-#define MODEL_RECORD_KEY "tinca.record"
+#define MODEL_RECORD_KEY        "tinca.record"
+#define MODEL_PREPROCESSING_KEY "tinca.preprocessing"
 
 struct model_facts {
     const struct network *network;
-    const struct dataset *dataset; /* class names and the size of images */
-    const struct model *origin;    /* or the model whose class names and size of images these are */
-    struct normalisation normalisation;
+    const struct dataset *dataset; /* class names */
+    const struct model *origin;    /* or the model whose class names these are */
+    struct preprocessing preprocessing;
     const char *quantization; /* how it was quantized, a text for tinca.quantization; or NULL */
     const char *record;       /* how it was trained, a text for tinca.record; or NULL */
     /* tinca.parent of a model without `origin`; NULL or "": not known */
@@ -40,18 +42,26 @@ struct model_facts {
  * what it was made from. "": not known, or the network has no chain. */
 const char *model_parent(const struct network *network, const struct model *source);
 
+/* Returns the preprocessing of a network that another program has trained, without normalisation:
+ * pictures are resized to its input. */
+struct preprocessing model_preprocessing(const struct network *network);
+
+/* Returns how the pictures of a run are prepared, without sizes and normalisation: with the filter
+ * of the configuration; "auto" is as the saved model that is trained further, or as today. */
+struct preprocessing model_preprocessing_for(const struct run_config *config);
+
 /* Saves a model, with weights in this format. Returns false with an error. */
 bool model_file_save(const struct model_facts *facts, const struct weights *weights,
                      enum weights_format format, const char *path, struct error *error);
 
-/* Saves a model that was made from another one, `origin`, with its normalisation, class names and
- * size of images. The network must have as many classes. Returns false with an error; an existing
+/* Saves a model that was made from another one, `origin`, with its preprocessing and class
+ * names. The network must have as many classes. Returns false with an error; an existing
  * file is then as it was. */
 bool model_save_derived(const struct model *origin, const struct network *network,
                         const struct weights *weights, enum weights_format format, const char *path,
                         struct error *error);
 
-/* Fills network, normalisation, class names and stored size of `model` from a file's metadata. */
+/* Fills network, preprocessing and class names of `model` from a file's metadata. */
 bool model_file_describe(struct model *model, const char *path, struct error *error);
 
 /* Does the same with an open file. */

@@ -198,7 +198,7 @@ static float *make_values(const struct model *model, const struct image *padded,
     struct sample_table table;
     float *values = memory_new_aligned(padded->width * padded->height * padded->channels,
                                        sizeof *values, "an image", error);
-    sample_table_fill(&table, &model->normalisation);
+    sample_table_fill(&table, &model->preprocessing.normalisation);
     if (values)
         crop_write(values, padded, &whole, &table);
     return values;
@@ -213,7 +213,7 @@ static bool run_network(struct model *model, const struct network *network,
     const float *output = values ? infer(model, network, values, error) : NULL;
     bool made = output && image_create(whole, shape.width, shape.height, 3, error);
     if (made)
-        picture_paste(whole, 0, 0, &model->normalisation, shape, output);
+        picture_paste(whole, 0, 0, &model->preprocessing.normalisation, shape, output);
     free(values);
     return made;
 }
@@ -239,7 +239,8 @@ static bool translate_picture(struct model *model, const char *path,
 {
     const struct shape own = model->network->input;
     struct image *picture = &translation->input;
-    if (!image_file_read(picture, path, own.channels, error))
+    if (!image_file_read_upright(picture, path, own.channels, model->preprocessing.as_stored,
+                                 error))
         return false;
     const size_t width = next_multiple(picture->width, own.width);
     const size_t height = next_multiple(picture->height, own.height);

@@ -113,8 +113,8 @@ static bool add_metadata(struct onnx_exporter *exporter, const struct network *n
                          const struct safetensors *file, const char *record, struct error *error)
 {
     static const char *const keys[] = {
-        "tinca.normalisation", "tinca.mean",         "tinca.deviation", "tinca.stored",
-        "tinca.class_names",   "tinca.quantization", "tinca.parent"};
+        MODEL_PREPROCESSING_KEY, "tinca.normalisation", "tinca.mean",         "tinca.deviation",
+        "tinca.stored",          "tinca.class_names",   "tinca.quantization", "tinca.parent"};
     if (!add_head(exporter, network, error))
         return false;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)

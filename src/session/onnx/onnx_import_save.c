@@ -113,31 +113,49 @@ static bool read_triple(const char *text, float *values)
                      isfinite(values[0]) && isfinite(values[1]) && isfinite(values[2]));
 }
 
+/* Reads the preprocessing of a model that an earlier version of tinca has exported. */
+static bool read_earlier(struct onnx_importer *im, const Onnx__Model *model,
+                         struct preprocessing *p)
+{
+    struct normalisation *normalisation = &p->normalisation;
+    const char *stored = metadata(model, "tinca.stored");
+    p->recorded = false;
+    p->filter = IMAGE_BILINEAR2;
+    p->as_stored = true;
+    snprintf(normalisation->name, sizeof normalisation->name, "%s",
+             metadata(model, "tinca.normalisation"));
+    if (!read_triple(metadata(model, "tinca.mean"), normalisation->mean) ||
+        !read_triple(metadata(model, "tinca.deviation"), normalisation->deviation))
+        return onnx_damaged(im, "tinca.mean", N_("three numbers were expected"));
+    if (stored && (sscanf(stored, "%zu %zu", &p->stored_height, &p->stored_width) != 2 ||
+                   p->stored_height < p->height || p->stored_width < p->width ||
+                   p->stored_height > IMAGE_MAX_SIDE || p->stored_width > IMAGE_MAX_SIDE))
+        return onnx_damaged(im, "tinca.stored", N_("a height and a width were expected"));
+    return true;
+}
+
+/* Reads how pictures are prepared: as the file says, or else resized to the input and divided by
+ * 255. A normalisation that the user has chosen counts more. */
 static bool read_images(struct onnx_importer *im, const Onnx__Model *model,
                         const struct onnx_import_request *request, struct model *origin)
 {
-    struct normalisation *normalisation = &origin->normalisation;
-    const char *name = metadata(model, "tinca.normalisation");
-    const char *stored = metadata(model, "tinca.stored");
-    const struct shape input = origin->network->input;
-    const bool chosen = request->normalise[0];
-    if (!normalisation_choose(normalisation, chosen ? request->normalise : "unit", NULL, im->error))
+    struct preprocessing *p = &origin->preprocessing;
+    const char *text = metadata(model, MODEL_PREPROCESSING_KEY), *what;
+    *p = model_preprocessing(origin->network);
+    if (!normalisation_choose(&p->normalisation, "unit", NULL, im->error))
         return false;
-    if (!chosen && name) {
-        snprintf(normalisation->name, sizeof normalisation->name, "%s", name);
-        if (!read_triple(metadata(model, "tinca.mean"), normalisation->mean) ||
-            !read_triple(metadata(model, "tinca.deviation"), normalisation->deviation))
-            return onnx_damaged(im, "tinca.mean", N_("three numbers were expected"));
+    if (text && !preprocessing_parse(p, text, &what))
+        return onnx_damaged(im, MODEL_PREPROCESSING_KEY, what);
+    if (!text && metadata(model, "tinca.normalisation") && !read_earlier(im, model, p))
+        return false;
+    if (request->normalise[0]) {
+        p->measured = 0;
+        if (!normalisation_choose(&p->normalisation, request->normalise, NULL, im->error))
+            return false;
     }
     for (size_t c = 0; c < 3; c++)
-        if (normalisation->deviation[c] == 0)
+        if (p->normalisation.deviation[c] == 0)
             return onnx_damaged(im, "tinca.deviation", N_("a deviation of 0"));
-    origin->stored_height = input.height;
-    origin->stored_width = input.width;
-    if (stored && (sscanf(stored, "%zu %zu", &origin->stored_height, &origin->stored_width) != 2 ||
-                   origin->stored_height < input.height || origin->stored_width < input.width ||
-                   origin->stored_height > IMAGE_MAX_SIDE || origin->stored_width > IMAGE_MAX_SIDE))
-        return onnx_damaged(im, "tinca.stored", N_("a height and a width were expected"));
     return true;
 }
 
@@ -207,7 +225,7 @@ static bool write_files(struct onnx_importer *im, const Onnx__Model *model,
     fill_weights(im, &origin->weights);
     im->result->layers = origin->network->graph.node_count;
     im->result->parameters = graph_parameter_count(&origin->network->graph);
-    facts.normalisation = origin->normalisation;
+    facts.preprocessing = origin->preprocessing;
     return model_file_save(&facts, &origin->weights, format, request->model, error) &&
            write_network(origin->network, request->network, error);
 }

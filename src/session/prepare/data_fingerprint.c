@@ -203,18 +203,16 @@ static bool add_sides(struct json *set, const char *key, const size_t *sides, si
     return array;
 }
 
-static bool add_normalisation(struct json *set, const struct normalisation *normalisation)
+/* Records how pictures are resized and turned, unless the set has none or it is the way of earlier
+ * versions, which recorded nothing. */
+static bool add_preprocessing(struct json *set, const struct dataset_facts *facts)
 {
-    struct json *object = json_add_object(set, "normalisation");
-    if (!json_add_string(object, "name", normalisation->name))
-        return false;
-    struct json *mean = json_add_array(object, "mean");
-    struct json *deviation = json_add_array(object, "deviation");
-    for (size_t i = 0; i < 3; i++)
-        if (!json_add_float(mean, NULL, normalisation->mean[i]) ||
-            !json_add_float(deviation, NULL, normalisation->deviation[i]))
-            return false;
-    return true;
+    const struct preprocessing *p = &facts->preprocessing;
+    if (facts->fixed || !p->recorded)
+        return true;
+    struct json *object = json_add_object(set, "preprocessing");
+    return json_add_string(object, "filter", image_filter_names[p->filter]) &&
+           json_add_bool(object, "orient", !p->as_stored);
 }
 
 static bool add_classes(struct json *set, const struct dataset *dataset)
@@ -266,7 +264,8 @@ static bool add_facts(const struct fingerprint *fingerprint, bool training, stru
            add_augmentation(set, training ? config->augment : "no") &&
            json_add_count(set, "pad", training ? settings_augmentation(config, facts).pad : 0) &&
            (!training || add_class_weights(set, fingerprint->prepared)) &&
-           add_normalisation(set, &fingerprint->prepared->normalisation) &&
+           add_preprocessing(set, facts) &&
+           normalisation_to_json(&fingerprint->prepared->preprocessing.normalisation, set) &&
            add_classes(set, fingerprint->dataset);
 }
 

@@ -10,6 +10,7 @@
  * share, seed} image, stored                 [C, H, W] of an example, [H, W] of the image that it
  * is cut from augment, pad, direction       how it is cut; direction of pairs: "ab" or "ba"
  *   class_weights                 of training, if it has any: a number for each class
+ *   preprocessing                 {filter, orient} of pictures that are resized; absent: bilinear2
  *   normalisation                 {name, mean: [3], deviation: [3]}
  *   files                         sets of files: [name, bytes, label, crc32], an image each
  *   folders                       instead, above 100,000 files: [name, files, bytes, crc32], a

@@ -43,9 +43,12 @@ static bool open_data(struct preparation *prepared, const struct run_config *con
     struct shape input = prepared->network->input;
     struct dataset_request wish = {input.channels, input.height, input.width};
     char spec[CONFIG_SPEC];
-    prepared->data = dataset_open(config_training_spec(config, spec), "train", &wish, error);
+    const struct preprocessing own = model_preprocessing_for(config);
+    prepared->data =
+        dataset_open_as(config_training_spec(config, spec), "train", &wish, &own, error);
     if (!prepared->data)
         return false;
+    prepared->preprocessing = dataset_facts(prepared->data)->preprocessing;
     if (!prepare_open_validation(prepared, config, &wish, error))
         return false;
     const struct dataset_facts *facts = dataset_facts(prepared->data);
@@ -166,10 +169,11 @@ static bool choose_normalisation(struct preparation *prepared, const struct run_
                                  struct error *error)
 {
     const char *name = config->normalise, *kind = dataset_facts(prepared->data)->kind;
+    struct normalisation *normalisation = &prepared->preprocessing.normalisation;
     const struct teacher *teacher = prepared->teacher;
     const bool automatic = !name[0] || strcmp(name, "auto") == 0;
     if (automatic && teacher) {
-        prepared->normalisation = teacher->model.normalisation;
+        *normalisation = teacher->model.preprocessing.normalisation;
         return true;
     }
     if (automatic) {
@@ -177,8 +181,11 @@ static bool choose_normalisation(struct preparation *prepared, const struct run_
         if (strcmp(name, "measured") == 0 && strncmp(kind, "cifar", 5) == 0)
             name = kind;
     }
-    return normalisation_choose(&prepared->normalisation, name, prepared->data, error) &&
-           (!teacher || teacher_normalises_alike(teacher, &prepared->normalisation, error));
+    if (!normalisation_choose(normalisation, name, prepared->data, error) ||
+        (teacher && !teacher_normalises_alike(teacher, normalisation, error)))
+        return false;
+    prepared->preprocessing = preprocessing_of(prepared->data, normalisation);
+    return true;
 }
 
 /* --- memory --- */
@@ -216,7 +223,7 @@ static struct data_loader_settings loader_settings(const struct preparation *pre
         .part = cluster_rank(prepared->cluster),
         /* only this host may lack the picture, and would take another one */
         .strict = prepared->cluster,
-        .normalisation = prepared->normalisation};
+        .normalisation = prepared->preprocessing.normalisation};
     device_batch_set_up(prepared->device, &settings);
     return settings;
 }
@@ -363,7 +370,7 @@ static bool make_samples(struct preparation *prepared, struct error *error)
     return prepared->network->classes || cluster_rank(prepared->cluster) > 0 ||
            samples_create(&prepared->samples, prepared->network,
                           prepare_validated_weights(prepared), prepared->device, dataset,
-                          &prepared->normalisation, error);
+                          &prepared->preprocessing.normalisation, error);
 }
 
 void prepare_average(struct preparation *prepared, const struct run_config *config,
@@ -454,7 +461,7 @@ struct execution_batch prepare_batch(const struct preparation *prepared,
         soft_targets_fill(prepared->soft_targets, batch->labels, batch->partner_labels,
                           batch->shares, prepared->class_weights, batch->count);
     struct execution_batch bound =
-        device_batch_of(prepared->device, batch, &prepared->normalisation);
+        device_batch_of(prepared->device, batch, &prepared->preprocessing.normalisation);
     bound.soft_targets = prepared->soft_targets;
     bound.class_weights = prepared->class_weights;
     return bound;
@@ -534,6 +541,6 @@ struct model_facts prepare_model_facts(const struct preparation *prepared)
 {
     return (struct model_facts){.network = prepared->network,
                                 .dataset = prepared->data,
-                                .normalisation = prepared->normalisation,
+                                .preprocessing = prepared->preprocessing,
                                 .parent = prepared->parent};
 }

@@ -42,7 +42,7 @@ struct preparation {
      * (soft_targets.h), of this rank's part and of the whole batch; else NULL. */
     double *part_weights, *batch_weights;
     struct evaluator evaluator; /* with validation only; shares weights and device */
-    struct normalisation normalisation;
+    struct preprocessing preprocessing;
     struct forecast forecast;
     uint64_t per_epoch, iterations; /* iterations of an epoch and of the run */
     uint64_t memory_expected;       /* resident bytes, with everything that was forecast */

@@ -13,8 +13,8 @@ bool prepare_open_validation(struct preparation *prepared, const struct run_conf
     const bool first = cluster_rank(prepared->cluster) == 0;
     if (!config_validation_spec(config, spec)[0])
         return true;
-    prepared->validation =
-        dataset_open(spec, "test", wish, first ? error : &prepared->no_validation);
+    prepared->validation = dataset_open_as(spec, "test", wish, &prepared->preprocessing,
+                                           first ? error : &prepared->no_validation);
     return prepared->validation || !first;
 }
 
@@ -62,7 +62,7 @@ bool prepare_make_evaluator(struct preparation *prepared, const struct run_confi
         .weights = prepare_validated_weights(prepared),
         .device = prepared->device,
         .dataset = prepared->validation,
-        .normalisation = &prepared->normalisation,
+        .normalisation = &prepared->preprocessing.normalisation,
         .batch = batch,
         .refuse_memory = batch > 0,
         .tolerance = (double)config->tolerance,

@@ -46,6 +46,7 @@ static void compare_facts(const struct json *then, const struct json *now,
                    {"augment", N_("augmentation")},
                    {"class_weights", N_("class weights")},
                    {"pad", N_("pixels around a random crop")},
+                   {"preprocessing", N_("preprocessing")},
                    {"normalisation", N_("normalisation")}};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         compare_member(members[i].name, members[i].key, then, now, differences);

@@ -145,6 +145,19 @@ static void note_limit(struct trainer *trainer, const struct dataset *dataset)
     trainer_add_finding(trainer, &finding);
 }
 
+/* Adds a finding that says on which images the normalisation was measured, if not on all. */
+static void note_measured(struct trainer *trainer)
+{
+    const struct preprocessing *p = &trainer->prepared.preprocessing;
+    struct finding finding = {.kind = FINDING_DATA};
+    if (p->measured == p->measured_of)
+        return;
+    snprintf(finding.text, sizeof finding.text,
+             "mean and deviation are those of %zu of the %zu images, drawn by the seed %llu",
+             p->measured, p->measured_of, (unsigned long long)p->measured_seed);
+    trainer_add_finding(trainer, &finding);
+}
+
 /* Adds a finding that says what of the file of weights was used. */
 static void note_weights(struct trainer *trainer)
 {
@@ -225,6 +238,7 @@ static enum run_status live(struct trainer *trainer)
     if (scaling.text[0])
         trainer_add_finding(trainer, &scaling);
     note_weights(trainer);
+    note_measured(trainer);
     note_limit(trainer, trainer->prepared.data);
     note_limit(trainer, trainer->prepared.validation);
     warn_of_swap(trainer);

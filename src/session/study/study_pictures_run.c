@@ -71,7 +71,8 @@ static bool open_data(struct maker *maker, struct error *error)
 {
     const struct shape input = maker->model.network->input;
     const struct dataset_request wish = {input.channels, input.height, input.width};
-    maker->dataset = dataset_open(spec_of(maker), "test", &wish, error);
+    maker->dataset =
+        dataset_open_as(spec_of(maker), "test", &wish, &maker->model.preprocessing, error);
     if (!maker->dataset)
         return false;
     return dataset_facts(maker->dataset)->paired ||
@@ -144,7 +145,7 @@ static bool make_picture(struct maker *maker, size_t index, const struct data_ba
                               : batch->targets;
     if (!values || !image_create(picture, shape.width, shape.height, 3, error))
         return false;
-    picture_paste(picture, 0, 0, &maker->model.normalisation, shape, values);
+    picture_paste(picture, 0, 0, &maker->model.preprocessing.normalisation, shape, values);
     return true;
 }
 
@@ -174,8 +175,8 @@ static bool make_pictures(struct maker *maker, struct data_loader *loader, struc
 
 static bool go_through_pairs(struct maker *maker, struct error *error)
 {
-    const struct data_loader_settings settings = {.batch = 1,
-                                                  .normalisation = maker->model.normalisation};
+    const struct data_loader_settings settings = {
+        .batch = 1, .normalisation = maker->model.preprocessing.normalisation};
     struct data_loader *loader = data_loader_open(maker->dataset, &settings, error);
     bool made = loader && study_pictures_create(maker->pictures, maker->study, error) &&
                 make_pictures(maker, loader, error);

@@ -92,7 +92,7 @@ bool teacher_knows_classes(const struct teacher *teacher, const struct dataset *
 bool teacher_normalises_alike(const struct teacher *teacher,
                               const struct normalisation *normalisation, struct error *error)
 {
-    const struct normalisation *own = &teacher->model.normalisation;
+    const struct normalisation *own = &teacher->model.preprocessing.normalisation;
     const size_t channels = teacher->model.network->input.channels;
     for (size_t c = 0; c < channels && c < 3; c++)
         if (own->mean[c] != normalisation->mean[c] ||

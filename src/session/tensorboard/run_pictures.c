@@ -54,7 +54,7 @@ void run_records_add_batch(struct event_log *log, struct event_time time,
         if (batch->image_samples)
             copy_samples(&picture, shape, batch->image_samples + i * values);
         else
-            picture_paste(&picture, 0, 0, &prepared->normalisation, shape,
+            picture_paste(&picture, 0, 0, &prepared->preprocessing.normalisation, shape,
                           batch->images + i * values);
         snprintf(tag, sizeof tag, "samples/%zu", i);
         add_picture(log, time, tag, &picture,

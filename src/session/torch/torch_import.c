@@ -17,14 +17,13 @@
 static bool describe(struct model *model, const char *normalise, struct error *error)
 {
     const struct network *network = model->network;
-    model->stored_height = network->input.height;
-    model->stored_width = network->input.width;
+    model->preprocessing = model_preprocessing(network);
     model->class_names =
         memory_new(network->classes + 1, sizeof *model->class_names, "class names", error);
     for (size_t i = 0; model->class_names && i < network->classes; i++)
         snprintf(model->class_names[i], sizeof *model->class_names, "%zu", i);
     return model->class_names &&
-           normalisation_choose(&model->normalisation, normalise, NULL, error);
+           normalisation_choose(&model->preprocessing.normalisation, normalise, NULL, error);
 }
 
 /* Returns how the images of a network are normalised, unless the user has chosen: as its file says,
@@ -50,7 +49,7 @@ static bool save(const struct torch_import_request *request, struct torch_import
                  weights_create(&model.weights, &import->network->graph, error) &&
                  weights_begin(&model.weights, &source, &import->match, error);
     const struct model_facts facts = {
-        .network = import->network, .origin = &model, .normalisation = model.normalisation};
+        .network = import->network, .origin = &model, .preprocessing = model.preprocessing};
     saved = saved && model_file_save(&facts, &model.weights, format, request->model, error);
     snprintf(import->normalisation, sizeof import->normalisation, "%s", normalise);
     model.network = NULL; /* it stays the import's */

@@ -1,0 +1,169 @@
+/* The library needs this file: it uses no decoder. */
+#include "data/images/preprocessing.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- resizing --- */
+
+/* Resizes as bilinear2 does: first to the shorter side, and then once more if the crop is larger.
+ */
+static bool fit_as_before(const struct preprocessing *p, struct image *image, size_t side,
+                          struct error *error)
+{
+    return image_fit(image, side, error) &&
+           ((image->width >= p->width && image->height >= p->height) ||
+            image_scale(image, p->width, p->height, error));
+}
+
+bool preprocessing_fit(const struct preprocessing *p, struct image *image, struct error *error)
+{
+    const size_t side = p->stored_height < p->stored_width ? p->stored_height : p->stored_width;
+    const size_t shorter = image->width < image->height ? image->width : image->height;
+    if (p->filter == IMAGE_BILINEAR2)
+        return fit_as_before(p, image, side, error);
+    /* the longer side is rounded down, as by torchvision's Resize */
+    size_t width = image->width * side / shorter, height = image->height * side / shorter;
+    if (width < p->width || height < p->height) {
+        width = p->width;
+        height = p->height;
+    }
+    return image_resample(image, width, height, p->filter, error);
+}
+
+/* --- writing --- */
+
+static bool add_triple(struct json *array, const float *values)
+{
+    return json_add_float(array, NULL, values[0]) && json_add_float(array, NULL, values[1]) &&
+           json_add_float(array, NULL, values[2]);
+}
+
+bool normalisation_to_json(const struct normalisation *normalisation, struct json *parent)
+{
+    struct json *object = json_add_object(parent, "normalisation");
+    return json_add_string(object, "name", normalisation->name) &&
+           add_triple(json_add_array(object, "mean"), normalisation->mean) &&
+           add_triple(json_add_array(object, "deviation"), normalisation->deviation);
+}
+
+/* Adds what the normalisation was measured on, if that is known. */
+static bool add_measured(struct json *parent, const struct preprocessing *p)
+{
+    struct json *object = p->measured ? json_add_object(parent, "measured") : NULL;
+    return p->measured == 0 ||
+           (json_add_count(object, "images", p->measured) &&
+            json_add_count(object, "of", p->measured_of) &&
+            (p->measured == p->measured_of || json_add_count(object, "seed", p->measured_seed)));
+}
+
+static bool add_sizes(struct json *array, size_t height, size_t width)
+{
+    return json_add_count(array, NULL, height) && json_add_count(array, NULL, width);
+}
+
+bool preprocessing_to_json(const struct preprocessing *p, struct json *object)
+{
+    struct json *range = NULL;
+    return json_add_string(object, "filter", image_filter_names[p->filter]) &&
+           json_add_bool(object, "orient", !p->as_stored) &&
+           json_add_count(object, "channels", p->channels) &&
+           add_sizes(json_add_array(object, "resize"), p->stored_height, p->stored_width) &&
+           add_sizes(json_add_array(object, "crop"), p->height, p->width) &&
+           (range = json_add_array(object, "range")) && add_sizes(range, 0, 255) &&
+           normalisation_to_json(&p->normalisation, object) && add_measured(object, p);
+}
+
+char *preprocessing_print(const struct preprocessing *preprocessing, struct error *error)
+{
+    struct json *object = json_new_object();
+    char *text =
+        preprocessing_to_json(preprocessing, object) ? json_print(object, false, error) : NULL;
+    if (!text)
+        error_set_memory(error, "the preprocessing", 0);
+    json_free(object);
+    return text;
+}
+
+/* --- reading --- */
+
+static bool read_triple(const struct json *array, float *values)
+{
+    const struct json *value = json_first(array);
+    for (size_t c = 0; c < 3; c++, value = value ? json_next(value) : NULL) {
+        double number;
+        if (!json_number(value, &number) || !isfinite((float)number))
+            return false;
+        values[c] = (float)number;
+    }
+    return json_is_array(array);
+}
+
+static void read_optional(const struct json *object, const char *key, size_t *count)
+{
+    if (!json_count(json_member(object, key), count))
+        *count = 0;
+}
+
+static bool read_normalisation(struct normalisation *normalisation, const struct json *object)
+{
+    const char *name = json_string(json_member(object, "name"));
+    if (!name || strlen(name) >= sizeof normalisation->name ||
+        !read_triple(json_member(object, "mean"), normalisation->mean) ||
+        !read_triple(json_member(object, "deviation"), normalisation->deviation))
+        return false;
+    snprintf(normalisation->name, sizeof normalisation->name, "%s", name);
+    return normalisation->deviation[0] != 0 && normalisation->deviation[1] != 0 &&
+           normalisation->deviation[2] != 0;
+}
+
+static void read_measured(struct preprocessing *p, const struct json *object)
+{
+    size_t seed;
+    read_optional(object, "images", &p->measured);
+    read_optional(object, "of", &p->measured_of);
+    read_optional(object, "seed", &seed);
+    p->measured_seed = seed;
+}
+
+static bool read_stored(struct preprocessing *p, const struct json *array)
+{
+    const struct json *height = json_is_array(array) ? json_first(array) : NULL;
+    const struct json *width = height ? json_next(height) : NULL;
+    return json_count(height, &p->stored_height) && json_count(width, &p->stored_width) &&
+           p->stored_height >= p->height && p->stored_width >= p->width &&
+           p->stored_height <= IMAGE_MAX_SIDE && p->stored_width <= IMAGE_MAX_SIDE;
+}
+
+bool preprocessing_from_json(struct preprocessing *p, const struct json *object, const char **what)
+{
+    const char *filter = json_string(json_member(object, "filter"));
+    bool orient;
+    p->recorded = true;
+    *what = "filter";
+    if (!filter || !image_filter_parse(filter, &p->filter))
+        return false;
+    *what = "orient";
+    if (!json_bool(json_member(object, "orient"), &orient))
+        return false;
+    p->as_stored = !orient;
+    *what = "resize";
+    if (!read_stored(p, json_member(object, "resize")))
+        return false;
+    *what = "normalisation";
+    read_measured(p, json_member(object, "measured"));
+    return read_normalisation(&p->normalisation, json_member(object, "normalisation"));
+}
+
+bool preprocessing_parse(struct preprocessing *preprocessing, const char *text, const char **what)
+{
+    struct json_document document;
+    *what = "preprocessing";
+    if (!json_parse(&document, text, strlen(text), "preprocessing", NULL))
+        return false;
+    const bool read = preprocessing_from_json(preprocessing, document.root, what);
+    json_document_free(&document);
+    return read;
+}

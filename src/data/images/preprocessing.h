@@ -1,0 +1,64 @@
+/* preprocessing.h: everything that happens to a picture between its file and the network's input.
+ *
+ * It is a part of the model: training records it in the model's file, and validation, eval,
+ * predict, measure, the workbench, the library and exported models follow it. In this order a
+ * picture is
+ *
+ *   1. turned upright, if its EXIF data say how the camera was held;
+ *   2. converted to the network's channels, 8 bits a sample (0..255);
+ *   3. resized with `filter` so that its shorter side has that of the stored size;
+ *   4. cut to the network's input: the middle, or a random window in training;
+ *   5. normalised: (sample - mean) / deviation, in units of 0..255.
+ *
+ * Sets of fixed size skip the first four steps. A model or run of which nothing is recorded keeps
+ * the way of its time, which is called bilinear2: pictures are not turned, image_scale resizes
+ * them, `unit` divides by 256, and measured normalisation reads the first 10,000 images. */
+#ifndef TINCA_DATA_IMAGES_PREPROCESSING_H
+#define TINCA_DATA_IMAGES_PREPROCESSING_H
+
+#include "base/json/json.h"
+#include "data/images/image.h"
+
+/* Converts 8-bit samples to float32, per channel: (sample - mean) / deviation. */
+struct normalisation {
+    char name[16];               /* a preset's name, or "measured" */
+    float mean[3], deviation[3]; /* in units of 0..255; a grey image uses the first */
+};
+
+struct preprocessing {
+    bool recorded; /* false: nothing was; the rest is what bilinear2 means */
+    enum image_filter filter;
+    bool as_stored;                 /* EXIF orientation is ignored */
+    size_t channels, height, width; /* the network's input, which is cut out */
+    /* What it is cut out of. Its shorter side counts, except that pairs are stretched to it. */
+    size_t stored_height, stored_width;
+    struct normalisation normalisation;
+    /* Of a measured one: how many images of how many were read, and the seed that drew them if they
+     * are not all. 0: it was not measured, or that is not known. */
+    size_t measured, measured_of;
+    uint64_t measured_seed;
+};
+
+/* Resizes a picture for the crop. One that would be smaller than the crop is stretched to it. */
+bool preprocessing_fit(const struct preprocessing *preprocessing, struct image *image,
+                       struct error *error);
+
+/* Adds the members to `object`. Returns false if out of memory. */
+bool preprocessing_to_json(const struct preprocessing *preprocessing, struct json *object);
+
+/* Reads what preprocessing_to_json has written; channels, height and width, the network's input,
+ * must be set. Returns false if something is missing, damaged or unknown; *what names it. */
+bool preprocessing_from_json(struct preprocessing *preprocessing, const struct json *object,
+                             const char **what);
+
+/* Returns the same as a text of JSON, owned by the caller; NULL with an error. */
+char *preprocessing_print(const struct preprocessing *preprocessing, struct error *error);
+
+/* Parses such a text, as preprocessing_from_json; a text that is no JSON is damaged, too. */
+bool preprocessing_parse(struct preprocessing *preprocessing, const char *text, const char **what);
+
+/* Adds a normalisation as an object {name, mean, deviation} to `parent`. Returns false if out of
+ * memory. */
+bool normalisation_to_json(const struct normalisation *normalisation, struct json *parent);
+
+#endif
