@@ -278,17 +278,48 @@ static void mark_given(struct run_config *config, const struct config_field *fie
         config->has_iterations = true;
 }
 
+/* Refuses a value of `validate` beside another share that the data names. */
+static bool check_division(const struct run_config *config, const char *value, struct error *error)
+{
+    if (!config->data_divides || strcmp(value, config->validate) == 0)
+        return true;
+    return error_set(error, ERROR_USAGE, "--validate", "give --validate, or validate= of --data",
+                     "the training data holds out a share for validation already (%s)",
+                     config->validate);
+}
+
+/* Sets the data. Its option validate=F becomes the value of the setting `validate`. */
+static bool set_data(struct run_config *config, const char *value, struct error *error)
+{
+    char data[sizeof config->data], share[64], validate[sizeof config->validate];
+    const struct config_field *field = config_find("data"), *held = config_find("validate");
+    if (!config_data_take_option(value, "validate", data, sizeof data, share, sizeof share))
+        return store(config, field, value, error);
+    snprintf(validate, sizeof validate, "auto,share=%s", share);
+    if (config_is_given(config, "validate") && strcmp(config->validate, validate) != 0)
+        return error_set(error, ERROR_USAGE, "--data", "give --validate, or validate= of --data",
+                         "validate=%s contradicts --validate %s", share, config->validate);
+    if (!store(config, field, data, error) || !store(config, held, validate, error))
+        return false;
+    mark_given(config, held);
+    config->data_divides = true;
+    return true;
+}
+
 bool config_set_field(struct run_config *config, const struct config_field *field,
                       const char *value, struct error *error)
 {
     if (IS_MEMBER(field, preset))
         return config_apply_preset(config, value, error);
+    if (IS_MEMBER(field, validate) && !check_division(config, value, error))
+        return false;
     if (IS_MEMBER(field, iterations) && !value[0]) {
         config->has_iterations = false;
         config->given.fields[field - config_fields] = false;
         return true;
     }
-    if (!store(config, field, value, error))
+    if (!(IS_MEMBER(field, data) ? set_data(config, value, error)
+                                 : store(config, field, value, error)))
         return false;
     mark_given(config, field);
     return true;
@@ -468,6 +499,6 @@ bool config_check(const struct run_config *config, struct error *error)
     if ((double)config->seed + (double)config->seeds - 1 > last_seed)
         return error_set(error, ERROR_USAGE, "--seeds", "choose a lower --seed",
                          "the seeds would exceed %.0f", last_seed);
-    return config_check_validation(config, error) && check_targets(config, error) &&
-           check_training(config, error);
+    return config_check_validation(config, error) && config_check_test(config, error) &&
+           check_targets(config, error) && check_training(config, error);
 }

@@ -96,6 +96,15 @@ const struct config_field config_fields[] = {
      .kind = CONFIG_TEXT,
      MEMBER(validate),
      .in_form = true},
+    {.key = "test",
+     .label = N_("Test data"),
+     .argument = "SPEC",
+     .help = N_("Data on which the best model is evaluated once, at the end of the run, and which "
+                "chooses nothing: a SPEC, or auto, the test split of the training data; empty: "
+                "none."),
+     .kind = CONFIG_TEXT,
+     MEMBER(test),
+     .in_form = true},
     {.key = "batch",
      .label = N_("Batch size"),
      .argument = "N",

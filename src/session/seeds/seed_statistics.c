@@ -12,6 +12,9 @@ const char *const seed_figure_names[SEED_FIGURES] = {
     [SEED_TOP1] = "top1",
     [SEED_TOP5] = "top5",
     [SEED_BEST_TOP1] = "best_top1",
+    [SEED_TEST_LOSS] = "test_loss",
+    [SEED_TEST_TOP1] = "test_top1",
+    [SEED_TEST_TOP5] = "test_top5",
 };
 
 double seed_figure_of(const struct run_figures *figures, enum seed_figure figure)
@@ -23,6 +26,9 @@ double seed_figure_of(const struct run_figures *figures, enum seed_figure figure
         [SEED_TOP1] = figures->top1,
         [SEED_TOP5] = figures->top5,
         [SEED_BEST_TOP1] = figures->best_top1,
+        [SEED_TEST_LOSS] = figures->test_loss,
+        [SEED_TEST_TOP1] = figures->test_top1,
+        [SEED_TEST_TOP5] = figures->test_top5,
     };
     return values[figure];
 }
@@ -58,6 +64,9 @@ struct run_figures seed_statistics_means(const struct seed_statistics *statistic
         .top1 = figures[SEED_TOP1].mean,
         .top5 = figures[SEED_TOP5].mean,
         .best_top1 = figures[SEED_BEST_TOP1].mean,
+        .test_loss = figures[SEED_TEST_LOSS].mean,
+        .test_top1 = figures[SEED_TEST_TOP1].mean,
+        .test_top5 = figures[SEED_TEST_TOP5].mean,
     };
 }
 
