@@ -333,6 +333,8 @@ static void read_run(const struct run *run, struct sweep_result *result)
                                     .loss = figures.loss,
                                     .loss_caffe = (double)now.loss_caffe,
                                     .top1 = figures.top1,
+                                    .test_loss = figures.test_loss,
+                                    .test_top1 = figures.test_top1,
                                     .iterations = now.iteration,
                                     .images = run_facts(run)->images,
                                     .threads = run_facts(run)->threads,
