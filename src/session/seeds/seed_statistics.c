@@ -1,3 +1,5 @@
+/* A figure is a place in three tables: its name, where it is in a run's figures, and where its mean
+ * is put. Runs whose figure is not finite do not count. */
 #include "session/seeds/seed_statistics.h"
 
 #include "base/memory.h"

@@ -43,8 +43,8 @@ struct sweep_result {
     double ms_per_image; /* median */
     double loss, loss_caffe, top1;
     double test_loss, test_top1; /* of the best model */
-    uint64_t memory_bytes;   /* highest resident memory of its process */
-    uint64_t first_negative; /* first iteration with a negative Caffe mean; 0: none */
+    uint64_t memory_bytes;       /* highest resident memory of its process */
+    uint64_t first_negative;     /* first iteration with a negative Caffe mean; 0: none */
     uint64_t iterations;
     size_t images, threads;
     double seconds;
