@@ -183,10 +183,9 @@ print(json.load(open(sys.argv[1]))["runs"][0]["id"])' "$dir/import.json")" \
     check "imported from $log: valid without unknown values, and only if marked as imported" \
         imported "$dir/imported.json"
 done
-for i in 1 2 3; do echo "{\"step\": $i, \"loss\": 2.5}"; done | "$TINCA" watch - -q >"$dir/out" 2>&1
-"$TINCA" export "$("$TINCA" runs --json | python3 -c 'import json, sys
-print([run["id"] for run in json.load(sys.stdin)["runs"] if run["imported"]][0])')" \
-    -o "$dir/watched.json" >"$dir/out" 2>&1
+for i in 1 2 3; do echo "{\"step\": $i, \"loss\": 2.5}"; done |
+    XDG_STATE_HOME=$dir/others "$TINCA" watch - -q >"$dir/out" 2>&1
+XDG_STATE_HOME=$dir/others "$TINCA" export --all -o "$dir/watched.json" >"$dir/out" 2>&1
 check "a watched run, whose length is not known, is valid" imported "$dir/watched.json"
 check "  it has no length" python3 -c 'import json, sys
 run = json.load(open(sys.argv[1]))["runs"][0]
