@@ -199,6 +199,8 @@ static void check_solvers(enum instruction_set set)
         {SOLVER_SGD, 0, 0, 0, 5e-4f},
         {SOLVER_SGD, 0.9f, 0, 0, 5e-4f},
         {SOLVER_NESTEROV, 0.9f, 0, 0, 5e-4f},
+        {SOLVER_SGD, 0.9f, 0, 0, 5e-4f, MOMENTUM_TORCH},
+        {SOLVER_NESTEROV, 0.9f, 0, 0, 5e-4f, MOMENTUM_TORCH},
         {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 1e-3f},
         {SOLVER_ADAMW, 0.9f, 0.98f, 1e-8f, 1e-2f},
         {SOLVER_RMSPROP, 0, 0.99f, 1e-8f, 1e-3f},

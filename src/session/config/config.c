@@ -441,6 +441,23 @@ static bool check_teacher(const struct run_config *config, struct error *error)
                      "give --teacher a saved model", "there is no teacher to compare with");
 }
 
+static bool check_momentum(const struct run_config *config, struct error *error)
+{
+    if (config->cycle_momentum == 0)
+        return true;
+    if (config->schedule != LR_SCHEDULE_ONECYCLE)
+        return error_set(error, ERROR_USAGE, "--cycle-momentum", "give --schedule onecycle",
+                         "the schedule %s has no cycle", lr_schedule_names[config->schedule]);
+    if (!(config->cycle_momentum < config->momentum))
+        return error_set(
+            error, ERROR_USAGE, "--cycle-momentum", "give a lower one, or a higher --momentum",
+            "it is the lowest momentum, and --momentum %g the highest", config->momentum);
+    return !config_on_gpu(config) ||
+           error_set(error, ERROR_USAGE, "--cycle-momentum",
+                     "train without it, or choose the device cpu or reference",
+                     "the device %s cannot change the momentum", config->device);
+}
+
 static bool check_training(const struct run_config *config, struct error *error)
 {
     if ((config->clip_norm > 0 || config->clip_value > 0) && config_on_gpu(config))
@@ -460,7 +477,7 @@ static bool check_training(const struct run_config *config, struct error *error)
     if (config->reset[0] && !config->weights[0])
         return error_set(error, ERROR_USAGE, "--reset", "give --weights a file",
                          "without weights to begin with, every layer begins anew");
-    if (!check_teacher(config, error))
+    if (!check_teacher(config, error) || !check_momentum(config, error))
         return false;
     if (config->stop_patience > 0 && !config->validate[0])
         return error_set(error, ERROR_USAGE, "--stop-patience", "give --validate a data set",

@@ -60,6 +60,8 @@ struct run_config {
     char tensorboard[512];   /* folder of event files (tensorboard/run_events.h); empty: none */
     size_t solver;           /* enum solver_kind */
     double learning_rate, momentum, weight_decay;
+    size_t momentum_form;   /* enum momentum_form, of sgd and nesterov */
+    double cycle_momentum;  /* the lowest momentum of the schedule onecycle; 0: it stays */
     char weights[512];      /* a file of weights to begin with; empty: none */
     char names[512];        /* mapping of the file's names (weights_names.h); empty: automatic */
     char reset[256];        /* patterns of layers that do not begin with them (name_pattern.h) */

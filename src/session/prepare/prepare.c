@@ -367,6 +367,18 @@ static bool make_samples(struct preparation *prepared, struct error *error)
                           &prepared->normalisation, error);
 }
 
+void prepare_momentum(struct preparation *prepared, const struct run_config *config,
+                      uint64_t iteration)
+{
+    const struct lr_schedule_settings schedule = settings_schedule(config, prepared->iterations);
+    if (schedule.low_momentum == 0)
+        return;
+    const float momentum = (float)lr_schedule_momentum(&schedule, iteration);
+    execution_set_momentum(prepare_execution(prepared), momentum);
+    if (prepared->gan)
+        execution_set_momentum(gan_discriminator_execution(prepared->gan), momentum);
+}
+
 void prepare_average(struct preparation *prepared, const struct run_config *config,
                      uint64_t iteration)
 {

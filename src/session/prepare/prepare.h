@@ -78,6 +78,10 @@ bool prepare_test(struct preparation *prepared, const struct run_config *config,
                   evaluator_progress *progress, void *context, struct evaluation *evaluation,
                   struct error *error);
 
+/* Sets the momentum of iteration number `iteration`, if the run changes it. */
+void prepare_momentum(struct preparation *prepared, const struct run_config *config,
+                      uint64_t iteration);
+
 /* Takes the weights after the step of iteration number `iteration` into their average, if the run
  * has one. */
 void prepare_average(struct preparation *prepared, const struct run_config *config,
