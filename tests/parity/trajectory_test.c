@@ -38,7 +38,7 @@ static const uint64_t first_seed = 20260131;
 
 #define SGD(momentum, decay)                                                                       \
     {                                                                                              \
-        SOLVER_SGD, momentum, 0, 0, decay                                                          \
+        SOLVER_SGD, momentum, 0, 0, decay, MOMENTUM_CAFFE                                          \
     }
 /* The rates are small: with larger ones rounding errors grow tenfold per iteration, and more in
  * deep networks and with batch norms over few values. */
