@@ -12,7 +12,8 @@
 /* The solver's constants. */
 struct rule {
     float momentum, beta2, epsilon, decay;
-    bool nesterov, torch, decoupled; /* torch: momentum of that form; decoupled: adamw's weight decay */
+    bool nesterov, torch,
+        decoupled; /* torch: momentum of that form; decoupled: adamw's weight decay */
 };
 
 static __global__ void step_plain(float *weights, const float *gradients, uint32_t count,
