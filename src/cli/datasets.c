@@ -149,8 +149,7 @@ static int datasets_run(const struct command *command, int argc, char **argv)
     output_print("\n%s\n%s\n",
                  _("Options follow after commas: split=train|test, limit=N, sample=N, only=CLASS, "
                    "classes=N, share=F, rest=F, draw=SEED."),
-                 _("For example: tinca train lenet --data digits,limit=2000 --validate "
-                   "digits,split=test"));
+                 _("For example: tinca train lenet --data digits,validate=0.1 --test auto"));
     return status;
 }
 

@@ -381,6 +381,12 @@ static int set_field(const struct reader *reader, const struct config_field *fie
                                                  : "yes",
                                          &error);
     free(teacher);
+    if (set && reader->set->config->data_divides && !offers_field(reader->set, "validate")) {
+        error_set(&error, ERROR_USAGE, "--data",
+                  "name the part itself with share=F,draw=SEED or rest=F,draw=SEED",
+                  "validate= divides the training data of a run, and this is another set");
+        return output_error(&error);
+    }
     return set ? EXIT_DONE : output_error(&error);
 }
 

@@ -56,7 +56,9 @@ static void describe(const struct run_snapshot *snapshot, char *line, size_t siz
         return;
     }
     if (snapshot->status == RUN_VALIDATING) {
-        snprintf(line, size, _("validating %llu/%llu images"),
+        snprintf(line, size,
+                 snapshot->testing ? _("testing %llu/%llu images")
+                                   : _("validating %llu/%llu images"),
                  (unsigned long long)snapshot->validation_done,
                  (unsigned long long)snapshot->validation_of);
         return;

@@ -312,6 +312,9 @@ static bool add_readable(struct json *object, const struct listed_run *listed)
            json_add_number(object, "best_top1", figures.best_top1) &&
            json_add_number(object, "validation_loss", figures.validation_loss) &&
            json_add_number(object, "best_validation_loss", figures.best_validation_loss) &&
+           json_add_number(object, "test_loss", figures.test_loss) &&
+           json_add_number(object, "test_top1", figures.test_top1) &&
+           json_add_number(object, "test_top5", figures.test_top5) &&
            json_add_count(object, "disk_bytes", listed->record.disk_bytes) &&
            add_fields(object, &listed->record) &&
            (!listed->queued || runs_waiting_add_json(object, listed->queued, listed->place));

@@ -78,6 +78,8 @@ static bool print_means(const struct train *train, const struct seed_group *grou
     print_figure(print_line, _("validation loss"), &statistics, SEED_VALIDATION_LOSS);
     print_figure(print_line, _("top-1"), &statistics, SEED_TOP1);
     print_figure(print_line, _("best top-1"), &statistics, SEED_BEST_TOP1);
+    print_figure(print_line, _("test loss"), &statistics, SEED_TEST_LOSS);
+    print_figure(print_line, _("test top-1"), &statistics, SEED_TEST_TOP1);
     return true;
 }
 

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "data/dataset/dataset.h"
 #include "session/caffe/caffe.h"
+#include "session/config/config_data.h"
 #include "session/config/config_paths.h"
 #include "session/export/export.h"
 #include "session/files/run_name.h"
@@ -151,6 +152,28 @@ static void print_ranks(output_printer *print_line, const struct run *run)
     run_ranks_free(&ranks);
 }
 
+/* Prints what the best model has reached on the test set. */
+static void print_test(output_printer *print_line, const struct run_config *config,
+                       const struct run_snapshot *snapshot)
+{
+    char spec[CONFIG_SPEC], value[CONFIG_SPEC];
+    const struct run_test *test = &snapshot->test;
+    if (test->images == 0)
+        return;
+    config_short_value("test", config_test_spec(config, spec), value, sizeof value);
+    if (isfinite(test->top1))
+        print_line(_("  test of epoch %.4g: loss %.4g, top-1 %.2f %% of %llu images (%s)\n"),
+                   test->epoch, test->loss, test->top1, (unsigned long long)test->images, value);
+    else if (isfinite(test->pixel_accuracy))
+        print_line(_("  test of epoch %.4g: loss %.4g, pixel accuracy %.2f %% of %llu images "
+                     "(%s)\n"),
+                   test->epoch, test->loss, test->pixel_accuracy, (unsigned long long)test->images,
+                   value);
+    else
+        print_line(_("  test of epoch %.4g: loss %.4g of %llu images (%s)\n"), test->epoch,
+                   test->loss, (unsigned long long)test->images, value);
+}
+
 /* Prints the result. It goes to standard error if a document is written to standard output. */
 static void print_summary(const struct train *train, const struct run *run,
                           const struct run_snapshot *snapshot)
@@ -181,6 +204,7 @@ static void print_summary(const struct train *train, const struct run *run,
     else if (snapshot->iteration > 0)
         print_line(_("  loss %.6g, %.4g ms/image (median)\n"), figures.loss,
                    snapshot->ms_per_image_median);
+    print_test(print_line, run_config(run), snapshot);
     if (snapshot->iteration > 0)
         print_energy(print_line, snapshot);
     print_loss_scale(print_line, snapshot);

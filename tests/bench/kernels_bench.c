@@ -191,9 +191,10 @@ static void measure_solver(const struct bench *bench, const struct solver_settin
 
 static void bench_solvers(struct bench *bench)
 {
-    const struct solver_settings settings[] = {{SOLVER_SGD, 0.9f, 0, 0, 5e-4f},
-                                               {SOLVER_NESTEROV, 0.9f, 0, 0, 5e-4f},
-                                               {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 0}};
+    const struct solver_settings settings[] = {
+        {SOLVER_SGD, 0.9f, 0, 0, 5e-4f, MOMENTUM_CAFFE},
+        {SOLVER_NESTEROV, 0.9f, 0, 0, 5e-4f, MOMENTUM_CAFFE},
+        {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 0, MOMENTUM_CAFFE}};
     bool begun = false;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         if (is_wanted(bench, "update", solver_names[settings[i].kind])) {

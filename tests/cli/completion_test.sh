@@ -72,7 +72,8 @@ offers "the folders of a data set" '+folder:files/inside/' train lenet --data fo
 offers "devices" '=cpu' bench lenet --device c
 offers "precisions" '=bf16' bench lenet --precision b
 offers "elements of a list" '=lenet,squeezenet' sweep --networks lenet,sq
-offers "settings to vary" '+momentum=' sweep --vary mom
+offers "settings to vary" '+momentum=
++momentum-form=' sweep --vary mom
 offers "their values" '=solver=nesterov' sweep --vary solver=nes
 offers "runs by ID and name" "=$id
 =first" resume ''
@@ -83,7 +84,8 @@ offers "models and runs" "=$id
 offers "every operand of a list" '=first' compare "$id" fi
 offers "formats" '=prototxt' export x --format prot
 offers "studies" '=trindade' tables tr
-offers "fields of runs" '+momentum=' runs mom
+offers "fields of runs" '+momentum=
++momentum-form=' runs mom
 offers "files" ':files' import --weights ''
 offers "folders" ':folders' tables trindade --runs ''
 offers "operands alone behind --" '' devices -- ''

@@ -230,4 +230,19 @@ if (ulimit -v 3000000) 2>/dev/null; then # shellcheck disable=SC3045
 else
     skip "limits on addresses" "this shell cannot set one"
 fi
+
+# --- a sweep's forecast is that of its runs ---
+
+# The process that forecasts has not yet what the run's has, such as threads: 1 MiB, and the kernels that it will load.
+run sweep --networks mlp,lenet --data digits --batches 64 --iterations 2 --threads 1 --json -q
+for cell in 0 1; do
+    forecast=$("$JSON_LOOK" "$T/out" cells.$cell.memory_forecast_bytes)
+    peak=$(head -n 1 "$XDG_STATE_HOME/tinca/runs/$("$JSON_LOOK" "$T/out" cells.$cell.run)/journal.jsonl" >"$T/start.json" &&
+        "$JSON_LOOK" "$T/start.json" memory_peak)
+    if awk -v a="$forecast" -v b="$peak" 'BEGIN { wrong = a > b ? a - b : b - a; exit !(wrong < 1.5 * 1048576) }'; then
+        ok "cell $cell of a sweep: $forecast bytes are forecast, and $peak by its run"
+    else
+        not_ok "cell $cell of a sweep: $forecast bytes are forecast, and $peak by its run"
+    fi
+done
 done_testing

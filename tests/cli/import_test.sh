@@ -112,4 +112,29 @@ refuses 2 "trainings" "one name for a table of several trainings" import "$logs/
 refuses 2 "a name has" "a text that is no name" import "$logs/caffe.txt" --name a/b
 run runs --json
 is "what was refused left no run" "runs.#" 7
+
+# --- its chart ---
+
+# thick FILE: prints how many thick blue lines a chart has: two for the smoothed loss, and two for the first accuracy
+thick() { grep -o 'stroke-width:1.4;[^"]*stroke:rgb(0%,44.7' "$1" | wc -l; }
+
+if ls "$(dirname "$TINCA")"/tinca-chart.so >/dev/null 2>&1; then
+    printf 'step,loss,val_loss,val_acc\n1,2,1.9,0.4\n2,1.5,1.4,0.5\n3,1,1.2,0.6\n' >accurate.csv
+    printf 'step,loss\n1,2\n2,1.5\n3,1\n' >plain.csv
+    succeeds "a table with an accuracy" import accurate.csv --name accurate
+    succeeds "  has a chart" export accurate --format svg -o accurate.svg
+    [ "$(thick accurate.svg)" = 4 ] && ok "  with its accuracy" || not_ok "  with its accuracy" "$(thick accurate.svg)"
+    if grep -qE '>[^<]*(batch|seed|learning rate|lr )[^<]*<' accurate.svg; then
+        not_ok "  and no setting that the table does not have" "$(grep -o '>[^<]*<' accurate.svg)"
+    else
+        ok "  and no setting that the table does not have"
+    fi
+    succeeds "a table without one" import plain.csv --name plain --batch 8
+    succeeds "  has a chart" export plain --format svg -o plain.svg
+    [ "$(thick plain.svg)" = 2 ] && ok "  without a panel for it" || not_ok "  without a panel for it" "$(thick plain.svg)"
+    grep -q '>batch 8, [^<]*<' plain.svg && ok "  with the batch that was given" ||
+        not_ok "  with the batch that was given" "$(grep -o '>[^<]*<' plain.svg)"
+else
+    skip "the chart of an imported run" "this build draws no charts"
+fi
 done_testing

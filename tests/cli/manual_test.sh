@@ -26,6 +26,64 @@ for command in $(subcommands); do
     fi
 done
 
+# The options of each command are those that its item of the manual has: no more, and no fewer. Settings of a run have
+# a section of their own, and those of the workbench a page.
+
+# documented PAGE: prints "COMMAND OPTION item" for each item of a command's list, and "COMMAND OPTION text" for options
+# that its text names
+documented() {
+    awk '/^\.Sh / { section = $2; depth = 0; command = "" }
+        /^\.Bl / { depth++ }
+        /^\.El/ { depth-- }
+        section == "COMMANDS" && depth == 1 && /^\.It Cm/ { command = $3 }
+        section == "COMMANDS" && command {
+            where = depth > 1 && /^\.It Fl/ ? "item" : "text"
+            sub(/^\./, "")
+            for (i = 1; i < NF; i++)
+                if ($i == "Fl" && $(i + 1) == "Fl")
+                    print command, $(i + 2), where
+        }' "$1" | sort -u
+}
+
+# options_of COMMAND: prints its options, as --help lists them
+options_of() {
+    run "$1" --help
+    sed -n 's/^ *\(-[a-z], \)\{0,1\}--\([a-z0-9-]*\).*/\2/p' "$T/out" | sort -u
+}
+
+run ui --help
+sed -n '1,/^ *--tune/s/^ *--\([a-z0-9-]*\).*/\1/p' "$T/out" | grep -vx tune | sort -u >"$T/settings"
+sed -n '/--colours/,/--language/s/^ *--\([a-z-]*\).*/\1/p' "$T/out" | sort -u >"$T/preferences"
+sed -n '/^\.Sh OPTIONS OF A RUN/,/^\.Sh [^O]/p' "$srcdir/man/tinca.1" | grep '^\.It Fl' | grep -o 'Fl Fl [a-z0-9-]*' |
+    sed 's/Fl Fl //' | sort -u >"$T/run-options"
+if [ -s "$T/settings" ] && cmp -s "$T/settings" "$T/run-options"; then
+    ok "OPTIONS OF A RUN has the settings of a run, and nothing else"
+else
+    not_ok "OPTIONS OF A RUN has the settings of a run, and nothing else" "$(diff "$T/run-options" "$T/settings")"
+fi
+documented "$srcdir/man/tinca.1" >"$T/documented"
+printf '%s\n' help json language quiet tune version | cat - "$T/settings" | sort >"$T/elsewhere"
+for command in $(subcommands); do
+    options_of "$command" >"$T/options"
+    sed -n "s/^$command \(.*\) item\$/\1/p" "$T/documented" | comm -23 - "$T/options" >"$T/surplus"
+    if [ -s "$T/surplus" ]; then
+        not_ok "the manual of $command has only its options" "$(cat "$T/surplus")"
+    else
+        ok "the manual of $command has only its options"
+    fi
+    case $command in
+    ui) others=train ;; # whose options it takes
+    *) others=$command ;;
+    esac
+    sed -n "s/^\($command\|$others\) \(.*\) \(item\|text\)\$/\2/p" "$T/documented" | sort -u >"$T/named"
+    comm -23 "$T/options" "$T/named" | comm -23 - "$T/elsewhere" | comm -23 - "$T/preferences" >"$T/missing"
+    if [ -s "$T/missing" ]; then
+        not_ok "the manual of $command has each of its options" "$(cat "$T/missing")"
+    else
+        ok "the manual of $command has each of its options"
+    fi
+done
+
 # Every operator and block of the lists, by the name in network files.
 for name in $(sed -n 's/^\(OPERATOR\|BLOCK\)(\([a-z0-9_]*\))$/\2/p' \
     "$srcdir/src/engine/ops/operators.inc" "$srcdir/src/engine/blocks/blocks.inc"); do

@@ -61,6 +61,7 @@ def unknown_finding(s, r): r["findings"].append({"kind": "x", "iteration": 1, "e
 def failed_without_error(s, r): r["status"] = "failed"; r["error"] = None
 def missing_column(s, r): del r["series"]["loss_mean"]
 def two_lengths(s, r): r["config"]["iterations"] = 3; r["config"]["epochs"] = 1
+def no_length(s, r): r["config"].pop("epochs", None); r["config"].pop("iterations", None)
 def odd_version(s, r): s["version"] = 3
 def text_for_size(s, r): r["model"]["bytes"] = "many"
 def data_without_kind(s, r): del r["data"]["training"]["kind"]
@@ -69,7 +70,7 @@ def measurement_without_times(s, r): r["measurements"] = [{"device": "cpu"}]
 def without_seed(s, r): del r["config"]["seed"]
 def without_batch(s, r): del r["config"]["batch"]
 for change in (unknown_setting, text_for_size, data_without_kind, number_in_command, measurement_without_times, text_for_number, unknown_status, unknown_finding,
-               failed_without_error, missing_column, two_lengths, odd_version,
+               failed_without_error, missing_column, two_lengths, no_length, odd_version,
                without_seed, without_batch):
     spoil(change)
 def accept(change):
@@ -182,4 +183,17 @@ print(json.load(open(sys.argv[1]))["runs"][0]["id"])' "$dir/import.json")" \
     check "imported from $log: valid without unknown values, and only if marked as imported" \
         imported "$dir/imported.json"
 done
+for i in 1 2 3; do echo "{\"step\": $i, \"loss\": 2.5}"; done |
+    XDG_STATE_HOME=$dir/others "$TINCA" watch - -q >"$dir/out" 2>&1
+XDG_STATE_HOME=$dir/others "$TINCA" export --all -o "$dir/watched.json" >"$dir/out" 2>&1
+check "a watched run, whose length is not known, is valid" imported "$dir/watched.json"
+check "  it has no length" python3 -c 'import json, sys
+run = json.load(open(sys.argv[1]))["runs"][0]
+assert not {"epochs", "iterations"} & set(run["config"]) and len(run["series"]["loss"]) == 3' "$dir/watched.json"
+"$TINCA" train mlp --data digits,limit=64,validate=0.2 --test digits,limit=32 --batch 16 --epochs 1 \
+    --export "$dir/tested.json" -q >"$dir/out" 2>&1
+check "a run with a test set is valid" valid "$dir/tested.json"
+check "  and has the result" python3 -c 'import json, sys
+test = json.load(open(sys.argv[1]))["runs"][0]["test"]
+assert test["images"] == 32 and test["epoch"] == 1 and test["loss"] > 0' "$dir/tested.json"
 echo "1..$number"

@@ -208,4 +208,20 @@ run train $job --label-smoothing 1
 run train $job --device cuda --clip-norm 1
 [ "$status" -ne 0 ] && grep -q 'clip-norm.*limit gradients' err && ok "a GPU refuses to clip, and says so" ||
     not_ok "a GPU refuses to clip, and says so" "$(cat err)"
+
+# --- momentum ---
+
+cycle="train mlp --data digits,limit=64 --batch 16 --epochs 2 --threads 1 --momentum 0.9 -q"
+# shellcheck disable=SC2086 # a list of options
+{
+    succeeds "onecycle with a constant momentum" $cycle --schedule onecycle --run-dir "$T/constant"
+    succeeds "  with one that it lowers" $cycle --schedule onecycle --cycle-momentum 0.5 --run-dir "$T/cycled"
+    cmp -s "$T/constant/weights.safetensors" "$T/cycled/weights.safetensors" && not_ok "  gives other weights" ||
+        ok "  gives other weights"
+    succeeds "  in PyTorch's form" $cycle --schedule onecycle --momentum-form torch --run-dir "$T/torch"
+    cmp -s "$T/constant/weights.safetensors" "$T/torch/weights.safetensors" && not_ok "  gives other weights" ||
+        ok "  gives other weights"
+    refuses 2 "has no cycle" "a cycle of the momentum without onecycle" $cycle --cycle-momentum 0.5
+    refuses 2 "the lowest momentum" "a lowest momentum above the highest" $cycle --schedule onecycle --cycle-momentum 0.95
+}
 done_testing

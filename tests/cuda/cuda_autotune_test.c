@@ -76,11 +76,12 @@ static bool lab_open_as(struct lab *lab, const struct opening *how)
     struct error error = {0};
     const struct network_request request = {.network = "test",
                                             .text = how->text ? how->text : text};
-    const struct plan_settings settings = {.mode = PLAN_TRAINING,
-                                           .batch = BATCH,
-                                           .threads = 1,
-                                           .memory_limit = how->limit,
-                                           .solver = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f}};
+    const struct plan_settings settings = {
+        .mode = PLAN_TRAINING,
+        .batch = BATCH,
+        .threads = 1,
+        .memory_limit = how->limit,
+        .solver = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f, MOMENTUM_CAFFE}};
     const struct device_autotune autotune = {.measures = how->measures, .find = find, .add = add};
     struct device *opened = device_open(how->device ? how->device : "cuda", 1, &error);
     if (opened && !how->device)

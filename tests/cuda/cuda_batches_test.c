@@ -18,7 +18,7 @@
 
 enum { BATCH = 6, TRIES = SANITIZED ? 2 : 4 };
 
-static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f};
+static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f, MOMENTUM_CAFFE};
 
 static const char classifier[] =
     "{\"name\": \"classifier\", \"input\": [%zu, %zu, %zu], \"classes\": 10,\n"

@@ -27,7 +27,7 @@ static const char network_1x1[] =
     "  {\"op\": \"conv\", \"output\": 32, \"kernel\": 1}, {\"op\": \"relu\"},\n"
     "  {\"op\": \"flatten\"}, {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
 
-static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f};
+static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f, MOMENTUM_CAFFE};
 
 static bool lab_open(struct lab *lab, const char *text, const char *device, uint64_t limit,
                      enum device_precision precision)

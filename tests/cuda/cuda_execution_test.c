@@ -25,8 +25,9 @@ static const char mixed[] =
     "  {\"op\": \"flatten\"}, {\"op\": \"dropout\", \"rate\": 0.3},\n"
     "  {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
 
-static const struct solver_settings solvers[] = {{SOLVER_SGD, 0.9f, 0, 0, 0.0005f},
-                                                 {SOLVER_ADAM, 0.9f, 0.999f, 1e-8f, 0}};
+static const struct solver_settings solvers[] = {
+    {SOLVER_SGD, 0.9f, 0, 0, 0.0005f, MOMENTUM_CAFFE},
+    {SOLVER_ADAM, 0.9f, 0.999f, 1e-8f, 0, MOMENTUM_CAFFE}};
 
 static bool lab_try(struct lab *lab, const char *name, const char *device, enum plan_mode mode,
                     const struct solver_settings *solver, struct error *error)

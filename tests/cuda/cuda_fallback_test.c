@@ -51,7 +51,7 @@ static const char *const operators[] = {"conv",
                                         "conv_transpose",
                                         "softmax_cross_entropy"};
 
-static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f};
+static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f, MOMENTUM_CAFFE};
 
 static struct plan_settings training(const char *device, uint64_t memory_limit, bool strict)
 {

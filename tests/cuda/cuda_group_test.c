@@ -25,8 +25,8 @@ static const char odd[] =
     "  {\"op\": \"flatten\"}, {\"op\": \"dropout\", \"rate\": 0.4},\n"
     "  {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
 
-static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f};
-static const struct solver_settings adam = {SOLVER_ADAM, 0.9f, 0.999f, 1e-8f, 0};
+static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f, MOMENTUM_CAFFE};
+static const struct solver_settings adam = {SOLVER_ADAM, 0.9f, 0.999f, 1e-8f, 0, MOMENTUM_CAFFE};
 
 struct subject {
     const char *network;

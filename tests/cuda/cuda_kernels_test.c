@@ -592,13 +592,15 @@ static bool check_solver(const struct solver_settings *settings, size_t count)
 static void check_solvers(void)
 {
     const struct solver_settings settings[] = {
-        {SOLVER_SGD, 0, 0, 0, 5e-4f},
-        {SOLVER_SGD, 0.9f, 0, 0, 5e-4f},
-        {SOLVER_NESTEROV, 0.9f, 0, 0, 5e-4f},
-        {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 1e-3f},
-        {SOLVER_ADAMW, 0.9f, 0.98f, 1e-8f, 1e-2f},
-        {SOLVER_RMSPROP, 0, 0.99f, 1e-8f, 1e-3f},
-        {SOLVER_RMSPROP, 0.9f, 0.9f, 1e-8f, 0},
+        {SOLVER_SGD, 0, 0, 0, 5e-4f, MOMENTUM_CAFFE},
+        {SOLVER_SGD, 0.9f, 0, 0, 5e-4f, MOMENTUM_CAFFE},
+        {SOLVER_NESTEROV, 0.9f, 0, 0, 5e-4f, MOMENTUM_CAFFE},
+        {SOLVER_SGD, 0.9f, 0, 0, 5e-4f, MOMENTUM_TORCH},
+        {SOLVER_NESTEROV, 0.9f, 0, 0, 5e-4f, MOMENTUM_TORCH},
+        {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 1e-3f, MOMENTUM_CAFFE},
+        {SOLVER_ADAMW, 0.9f, 0.98f, 1e-8f, 1e-2f, MOMENTUM_CAFFE},
+        {SOLVER_RMSPROP, 0, 0.99f, 1e-8f, 1e-3f, MOMENTUM_CAFFE},
+        {SOLVER_RMSPROP, 0.9f, 0.9f, 1e-8f, 0, MOMENTUM_CAFFE},
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         size_t good = 0;

@@ -25,7 +25,7 @@ static const char network[] =
     "  {\"op\": \"relu\"}, {\"op\": \"flatten\"}, {\"op\": \"linear\", \"output\": "
     "\"classes\"}]}\n";
 
-static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f};
+static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f, MOMENTUM_CAFFE};
 
 struct method {
     const char *name;

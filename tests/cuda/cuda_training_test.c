@@ -47,7 +47,7 @@ static const char usual[] = "mixed";
 static const char usual[] = "resnet20";
 #endif
 
-static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f};
+static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f, MOMENTUM_CAFFE};
 
 /* --- networks at work --- */
 
@@ -615,7 +615,8 @@ struct gan_lab {
 
 static bool gan_lab_make(struct gan_lab *lab, const char *device, struct error *error)
 {
-    static const struct solver_settings adam = {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 0};
+    static const struct solver_settings adam = {SOLVER_ADAM, 0.5f, 0.999f,
+                                                1e-8f,       0,    MOMENTUM_CAFFE};
     const struct network_request request = {.network = "painter", .text = painter};
     *lab = (struct gan_lab){.network = network_build(&request, error)};
     lab->device = lab->network ? device_open(device, 1, error) : NULL;

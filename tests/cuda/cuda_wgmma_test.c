@@ -374,10 +374,11 @@ static bool open_network(struct lab *lab, const char *name, enum device_precisio
 {
     struct error error = {0};
     const struct network_request request = {.network = "test", .text = network};
-    const struct plan_settings settings = {.mode = PLAN_TRAINING,
-                                           .batch = BATCH,
-                                           .threads = 1,
-                                           .solver = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f}};
+    const struct plan_settings settings = {
+        .mode = PLAN_TRAINING,
+        .batch = BATCH,
+        .threads = 1,
+        .solver = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f, MOMENTUM_CAFFE}};
     struct device *device = device_open(name, 1, &error);
     emulated_set_busy_blocks(2);
     if (device && device_set_precision(device, precision, &error) &&

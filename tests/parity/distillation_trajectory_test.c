@@ -70,7 +70,7 @@ struct trial {
     struct soft_target soft_targets[BATCH];
 };
 
-static const struct solver_settings solver = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f};
+static const struct solver_settings solver = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f, MOMENTUM_CAFFE};
 static const float learning_rate = 0.01f;
 
 static void trial_free(struct trial *trial)

@@ -58,10 +58,11 @@ static bool trial_prepare(struct trial *trial, const char *network, enum techniq
                           const char *device, size_t threads, struct error *error)
 {
     struct network_request request = {.network = network, .technique = technique};
-    struct plan_settings settings = {.mode = PLAN_TRAINING,
-                                     .batch = 1,
-                                     .threads = threads,
-                                     .solver = {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 0}};
+    struct plan_settings settings = {
+        .mode = PLAN_TRAINING,
+        .batch = 1,
+        .threads = threads,
+        .solver = {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 0, MOMENTUM_CAFFE}};
     *trial = (struct trial){.network = golden_build_network(&request, error)};
     trial->device = device_open(device, threads, error);
     if (!trial->network || !trial->device)

@@ -22,7 +22,7 @@ screen_keys shuf
 screen_shows '> shuffle' "typing filters it"
 screen_keys Escape
 screen_shows '‹ none ›' "Esc closes it without a change"
-screen_keys Up Down Down Down Down Down 9 6
+screen_keys Up Down Down Down Down Down Down 9 6
 screen_shows 'Enter take it' "typing starts to edit"
 screen_keys Enter
 screen_shows '‹ 96 ›' "Enter accepts the number"

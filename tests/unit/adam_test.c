@@ -71,7 +71,7 @@ static double run_steps(struct device *device, struct exact *exact, struct trial
 {
     *exact = (struct exact){{0}, {0}, {0}, {0}};
     struct solver_update update = {
-        .settings = {SOLVER_ADAM, (float)beta1, (float)beta2, (float)epsilon, 0},
+        .settings = {SOLVER_ADAM, (float)beta1, (float)beta2, (float)epsilon, 0, MOMENTUM_CAFFE},
         .learning_rate = (float)rate,
         .count = WEIGHTS,
         .weights = trial->weights,

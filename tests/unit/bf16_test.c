@@ -19,7 +19,7 @@
 
 enum { BATCH = 3 };
 
-static const struct solver_settings solver = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f};
+static const struct solver_settings solver = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f, MOMENTUM_CAFFE};
 
 /* --- the rounding --- */
 

@@ -1,5 +1,7 @@
 /* The table of configuration fields: parsing, printing, JSON; presets in any order of options. */
+#include "session/config/config_data.h"
 #include "session/config/config_differences.h"
+#include "session/config/train_command.h"
 #include "session/measure/forecast.h"
 
 #include "session_files.h"
@@ -134,6 +136,65 @@ static void test_presets(void)
     tap_ok(!config_check(&config, NULL), "epochs and iterations together are a contradiction");
     config_set(&config, "iterations", "", NULL);
     tap_ok(!config.has_iterations && config_check(&config, NULL), "taken back, they are not");
+}
+
+/* Returns the SPECs of validation and test, with a bar between them. */
+static const char *sets_of(const struct run_config *config)
+{
+    static char text[2 * CONFIG_SPEC + 1];
+    char validation[CONFIG_SPEC], test[CONFIG_SPEC];
+    snprintf(text, sizeof text, "%s|%s", config_validation_spec(config, validation),
+             config_test_spec(config, test));
+    return text;
+}
+
+/* Which images validate and test: as they are given, and as a preset says. */
+static void test_sets(void)
+{
+    static const struct {
+        const char *settings[5], *sets;
+    } cases[] = {
+        {{"data=digits"}, "|"},
+        {{"data=digits,validate=0.2,limit=9", "test=auto", "seed=3"},
+         "digits,limit=9,share=0.2,draw=3|digits,split=test"},
+        {{"data=npz:\"a,b\",labels=\"x,y\",sample=3,split=train", "test=auto"},
+         "|npz:\"a,b\",labels=\"x,y\",split=test"},
+        {{"data=folder:d,only=cat,share=0.5,draw=2", "test=auto"}, "|folder:d,only=cat,split=test"},
+        {{"test=shapes", "data=digits"}, "|shapes"},
+        {{"preset=digits"}, "digits,share=0.1,draw=1|digits,split=test"},
+        {{"preset=digits", "data=idx:d"}, "idx:d,share=0.1,draw=1|idx:d,split=test"},
+        {{"preset=digits", "data=folder:d"}, "folder:d,share=0.1,draw=1|"},
+        {{"preset=digits", "data=digits,rest=0.2"}, "|digits,split=test"},
+        {{"preset=digits", "data=digits,split=test"}, "digits,split=test,share=0.1,draw=1|"},
+        {{"preset=digits", "validate=", "test="}, "|"},
+        {{"preset=digits", "preset=overfit"}, "|"},
+        {{"preset=cifar"}, "|"},
+        {{"preset=pix2pix"}, "|maps,split=test"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run_config config = configure(cases[i].settings);
+        tap_ok(strcmp(sets_of(&config), cases[i].sets) == 0 && config_check(&config, NULL),
+               "case %zu validates and tests on %s (%s)", i + 1, cases[i].sets, sets_of(&config));
+    }
+    struct run_config config = configure(SETTINGS("preset=digits", "validate=", "data=digits"));
+    struct text text = {0};
+    train_command_append(&text, &config, NULL, NULL);
+    tap_ok(strstr(text.data, " --validate=") && !strstr(text.data, "--test"),
+           "a command line says that the preset's share is not held out (%s)", text.data);
+    text_free(&text);
+}
+
+/* A run of an earlier version had no test set, whatever its preset says now. */
+static void test_older_json(void)
+{
+    static const char older[] = "{\"preset\":\"digits\",\"network\":\"lenet\",\"data\":\"digits\","
+                                "\"validate\":\"\",\"batch\":64}";
+    struct run_config config;
+    struct json_document document;
+    const bool read = json_parse(&document, older, strlen(older), "test", NULL) &&
+                      config_from_json(&config, &document, document.root, NULL);
+    tap_ok(read && !config.test[0] && !config.validate[0], "an older run is not tested");
+    json_document_free(&document);
 }
 
 static void test_json(void)
@@ -305,6 +366,8 @@ int main(void)
     test_round_trip();
     test_refusals();
     test_presets();
+    test_sets();
+    test_older_json();
     test_json();
     test_suggestions();
     test_forecast();

@@ -26,7 +26,7 @@ struct lab {
 
 enum { STEPS = SANITIZED ? 2 : 3, GRADIENT_STEP = SANITIZED ? 29 : 7 };
 
-static const struct solver_settings solver = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f};
+static const struct solver_settings solver = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f, MOMENTUM_CAFFE};
 
 static bool lab_open(struct lab *lab, const char *name, const char *text, const char *device,
                      size_t threads, enum plan_mode mode, size_t batch)

@@ -40,7 +40,7 @@ static struct plan_settings training(size_t threads)
     return (struct plan_settings){.mode = PLAN_TRAINING,
                                   .batch = BATCH,
                                   .threads = threads,
-                                  .solver = {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 0}};
+                                  .solver = {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 0, MOMENTUM_CAFFE}};
 }
 
 /* --- one network, its plan and execution --- */

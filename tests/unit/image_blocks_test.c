@@ -18,7 +18,7 @@
 
 enum { MOST_IMAGES = 16 };
 
-static const struct solver_settings solver = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f};
+static const struct solver_settings solver = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f, MOMENTUM_CAFFE};
 
 /* Its convolutions are channel-blocked on the cpu, and no layer needs the other images. */
 static const char convolutions[] =

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-static const struct solver_settings solver = {SOLVER_SGD, 0, 0, 0, 0};
+static const struct solver_settings solver = {SOLVER_SGD, 0, 0, 0, 0, MOMENTUM_CAFFE};
 
 struct trainer {
     struct network *network;

@@ -19,8 +19,8 @@ enum { ITERATIONS = SANITIZED ? 2 : 3, SHARES = 4 };
  * least. */
 static const double shares[SHARES] = {0, 0.2, 0.5, 0.8};
 
-static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f};
-static const struct solver_settings adam = {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 0};
+static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f, MOMENTUM_CAFFE};
+static const struct solver_settings adam = {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 0, MOMENTUM_CAFFE};
 
 static struct plan_settings training(size_t batch, size_t threads, uint64_t limit)
 {

@@ -21,7 +21,7 @@ static bool near(double a, double b)
 static void test_solvers(void)
 {
     float weight[1] = {1}, gradient[1] = {1}, first[1] = {0}, second[1] = {0};
-    struct solver_update update = {.settings = {SOLVER_SGD, 0.5f, 0, 0, 0.5f},
+    struct solver_update update = {.settings = {SOLVER_SGD, 0.5f, 0, 0, 0.5f, MOMENTUM_CAFFE},
                                    .learning_rate = 0.1f,
                                    .count = 1,
                                    .weights = weight,
@@ -38,12 +38,12 @@ static void test_solvers(void)
     tap_ok(near(weight[0], 1 - (0.5 * 0.15 + 0.15)), "nesterov looks ahead %g", weight[0]);
 
     weight[0] = 1, first[0] = 0;
-    update.settings = (struct solver_settings){SOLVER_ADAM, 0.9f, 0.999f, 1e-8f, 0};
+    update.settings = (struct solver_settings){SOLVER_ADAM, 0.9f, 0.999f, 1e-8f, 0, MOMENTUM_CAFFE};
     update.step = 1;
     solver_update_range(&update, 0, 1);
     tap_ok(near(weight[0], 0.9), "adam: the first step has the size of the rate %g", weight[0]);
 
-    struct solver_settings plain = {SOLVER_SGD, 0, 0, 0, 0};
+    struct solver_settings plain = {SOLVER_SGD, 0, 0, 0, 0, MOMENTUM_CAFFE};
     tap_ok(solver_state_count(&plain) == 0, "sgd without momentum keeps no state");
     tap_ok(strcmp(solver_names[SOLVER_NESTEROV], "nesterov") == 0 && !solver_names[SOLVER_KINDS],
            "names");
@@ -55,9 +55,9 @@ static void test_recent_solvers(void)
     static const struct {
         struct solver_settings settings;
         double expected[3];
-    } cases[] = {{{SOLVER_ADAMW, 0.9f, 0.99f, 1e-8f, 0.5f},
+    } cases[] = {{{SOLVER_ADAMW, 0.9f, 0.99f, 1e-8f, 0.5f, MOMENTUM_CAFFE},
                   {0.850000001, 0.8440607720526054, 0.8155357920153515}},
-                 {{SOLVER_RMSPROP, 0.5f, 0.9f, 1e-8f, 0.5f},
+                 {{SOLVER_RMSPROP, 0.5f, 0.9f, 1e-8f, 0.5f, MOMENTUM_CAFFE},
                   {0.6837722406498286, 0.7656287204558311, 0.6826496063135005}}};
     static const float gradients[3] = {1, -2, 0.5f};
     for (size_t c = 0; c < 2; c++) {
@@ -77,8 +77,62 @@ static void test_recent_solvers(void)
         tap_ok(good, "%s: three steps equal PyTorch's: %.9g", solver_names[cases[c].settings.kind],
                (double)weight);
     }
-    struct solver_settings plain = {SOLVER_RMSPROP, 0, 0.9f, 1e-8f, 0};
+    struct solver_settings plain = {SOLVER_RMSPROP, 0, 0.9f, 1e-8f, 0, MOMENTUM_CAFFE};
     tap_ok(solver_state_count(&plain) == 1, "rmsprop without momentum keeps one state");
+}
+
+/* Three steps with the rates 0.1, 0.05 and 0.2: PyTorch's form by torch.optim.SGD in double,
+ * Caffe's by its formula. At the first step they are the same. */
+static void test_momentum_forms(void)
+{
+    static const struct {
+        enum solver_kind kind;
+        enum momentum_form form;
+        double expected[3];
+    } cases[] = {{SOLVER_SGD, MOMENTUM_TORCH, {0.85, 0.86125, 0.715625}},
+                 {SOLVER_NESTEROV, MOMENTUM_TORCH, {0.715, 0.8102875, 0.513717875}},
+                 {SOLVER_SGD, MOMENTUM_CAFFE, {0.85, 0.79375, 0.56375}},
+                 {SOLVER_NESTEROV, MOMENTUM_CAFFE, {0.715, 0.7495375, 0.374296625}}};
+    static const float rates[3] = {0.1f, 0.05f, 0.2f};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        float weight[1] = {1}, gradient[3] = {1, -2, 0.5f}, velocity[1] = {0};
+        bool good = true;
+        for (size_t i = 0; i < 3; i++) {
+            const struct solver_update update = {
+                .settings = {cases[c].kind, 0.9f, 0, 0, 0.5f, cases[c].form},
+                .learning_rate = rates[i],
+                .count = 1,
+                .weights = weight,
+                .gradients = gradient + i,
+                .state = {velocity}};
+            solver_update_range(&update, 0, 1);
+            good = good && near(weight[0], cases[c].expected[i]);
+        }
+        tap_ok(good, "%s, momentum of the form %s, under a changing rate (%g)",
+               solver_names[cases[c].kind], momentum_form_names[cases[c].form], weight[0]);
+    }
+}
+
+/* PyTorch's OneCycleLR with 20 steps, a base momentum of 0.85 and a largest one of 0.95. */
+static void test_cycled_momentum(void)
+{
+    static const double expected[20] = {
+        0.95,        0.94045085,  0.91545085,  0.88454915,  0.85954915,  0.85, 0.851253604,
+        0.854951557, 0.860908426, 0.86882551,  0.878305813, 0.888873953, 0.9,  0.911126047,
+        0.921694187, 0.93117449,  0.939091574, 0.945048443, 0.948746396, 0.95};
+    struct lr_schedule_settings s = {.kind = LR_SCHEDULE_ONECYCLE,
+                                     .learning_rate = 2,
+                                     .iterations = 20,
+                                     .momentum = 0.95,
+                                     .low_momentum = 0.85};
+    bool good = true;
+    for (size_t i = 0; i < 20; i++)
+        good = good && fabs(lr_schedule_momentum(&s, i) - expected[i]) <= 1e-8;
+    tap_ok(good, "onecycle: PyTorch's momentum");
+    s.low_momentum = 0;
+    tap_ok(lr_schedule_momentum(&s, 5) == 0.95, "  which stays unless it is asked for");
+    s.low_momentum = 0.85, s.kind = LR_SCHEDULE_COSINE;
+    tap_ok(lr_schedule_momentum(&s, 5) == 0.95, "  and with other schedules");
 }
 
 /* PyTorch's OneCycleLR with 20 steps and a largest rate of 2, without a cycle of the momentum. */
@@ -323,6 +377,8 @@ int main(void)
     test_solvers();
     test_recent_solvers();
     test_one_cycle();
+    test_momentum_forms();
+    test_cycled_momentum();
     test_inv();
     test_warm_up();
     test_clipping();

@@ -181,6 +181,10 @@ static bool take_option(struct spec *spec, const char *item, size_t length, stru
         spec->given |= 1u << i;
         return take[i](spec, value) || set_usage(spec, name, value, options[i].expected, error);
     }
+    if (strcmp(name, "validate") == 0)
+        return error_set(error, ERROR_USAGE, spec->text,
+                         "name the part itself with share=F,draw=SEED or rest=F,draw=SEED",
+                         "validate= divides the training data of a run, and this is another set");
     return error_set(error, ERROR_USAGE, spec->text, option_list,
                      "there is no option '%s' of a data set", name);
 }

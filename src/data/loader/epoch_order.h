@@ -1,9 +1,9 @@
 /* epoch_order.h: in which order an epoch of training visits the images.
  *
- * Shuffled, it visits each image once. Balanced, it draws as many images as the set has, with
- * replacement: first a class, of which all that have images are equally likely, then one of its
- * images (PyTorch's WeightedRandomSampler with the weights 1 / images of the class). Either depends
- * on (seed, epoch) alone.
+ * Shuffled, it visits each image once (whole batches of it are used). Balanced, it draws as many
+ * images as the set has, with replacement: first a class, of which all that have images are equally
+ * likely, then one of its images (PyTorch's WeightedRandomSampler with the weights 1 / images of
+ * the class). Either depends on (seed, epoch) alone.
  */
 #ifndef TINCA_DATA_LOADER_EPOCH_ORDER_H
 #define TINCA_DATA_LOADER_EPOCH_ORDER_H

@@ -199,6 +199,11 @@ uint64_t execution_solver_step(struct execution *execution)
     return execution->solver_step;
 }
 
+void execution_set_momentum(struct execution *execution, float momentum)
+{
+    execution->solver.momentum = momentum;
+}
+
 bool execution_set_clipping(struct execution *execution, const struct gradient_clipping *clipping,
                             struct error *error)
 {

@@ -154,6 +154,10 @@ void execution_touch(struct execution *execution);
 uint64_t execution_solver_step(struct execution *execution);
 void execution_set_solver_step(struct execution *execution, uint64_t step);
 
+/* Sets the momentum of the next solver steps, which must not become or cease to be 0. The device
+ * must compute in the host's memory. */
+void execution_set_momentum(struct execution *execution, float momentum);
+
 /* Limits the gradients before each solver step from now on. Returns false with an error if the
  * device cannot: only those that compute in the host's memory can. */
 bool execution_set_clipping(struct execution *execution, const struct gradient_clipping *clipping,

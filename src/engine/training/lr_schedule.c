@@ -31,15 +31,17 @@ static double half_wave(double from, double to, double part)
     return to + (from - to) / 2 * (1 + cos(pi * part));
 }
 
-/* Returns the factor of onecycle. The last iteration has the number iterations - 1. */
-static double one_cycle(const struct lr_schedule_settings *settings, uint64_t iteration)
+/* Returns the value of onecycle that begins with `first`, reaches `highest` and ends with `last`.
+ * The last iteration has the number iterations - 1. */
+static double one_cycle(const struct lr_schedule_settings *settings, uint64_t iteration,
+                        double first, double highest, double last)
 {
-    const double first = 1.0 / 25, last = first * 1e-4, rise = 0.3;
+    const double rise = 0.3;
     const double top = rise * (double)settings->iterations - 1;
     const double end = (double)settings->iterations - 1, at = fmin((double)iteration, end);
     if (at <= top)
-        return half_wave(first, 1, top > 0 ? at / top : 1);
-    return half_wave(1, last, (at - top) / (end - top));
+        return half_wave(first, highest, top > 0 ? at / top : 1);
+    return half_wave(highest, last, (at - top) / (end - top));
 }
 
 /* Returns the factor on the initial rate, without the warm-up. */
@@ -59,7 +61,7 @@ static double factor(const struct lr_schedule_settings *settings,
     case LR_SCHEDULE_LINEAR:
         return fmin(1, 2 * (1 - progress(settings, iteration)));
     case LR_SCHEDULE_ONECYCLE:
-        return one_cycle(settings, iteration);
+        return one_cycle(settings, iteration, 1.0 / 25, 1, 1.0 / 25 * 1e-4);
     case LR_SCHEDULE_PLATEAU:
         return pow(settings->gamma, (double)state->plateaus_seen);
     default:
@@ -73,6 +75,14 @@ double lr_schedule_rate(const struct lr_schedule_settings *settings,
     const double warm =
         iteration < settings->warm_up ? (double)(iteration + 1) / (double)settings->warm_up : 1;
     return settings->learning_rate * state->scale * warm * factor(settings, state, iteration);
+}
+
+double lr_schedule_momentum(const struct lr_schedule_settings *settings, uint64_t iteration)
+{
+    const double high = settings->momentum;
+    return settings->kind == LR_SCHEDULE_ONECYCLE && settings->low_momentum > 0
+               ? one_cycle(settings, iteration, high, settings->low_momentum, high)
+               : high;
 }
 
 bool lr_schedule_end_epoch(const struct lr_schedule_settings *settings,

@@ -7,8 +7,9 @@
  *   cosine   rate * (1 + cos(pi * iteration / iterations)) / 2        (Loshchilov & Hutter 2017)
  *   linear   rate in the first half of the run, then falling linearly to 0 (Isola et al. 2017)
  *   onecycle from rate / 25 to rate in 30 % of the run, then to rate / 250000, along half waves of
- *            a cosine (Smith & Topin 2018, with PyTorch's defaults; the momentum stays as it is)
- *   plateau  rate * gamma ^ (plateaus reached so far)                 (Gondim Santos 2019)
+ *            a cosine (Smith & Topin 2018, with PyTorch's defaults); the momentum stays, or goes
+ * from its value to `low_momentum` while the rate rises, and back while it falls plateau  rate *
+ * gamma ^ (plateaus reached so far)                 (Gondim Santos 2019)
  *
  * During a warm-up of n iterations, iteration i has (i + 1) / n of this rate (Goyal et al. 2017).
  *
@@ -43,6 +44,8 @@ struct lr_schedule_settings {
     double gamma;        /* step, plateau: factor of each decrease; inv: growth of the divisor */
     uint64_t step_size;  /* step: iterations between decreases */
     double power;        /* poly, inv */
+    double momentum;     /* that of the solver */
+    double low_momentum; /* onecycle; 0: the momentum stays */
     uint64_t warm_up;    /* iterations; 0: none */
     uint64_t iterations; /* poly, cosine, linear, onecycle: length of the run */
     size_t patience;     /* plateau: epochs without improvement */
@@ -63,6 +66,9 @@ struct lr_schedule_state lr_schedule_begin(void);
 /* Returns the learning rate of an iteration; the first one has number 0. */
 double lr_schedule_rate(const struct lr_schedule_settings *settings,
                         const struct lr_schedule_state *state, uint64_t iteration);
+
+/* Returns the momentum of an iteration. */
+double lr_schedule_momentum(const struct lr_schedule_settings *settings, uint64_t iteration);
 
 /* Updates the state at the end of an epoch with its mean loss, and sets *plateau if the epoch
  * completed a plateau. Returns false if the run ends with it. */

@@ -9,6 +9,8 @@ const char *const solver_names[SOLVER_KINDS + 1] = {[SOLVER_SGD] = "sgd",
                                                     [SOLVER_ADAMW] = "adamw",
                                                     [SOLVER_RMSPROP] = "rmsprop"};
 
+const char *const momentum_form_names[] = {"caffe", "torch", NULL};
+
 size_t solver_state_count(const struct solver_settings *settings)
 {
     const size_t velocity = settings->momentum != 0 ? 1 : 0;
@@ -27,13 +29,14 @@ static void update_plain(const struct solver_update *u, size_t begin, size_t end
 
 static void update_momentum(const struct solver_update *u, size_t begin, size_t end)
 {
-    float momentum = u->settings.momentum, rate = u->learning_rate;
+    const float momentum = u->settings.momentum;
+    const float inner = solver_inner_rate(u), outer = solver_outer_rate(u);
     bool nesterov = u->settings.kind == SOLVER_NESTEROV;
     float *velocity = u->state[0];
     for (size_t i = begin; i < end; i++) {
-        float step = rate * (u->gradients[i] + u->settings.weight_decay * u->weights[i]);
+        float step = inner * (u->gradients[i] + u->settings.weight_decay * u->weights[i]);
         velocity[i] = momentum * velocity[i] + step;
-        u->weights[i] -= nesterov ? momentum * velocity[i] + step : velocity[i];
+        u->weights[i] -= outer * (nesterov ? momentum * velocity[i] + step : velocity[i]);
     }
 }
 

@@ -81,6 +81,21 @@ static void compare_validations(struct check *check)
                record->best_validation_loss);
 }
 
+static void compare_tests(struct check *check)
+{
+    const struct run_test *end = &check->summary.snapshot.test, *record = &check->record.test;
+    if (end->images != record->images) {
+        differ(check, "test images", (double)end->images, (double)record->images);
+        return;
+    }
+    if (end->images == 0)
+        return;
+    if (!is_same(end->loss, record->loss))
+        differ(check, "test loss", end->loss, record->loss);
+    if (!is_same(end->top1, record->top1))
+        differ(check, "test top1", end->top1, record->top1);
+}
+
 /* Compares the summary with the journal, if that is sound. */
 static void compare_summary(struct check *check)
 {
@@ -97,6 +112,7 @@ static void compare_summary(struct check *check)
                      _("it does not say that the run ended, but summary.json does"));
     compare_end(check);
     compare_validations(check);
+    compare_tests(check);
 }
 
 /* Compares the configuration with the journal. A resumed run may be longer than at its start, and a

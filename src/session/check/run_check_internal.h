@@ -71,6 +71,7 @@ struct check_record {
     struct series_point last;
     struct series_validation last_validation;
     double best_top1, best_validation_loss; /* NaN: none */
+    struct run_test test;
     bool has_null_loss, has_divergence, has_plateau;
     bool goes_on_after_validation; /* a line follows the first validation */
 };

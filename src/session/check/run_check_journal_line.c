@@ -231,6 +231,10 @@ static const char *take_event(struct check_line *line, const char *event, const 
         record->ended = true;
         return NULL;
     }
+    if (strcmp(event, "test") == 0)
+        return run_files_read_test(json, &record->test)
+                   ? NULL
+                   : _("it is not a complete record of a test");
     if (strcmp(event, "ranks") == 0)
         return check_ranks(json);
     snprintf(detail, DETAIL, "\"%.64s\"", event);

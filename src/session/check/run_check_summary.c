@@ -52,6 +52,7 @@ static const struct member {
                {"loss", MEMBER_NUMBER, true},
                {"loss_caffe", MEMBER_NUMBER, true},
                {"has_validation", MEMBER_OTHER, true},
+               {"test", MEMBER_OTHER, false},
                {"ranks", MEMBER_OTHER, false},
                {"journal", MEMBER_COUNT, false},
                {"journal_crc32", MEMBER_COUNT, false}};

@@ -17,6 +17,8 @@ static const char *const headings[] = {[FIGURE_NETWORK] = N_("NETWORK"),
                                        [FIGURE_BEST_TOP1] = N_("BEST TOP-1 %"),
                                        [FIGURE_LOSS] = N_("LOSS"),
                                        [FIGURE_VALIDATION_LOSS] = N_("VAL. LOSS"),
+                                       [FIGURE_TEST_TOP1] = N_("TEST TOP-1 %"),
+                                       [FIGURE_TEST_LOSS] = N_("TEST LOSS"),
                                        [FIGURE_PARAMETERS] = N_("PARAMETERS"),
                                        [FIGURE_EFFICIENCY] = "E_P x 10^-3",
                                        [FIGURE_FLOPS] = N_("FLOPS"),
@@ -38,21 +40,31 @@ static bool is_in_name(const struct config_field *field)
     return false;
 }
 
+/* Returns whether a run has a test set: the tables of others have no columns for its results. */
+static bool has_tests(const struct comparison *comparison)
+{
+    for (size_t row = 0; row < comparison->count; row++)
+        if (isfinite(comparison->rows[row].figures.test_loss))
+            return true;
+    return false;
+}
+
 /* Writes the figures of all columns but the first, which is the row's number. Returns their number.
  */
 static size_t list_columns(const struct comparison *comparison, struct compare_figure *figures)
 {
     static const enum compare_figure_kind fixed[] = {
-        FIGURE_BEST_TOP1, FIGURE_TOP1,       FIGURE_VALIDATION_LOSS,
-        FIGURE_LOSS,      FIGURE_PARAMETERS, FIGURE_EFFICIENCY,
-        FIGURE_FLOPS,     FIGURE_SIZE,       FIGURE_MEMORY};
+        FIGURE_TEST_TOP1,       FIGURE_TEST_LOSS, FIGURE_BEST_TOP1,  FIGURE_TOP1,
+        FIGURE_VALIDATION_LOSS, FIGURE_LOSS,      FIGURE_PARAMETERS, FIGURE_EFFICIENCY,
+        FIGURE_FLOPS,           FIGURE_SIZE,      FIGURE_MEMORY};
+    const size_t left_out = has_tests(comparison) ? 0 : 2;
     size_t count = 0;
     figures[count++] = (struct compare_figure){.kind = FIGURE_NETWORK};
     for (size_t i = 0; i < comparison->field_count; i++)
         if (!is_in_name(comparison->fields[i]))
             figures[count++] =
                 (struct compare_figure){.kind = FIGURE_SETTING, .field = comparison->fields[i]};
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+    for (size_t i = left_out; i < sizeof fixed / sizeof *fixed; i++)
         figures[count++] = (struct compare_figure){.kind = fixed[i]};
     for (size_t d = 0; d < comparison->device_count; d++)
         figures[count++] = (struct compare_figure){.kind = FIGURE_TIME, .device = d};
@@ -213,10 +225,10 @@ static void append_spread(const struct compare_row *row, enum compare_figure_kin
     static const struct {
         enum compare_figure_kind kind;
         enum seed_figure figure;
-    } pairs[] = {{FIGURE_TOP1, SEED_TOP1},
-                 {FIGURE_BEST_TOP1, SEED_BEST_TOP1},
-                 {FIGURE_LOSS, SEED_LOSS},
-                 {FIGURE_VALIDATION_LOSS, SEED_VALIDATION_LOSS}};
+    } pairs[] = {
+        {FIGURE_TOP1, SEED_TOP1},           {FIGURE_BEST_TOP1, SEED_BEST_TOP1},
+        {FIGURE_TEST_TOP1, SEED_TEST_TOP1}, {FIGURE_TEST_LOSS, SEED_TEST_LOSS},
+        {FIGURE_LOSS, SEED_LOSS},           {FIGURE_VALIDATION_LOSS, SEED_VALIDATION_LOSS}};
     const size_t length = strlen(text);
     for (size_t i = 0; row->seeds.runs > 0 && i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i].kind == kind && row->seeds.counts[pairs[i].figure] > 0)
@@ -243,6 +255,13 @@ static void write_figure(const struct compare_row *row, enum compare_figure_kind
         break;
     case FIGURE_BEST_TOP1:
         write_number(row, "%.2f", row->figures.best_top1, text, size);
+        break;
+    case FIGURE_TEST_TOP1:
+        write_number(row, "%.2f", row->figures.test_top1, text, size);
+        break;
+    case FIGURE_TEST_LOSS:
+        if (isfinite(row->figures.test_loss))
+            snprintf(text, size, "%.4g", row->figures.test_loss);
         break;
     case FIGURE_LOSS: /* NaN is a result, that of a run that diverged */
         if (!isnan(row->figures.loss) || loss_is_known(row))

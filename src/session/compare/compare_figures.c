@@ -22,6 +22,9 @@ static const struct {
              [FIGURE_LOSS] = {"loss", COMPARE_LOWER_IS_BETTER},
              [FIGURE_VALIDATION_LOSS] = {"validation_loss", COMPARE_LOWER_IS_BETTER},
              [FIGURE_BEST_VALIDATION_LOSS] = {"best_validation_loss", COMPARE_LOWER_IS_BETTER},
+             [FIGURE_TEST_TOP1] = {"test_top1", COMPARE_HIGHER_IS_BETTER},
+             [FIGURE_TEST_TOP5] = {"test_top5", COMPARE_HIGHER_IS_BETTER},
+             [FIGURE_TEST_LOSS] = {"test_loss", COMPARE_LOWER_IS_BETTER},
              [FIGURE_EFFICIENCY] = {"e_p", COMPARE_HIGHER_IS_BETTER},
              [FIGURE_PARAMETERS] = {"parameters", COMPARE_LOWER_IS_BETTER},
              [FIGURE_FLOPS] = {"flops", COMPARE_LOWER_IS_BETTER},
@@ -135,9 +138,15 @@ size_t compare_list_figures(const struct comparison *comparison, struct compare_
             figures[count] = (struct compare_figure){.kind = kind, .device = d};
             count += any_known(comparison, &figures[count]);
         }
-    static const enum compare_figure_kind results[] = {
-        FIGURE_LOSS, FIGURE_VALIDATION_LOSS, FIGURE_BEST_VALIDATION_LOSS, FIGURE_TOP5,
-        FIGURE_TOP1, FIGURE_BEST_TOP1};
+    static const enum compare_figure_kind results[] = {FIGURE_LOSS,
+                                                       FIGURE_VALIDATION_LOSS,
+                                                       FIGURE_BEST_VALIDATION_LOSS,
+                                                       FIGURE_TOP5,
+                                                       FIGURE_TOP1,
+                                                       FIGURE_BEST_TOP1,
+                                                       FIGURE_TEST_LOSS,
+                                                       FIGURE_TEST_TOP5,
+                                                       FIGURE_TEST_TOP1};
     for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
         figures[count] = (struct compare_figure){.kind = results[i]};
         count += any_known(comparison, &figures[count]);
@@ -188,6 +197,12 @@ double compare_figure_value(const struct comparison *comparison, size_t number,
         return row->figures.validation_loss;
     case FIGURE_BEST_VALIDATION_LOSS:
         return row->figures.best_validation_loss;
+    case FIGURE_TEST_TOP1:
+        return row->figures.test_top1;
+    case FIGURE_TEST_TOP5:
+        return row->figures.test_top5;
+    case FIGURE_TEST_LOSS:
+        return row->figures.test_loss;
     case FIGURE_EFFICIENCY:
         return row->efficiency;
     case FIGURE_PARAMETERS:

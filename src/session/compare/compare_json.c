@@ -88,7 +88,10 @@ static bool add_results(const struct run_figures *figures, struct json *object)
            json_add_number(object, "top5", figures->top5) &&
            json_add_number(object, "loss", figures->loss) &&
            json_add_number(object, "validation_loss", figures->validation_loss) &&
-           json_add_number(object, "best_validation_loss", figures->best_validation_loss);
+           json_add_number(object, "best_validation_loss", figures->best_validation_loss) &&
+           json_add_number(object, "test_top1", figures->test_top1) &&
+           json_add_number(object, "test_top5", figures->test_top5) &&
+           json_add_number(object, "test_loss", figures->test_loss);
 }
 
 /* Adds the group of seeds, with its runs and the statistics of their results, and the interval of

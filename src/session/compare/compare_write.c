@@ -357,7 +357,10 @@ static void write_csv_results(const struct run_figures *figures, struct text *te
     write_csv_number(figures->top5, ",", text);
     write_csv_number(figures->loss, ",", text);
     write_csv_number(figures->validation_loss, ",", text);
-    write_csv_number(figures->best_validation_loss, "", text);
+    write_csv_number(figures->best_validation_loss, ",", text);
+    write_csv_number(figures->test_top1, ",", text);
+    write_csv_number(figures->test_top5, ",", text);
+    write_csv_number(figures->test_loss, "", text);
 }
 
 /* Appends the number of seeds and their standard deviations and intervals, and Wilson's interval.
@@ -424,7 +427,7 @@ static void write_csv(const struct comparison *comparison, struct text *text)
 {
     text_append(text, "row,run,published,network,technique,data,accuracy,top1,parameters,e_p,flops,"
                       "model_bytes,training_memory_bytes,best_top1,top5,loss,validation_loss,"
-                      "best_validation_loss");
+                      "best_validation_loss,test_top1,test_top5,test_loss");
     for (size_t d = 0; d < comparison->device_count; d++) {
         static const char *const columns[] = {"ms",
                                               "sd",

@@ -13,6 +13,7 @@
 #include "base/host/host.h"
 #include "base/language.h"
 #include "session/compare/compare.h"
+#include "session/config/config_data.h"
 #include "session/files/run_name.h"
 #include "session/values/run_figures.h"
 #include "session/values/timing.h"
@@ -127,6 +128,28 @@ static void put_validation(struct text *text, const struct run *run, const struc
         put_value(text, _("best epoch"), "%.4g", (double)run_series(run)->validations[best].epoch);
 }
 
+/* The test set has chosen nothing: its figures are those of the saved model, once. */
+static void put_test(struct text *text, const struct run *run, const struct run_snapshot *now)
+{
+    const struct run_test *test = &now->test;
+    char spec[CONFIG_SPEC], count[32];
+    if (test->images == 0) {
+        if (run_config(run)->test[0])
+            put_row(text, _("test"), _("not measured: the run has not reached its end"));
+        return;
+    }
+    put_row(text, _("test data"), config_test_spec(run_config(run), spec));
+    put_row(text, _("test images"), text_count(test->images, count, sizeof count));
+    put_value(text, _("epoch of the tested model"), "%.4g", test->epoch);
+    put_number(text, _("test loss"), test->loss, "");
+    if (isfinite(test->pixel_accuracy) && run_facts(run)->classes == 0)
+        put_number(text, _("pixel accuracy of the test"), test->pixel_accuracy, " %");
+    else {
+        put_number(text, _("top-1 accuracy of the test"), test->top1, " %");
+        put_number(text, _("top-5 accuracy of the test"), test->top5, " %");
+    }
+}
+
 static void put_results(struct text *text, const struct run *run, const struct run_snapshot *now)
 {
     char count[32];
@@ -145,6 +168,7 @@ static void put_results(struct text *text, const struct run *run, const struct r
     } else
         put_row(text, _("loss"), _("not measured: no iteration is done"));
     put_validation(text, run, now);
+    put_test(text, run, now);
 }
 
 static void put_findings(struct text *text, const struct run *run, size_t count)

@@ -279,17 +279,48 @@ static void mark_given(struct run_config *config, const struct config_field *fie
         config->has_iterations = true;
 }
 
+/* Refuses a value of `validate` beside another share that the data names. */
+static bool check_division(const struct run_config *config, const char *value, struct error *error)
+{
+    if (!config->data_divides || strcmp(value, config->validate) == 0)
+        return true;
+    return error_set(error, ERROR_USAGE, "--validate", "give --validate, or validate= of --data",
+                     "the training data holds out a share for validation already (%s)",
+                     config->validate);
+}
+
+/* Sets the data. Its option validate=F becomes the value of the setting `validate`. */
+static bool set_data(struct run_config *config, const char *value, struct error *error)
+{
+    char data[sizeof config->data], share[64], validate[sizeof config->validate];
+    const struct config_field *field = config_find("data"), *held = config_find("validate");
+    if (!config_data_take_option(value, "validate", data, sizeof data, share, sizeof share))
+        return store(config, field, value, error);
+    snprintf(validate, sizeof validate, "auto,share=%s", share);
+    if (config_is_given(config, "validate") && strcmp(config->validate, validate) != 0)
+        return error_set(error, ERROR_USAGE, "--data", "give --validate, or validate= of --data",
+                         "validate=%s contradicts --validate %s", share, config->validate);
+    if (!store(config, field, data, error) || !store(config, held, validate, error))
+        return false;
+    mark_given(config, held);
+    config->data_divides = true;
+    return true;
+}
+
 bool config_set_field(struct run_config *config, const struct config_field *field,
                       const char *value, struct error *error)
 {
     if (IS_MEMBER(field, preset))
         return config_apply_preset(config, value, error);
+    if (IS_MEMBER(field, validate) && !check_division(config, value, error))
+        return false;
     if (IS_MEMBER(field, iterations) && !value[0]) {
         config->has_iterations = false;
         config->given.fields[field - config_fields] = false;
         return true;
     }
-    if (!store(config, field, value, error))
+    if (!(IS_MEMBER(field, data) ? set_data(config, value, error)
+                                 : store(config, field, value, error)))
         return false;
     mark_given(config, field);
     return true;
@@ -411,6 +442,23 @@ static bool check_teacher(const struct run_config *config, struct error *error)
                      "give --teacher a saved model", "there is no teacher to compare with");
 }
 
+static bool check_momentum(const struct run_config *config, struct error *error)
+{
+    if (config->cycle_momentum == 0)
+        return true;
+    if (config->schedule != LR_SCHEDULE_ONECYCLE)
+        return error_set(error, ERROR_USAGE, "--cycle-momentum", "give --schedule onecycle",
+                         "the schedule %s has no cycle", lr_schedule_names[config->schedule]);
+    if (!(config->cycle_momentum < config->momentum))
+        return error_set(
+            error, ERROR_USAGE, "--cycle-momentum", "give a lower one, or a higher --momentum",
+            "it is the lowest momentum, and --momentum %g the highest", config->momentum);
+    return !config_on_gpu(config) ||
+           error_set(error, ERROR_USAGE, "--cycle-momentum",
+                     "train without it, or choose the device cpu or reference",
+                     "the device %s cannot change the momentum", config->device);
+}
+
 static bool check_training(const struct run_config *config, struct error *error)
 {
     if ((config->clip_norm > 0 || config->clip_value > 0) && config_on_gpu(config))
@@ -430,7 +478,7 @@ static bool check_training(const struct run_config *config, struct error *error)
     if (config->reset[0] && !config->weights[0])
         return error_set(error, ERROR_USAGE, "--reset", "give --weights a file",
                          "without weights to begin with, every layer begins anew");
-    if (!check_teacher(config, error))
+    if (!check_teacher(config, error) || !check_momentum(config, error))
         return false;
     if (config->stop_patience > 0 && !config->validate[0])
         return error_set(error, ERROR_USAGE, "--stop-patience", "give --validate a data set",
@@ -469,6 +517,6 @@ bool config_check(const struct run_config *config, struct error *error)
     if ((double)config->seed + (double)config->seeds - 1 > last_seed)
         return error_set(error, ERROR_USAGE, "--seeds", "choose a lower --seed",
                          "the seeds would exceed %.0f", last_seed);
-    return config_check_validation(config, error) && check_targets(config, error) &&
-           check_training(config, error);
+    return config_check_validation(config, error) && config_check_test(config, error) &&
+           check_targets(config, error) && check_training(config, error);
 }

@@ -36,7 +36,8 @@ struct run_config {
     char widths[128];              /* "512,256"; empty: as in the network file */
     char activation[16];           /* empty: as in the network file */
     char data[512];                /* SPEC, see data/dataset/dataset.h */
-    char validate[512];            /* SPEC; empty: none */
+    char validate[512];            /* SPEC, or a share of the training data; empty: none */
+    char test[512];                /* SPEC, or "auto" (config_data.h); empty: none */
     size_t batch;                  /* images */
     char device[DEVICE_NAME_SIZE];
     size_t threads;        /* 0: all cores */
@@ -59,6 +60,8 @@ struct run_config {
     char tensorboard[512];   /* folder of event files (tensorboard/run_events.h); empty: none */
     size_t solver;           /* enum solver_kind */
     double learning_rate, momentum, weight_decay;
+    size_t momentum_form;   /* enum momentum_form, of sgd and nesterov */
+    double cycle_momentum;  /* the lowest momentum of the schedule onecycle; 0: it stays */
     char weights[512];      /* a file of weights to begin with; empty: none */
     char names[512];        /* mapping of the file's names (weights_names.h); empty: automatic */
     char reset[256];        /* patterns of layers that do not begin with them (name_pattern.h) */
@@ -91,6 +94,7 @@ struct run_config {
     char filter[16];    /* a name of image_filter_parse, or "auto": a saved model's, or bilinear */
     size_t processes;   /* that share every batch in this start; not recorded; 0 counts as 1 */
     struct config_given given; /* what config_set has set, so presets must not */
+    bool data_divides;         /* `validate` is what the option validate= of the data says */
 };
 
 /* How an epoch chooses its images (data/loader/epoch_order.h). */
@@ -135,9 +139,10 @@ bool config_apply_preset(struct run_config *config, const char *name, struct err
 extern const char *const config_presets[]; /* NULL-terminated */
 
 /* Parses `value` and sets a field. Returns false with an error that names the option, the value and
- * what is accepted. Setting "preset" applies the preset. An empty value resets validate, preset and
- * iterations. Until `augment` is set, it follows the data set: folders and large generated pictures
- * are cropped and flipped. */
+ * what is accepted. Setting "preset" applies the preset. An empty value resets validate, test,
+ * preset and iterations. The option validate=F of the data becomes the value auto,share=F of
+ * validate, which must not be set to anything else then. Until `augment` is set, it follows the
+ * data set: folders and large generated pictures are cropped and flipped. */
 bool config_set(struct run_config *config, const char *key, const char *value, struct error *error);
 
 /* Returns whether the device is one GPU or several. */

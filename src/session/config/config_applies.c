@@ -43,6 +43,18 @@ static bool keeps_squares(const struct run_config *config)
     return solver_is_adam((enum solver_kind)config->solver) || config->solver == SOLVER_RMSPROP;
 }
 
+/* Returns whether the momentum can have two forms that differ, once the rate changes. */
+static bool has_velocity(const struct run_config *config)
+{
+    return (config->solver == SOLVER_SGD || config->solver == SOLVER_NESTEROV) &&
+           config->momentum > 0 && config->schedule != LR_SCHEDULE_FIXED;
+}
+
+static bool cycles(const struct run_config *config)
+{
+    return config->schedule == LR_SCHEDULE_ONECYCLE;
+}
+
 static bool begins_with_weights(const struct run_config *config)
 {
     return config->weights[0];
@@ -93,6 +105,8 @@ static const struct {
              {"compress", shares_batches},
              {"bucket", shares_batches},
              {"groups", shuffles},
+             {"momentum-form", has_velocity},
+             {"cycle-momentum", cycles},
              {"beta2", keeps_squares},
              {"epsilon", keeps_squares},
              {"names", begins_with_weights},

@@ -3,6 +3,8 @@
 #include "session/config/config_data.h"
 
 #include "base/text.h"
+#include "data/dataset/dataset.h"
+#include "data/images/spec_value.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +40,7 @@ bool config_check_validation(const struct run_config *config, struct error *erro
         return error_set(error, ERROR_USAGE, "--validate",
                          "write auto,share=F with a number F between 0 and 1, as in auto,share=0.1",
                          "'%s' does not say which share of the data to hold out", config->validate);
-    if (strstr(config->data, share_option) || strstr(config->data, ",rest="))
+    if (config_data_is_part(config->data))
         return error_set(error, ERROR_USAGE, "--validate",
                          "give --validate the other part, or leave share= and rest= out",
                          "auto holds out a share of the training data, which %s already divides",
@@ -51,6 +53,54 @@ bool config_check_validation(const struct run_config *config, struct error *erro
                          config->data);
     return true;
 }
+
+/* --- options of a SPEC --- */
+
+/* Returns the item ",NAME=VALUE" of a SPEC and sets *length; NULL if there is none. */
+static const char *find_option(const char *spec, const char *name, size_t *length)
+{
+    const size_t named = strlen(name);
+    for (const char *item = spec + spec_head_length(spec); *item; item += *length) {
+        const size_t word = strcspn(item + 1, "=,");
+        const bool has_value = item[1 + word] == '=';
+        *length = 1 + word + (has_value ? 1 + spec_value_length(item + 1 + word + 1) : 0);
+        if (has_value && word == named && strncmp(item + 1, name, named) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+bool config_data_take_option(const char *spec, const char *name, char *rest, size_t size,
+                             char *value, size_t value_size)
+{
+    size_t length;
+    const char *item = find_option(spec, name, &length);
+    const size_t skipped = strlen(name) + 2;
+    return item && strlen(spec) - length < size &&
+           spec_value_read(item + skipped, length - skipped, value, value_size) &&
+           snprintf(rest, size, "%.*s%s", (int)(item - spec), spec, item + length) >= 0;
+}
+
+static bool has_option(const char *spec, const char *name)
+{
+    size_t length;
+    return find_option(spec, name, &length);
+}
+
+bool config_data_is_part(const char *spec)
+{
+    return has_option(spec, "share") || has_option(spec, "rest");
+}
+
+bool config_data_has_test(const char *spec)
+{
+    const struct dataset_kind *kind = dataset_kind_of(spec);
+    return kind && !has_option(spec, "split") &&
+           (!kind->argument[0] || strncmp(kind->name, "cifar", 5) == 0 ||
+            strcmp(kind->name, "idx") == 0);
+}
+
+/* --- the parts --- */
 
 static char *write_part(const struct run_config *config, const char *part, char *text)
 {
@@ -73,6 +123,40 @@ char *config_validation_spec(const struct run_config *config, char text[CONFIG_S
     if (config_holds_out(config))
         return write_part(config, "share", text);
     snprintf(text, CONFIG_SPEC, "%s", config->validate);
+    return text;
+}
+
+/* Writes the test split of the training data: the options that choose images do not apply to it. */
+static void write_test_split(const char *data, char text[CONFIG_SPEC])
+{
+    static const char *const choosing[] = {"split", "limit", "sample", "share", "rest", "draw"};
+    char value[64], rest[CONFIG_SPEC];
+    snprintf(text, CONFIG_SPEC, "%s", data);
+    for (size_t i = 0; i < sizeof choosing / sizeof *choosing; i++)
+        if (config_data_take_option(text, choosing[i], rest, sizeof rest, value, sizeof value))
+            memcpy(text, rest, sizeof rest);
+    const size_t used = strlen(text);
+    snprintf(text + used, CONFIG_SPEC - used, ",split=test");
+}
+
+bool config_check_test(const struct run_config *config, struct error *error)
+{
+    char value[64], rest[CONFIG_SPEC];
+    if (strcmp(config->test, automatic) != 0 ||
+        !config_data_take_option(config->data, "split", rest, sizeof rest, value, sizeof value) ||
+        strcmp(value, "test") != 0)
+        return true;
+    return error_set(error, ERROR_USAGE, "--test", "name another set, or train on split=train",
+                     "auto is the test split of the training data, and %s is that split already",
+                     config->data);
+}
+
+char *config_test_spec(const struct run_config *config, char text[CONFIG_SPEC])
+{
+    if (strcmp(config->test, automatic) == 0)
+        write_test_split(config->data, text);
+    else
+        snprintf(text, CONFIG_SPEC, "%s", config->test);
     return text;
 }
 

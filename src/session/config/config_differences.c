@@ -168,7 +168,7 @@ static bool is_needed(const struct run_config *const *configs, size_t count,
 static int turn_of(const struct config_field *field)
 {
     static const char *const telling[] = {"network", "lr"};
-    static const char *const first[] = {"validate", "data", "epochs", "iterations"};
+    static const char *const first[] = {"test", "validate", "data", "epochs", "iterations"};
     for (size_t i = 0; i < sizeof telling / sizeof *telling; i++)
         if (strcmp(field->key, telling[i]) == 0)
             return -1;

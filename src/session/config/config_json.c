@@ -149,6 +149,14 @@ static bool read_member(struct run_config *config, const struct config_field *fi
     return fail_at(document, member, why, error);
 }
 
+/* Returns whether a run of an earlier version has written the configuration, which names each other
+ * setting: its preset then had no test data. */
+static bool is_older(const struct run_config *config)
+{
+    return config->preset[0] && config_is_given(config, "validate") &&
+           !config_is_given(config, "test");
+}
+
 bool config_from_json(struct run_config *config, const struct json_document *document,
                       const struct json *object, struct error *error)
 {
@@ -170,5 +178,5 @@ bool config_from_json(struct run_config *config, const struct json_document *doc
     }
     if (pending)
         config_fill_dependent(config);
-    return true;
+    return !is_older(config) || config_set(config, "test", "", error);
 }

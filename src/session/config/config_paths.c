@@ -32,7 +32,7 @@ static const char *find_path(const char *key, const char *value, size_t *length)
         *length = list || strcmp(value, "balanced") == 0 ? 0 : strlen(value);
         return value;
     }
-    if (strcmp(key, "data") != 0 && strcmp(key, "validate") != 0)
+    if (strcmp(key, "data") != 0 && strcmp(key, "validate") != 0 && strcmp(key, "test") != 0)
         return value;
     const char *path = value + strcspn(value, ":,");
     if (*path == ':')
@@ -128,6 +128,7 @@ bool config_make_absolute(struct run_config *config, struct error *error)
         !config_absolute_value("data", config->data, absolute.data, sizeof absolute.data, error) ||
         !config_absolute_value("validate", config->validate, absolute.validate,
                                sizeof absolute.validate, error) ||
+        !config_absolute_value("test", config->test, absolute.test, sizeof absolute.test, error) ||
         !config_absolute_value("weights", config->weights, absolute.weights,
                                sizeof absolute.weights, error) ||
         !config_absolute_value("teacher", config->teacher, absolute.teacher,

@@ -60,6 +60,12 @@ static const char *nth_validation(size_t n)
     return n < sets ? nth_generated(n) : n == sets ? "auto,share=0.1" : NULL;
 }
 
+/* The test split of the training data, and the generated sets. */
+static const char *nth_test(size_t n)
+{
+    return n == 0 ? "auto" : nth_generated(n - 1);
+}
+
 const char *config_suggestion(const char *key, size_t n)
 {
     static const char *const batches[] = {"1",  "2",   "4",   "8",   "16", "32",
@@ -89,7 +95,8 @@ const char *config_suggestion(const char *key, size_t n)
     } makers[] = {{"network", nth_network},
                   {"device", nth_device},
                   {"data", nth_generated},
-                  {"validate", nth_validation}};
+                  {"validate", nth_validation},
+                  {"test", nth_test}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (strcmp(lists[i].key, key) == 0)
             return nth(lists[i].list, n);

@@ -5,6 +5,8 @@
  * to networks whose name begins with that; later rows override earlier ones. */
 #include "session/config/presets.h"
 
+#include "session/config/config_data.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +22,9 @@ static const struct preset_row rows[] = {
     {"", "pix2pix", "lr", "0.0002"},
     {"", "pix2pix", "momentum", "0.5"},
 
+    /* The overfitting of the training images is the subject, and no images are held out. */
+    {"overfit", NULL, "validate", ""},
+    {"overfit", NULL, "test", ""},
     {"overfit", NULL, "batch", "32"},
     {"overfit", NULL, "epochs", "10"},
     {"overfit", NULL, "solver", "sgd"},
@@ -31,6 +36,10 @@ static const struct preset_row rows[] = {
     {"overfit", "googlenet", "weight-decay", "0.0002"},
     {"overfit", "googlenet", "average-loss", "40"},
 
+    /* The dissertation chose its models on the 10,000 test images; it describes no others. Whoever
+     * repeats that gives --validate, and whoever does not --data SPEC,validate=0.1 --test auto. */
+    {"cifar", NULL, "validate", ""},
+    {"cifar", NULL, "test", ""},
     {"cifar", NULL, "batch", "128"},
     {"cifar", NULL, "epochs", "200"},
     {"cifar", NULL, "solver", "sgd"},
@@ -42,6 +51,9 @@ static const struct preset_row rows[] = {
     {"cifar", NULL, "augment", "yes"},
     {"cifar", NULL, "average-loss", "1"},
 
+    /* All training pairs are trained on, and the last generator counts: nothing is chosen. */
+    {"pix2pix", NULL, "validate", ""},
+    {"pix2pix", NULL, "test", "auto"},
     {"pix2pix", NULL, "batch", "1"},
     {"pix2pix", NULL, "epochs", "200"},
     {"pix2pix", NULL, "solver", "adam"},
@@ -53,6 +65,8 @@ static const struct preset_row rows[] = {
     {"pix2pix", NULL, "tolerance", "16"},
     {"pix2pix", NULL, "average-loss", "1"},
 
+    {"digits", NULL, "validate", "auto,share=0.1"},
+    {"digits", NULL, "test", "auto"},
     {"digits", NULL, "batch", "64"},
     {"digits", NULL, "epochs", "10"},
     {"digits", NULL, "solver", "sgd"},
@@ -133,6 +147,15 @@ static void reset_network_values(struct run_config *config)
     }
 }
 
+/* Returns whether the data can be divided as the row says: a set that is a part of another one is
+ * not divided again, and not every kind has a test split. */
+static bool suits_data(const struct preset_row *row, const struct run_config *config)
+{
+    if (strcmp(row->key, "validate") == 0)
+        return !config_data_is_part(config->data);
+    return strcmp(row->key, "test") != 0 || config_data_has_test(config->data);
+}
+
 void presets_fill(struct run_config *config)
 {
     fill_companions(config);
@@ -143,6 +166,7 @@ void presets_fill(struct run_config *config)
         /* the run's length is given in iterations */
         if (strcmp(rows[i].key, "epochs") == 0 && config->has_iterations)
             continue;
-        config_set_default(config, rows[i].key, rows[i].value, NULL);
+        config_set_default(config, rows[i].key, suits_data(&rows[i], config) ? rows[i].value : "",
+                           NULL);
     }
 }

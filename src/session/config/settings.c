@@ -31,6 +31,7 @@ struct solver_settings settings_solver(const struct run_config *config)
     const bool adam = solver_is_adam((enum solver_kind)config->solver);
     const double beta2 = adam ? 0.999 : 0.99, epsilon = 1e-8;
     return (struct solver_settings){.kind = (enum solver_kind)config->solver,
+                                    .form = (enum momentum_form)config->momentum_form,
                                     .momentum = (float)config->momentum,
                                     .beta2 = (float)(config->beta2 > 0 ? config->beta2 : beta2),
                                     .epsilon =
@@ -46,6 +47,8 @@ struct lr_schedule_settings settings_schedule(const struct run_config *config, u
                                          .gamma = config->gamma,
                                          .step_size = config->step_size ? config->step_size : third,
                                          .power = config->power,
+                                         .momentum = config->momentum,
+                                         .low_momentum = config->cycle_momentum,
                                          .warm_up = config->warm_up,
                                          .iterations = iterations,
                                          .patience = 10,

@@ -27,10 +27,11 @@ static void append_setting(struct text *text, const struct run_config *config,
     char value[1024], without[1024];
     config_get(config, key, value, sizeof value);
     config_get(plain, key, without, sizeof without);
-    if (!value[0] || strcmp(value, without) == 0)
+    if (strcmp(value, without) == 0)
         return;
-    text_append(text, " --%s%s", key, config_find(key)->value_optional ? "=" : " ");
-    shell_word_append(text, value);
+    text_append(text, " --%s%s", key, config_find(key)->value_optional || !value[0] ? "=" : " ");
+    if (value[0]) /* else the preset has a value, and the run none */
+        shell_word_append(text, value);
 }
 
 /* Appends the options. `shuffle`: the technique is shuffle, the only one that has groups. */

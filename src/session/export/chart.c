@@ -84,6 +84,29 @@ static struct axis choose_x(const double *range, bool log)
 
 /* --- heading and legend --- */
 
+/* Writes the settings of a run; of a run of another program those that its log has given. */
+static void write_settings(const struct run_config *config, const struct run_facts *facts,
+                           char *text, size_t size)
+{
+    static const char *const keys[] = {"batch", "device", "lr", "seed"};
+    char value[64];
+    if (!facts->imported[0]) {
+        snprintf(text, size, _("batch %zu, %s, learning rate %g, seed %llu   %s"), config->batch,
+                 config->device, config->learning_rate, (unsigned long long)config->seed,
+                 facts->id);
+        return;
+    }
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const size_t used = strlen(text);
+        config_get(config, keys[i], value, sizeof value);
+        if (config_is_given(config, keys[i]) && strcmp(value, "unknown") != 0)
+            snprintf(text + used, size - used, "%s %s, ", keys[i], value);
+    }
+    const size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s", facts->id);
+}
+
 /* Sets the title, and the details in the line below it. */
 static void write_heading(struct page *page, struct run *const *runs, size_t count)
 {
@@ -94,9 +117,7 @@ static void write_heading(struct page *page, struct run *const *runs, size_t cou
     if (count == 1) {
         snprintf(title, sizeof title, _("%s on %.90s"), facts->network,
                  file_base_name(config->data));
-        snprintf(details, sizeof details, _("batch %zu, %s, learning rate %g, seed %llu   %s"),
-                 config->batch, config->device, config->learning_rate,
-                 (unsigned long long)config->seed, facts->id);
+        write_settings(config, facts, details, sizeof details);
     } else if (chart_traces_are_smoothed_alike(runs, count))
         snprintf(details, sizeof details, _("smoothed: %s"),
                  series_smoothing_words(run_series(runs[0]), words, sizeof words));

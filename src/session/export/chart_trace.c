@@ -85,12 +85,25 @@ void chart_trace_read_point(const struct chart_trace *trace, enum chart_x kind, 
 
 /* --- which curves --- */
 
+/* Returns whether the curve has a value: a log of another program may lack any, and a network has
+ * one kind of accuracy. Curves of iterations are taken as they are. */
+static bool has_values(const struct chart_trace *trace)
+{
+    const struct series *series = run_series(trace->run);
+    if (!chart_trace_is_validation(trace))
+        return series_count(series) > 0;
+    for (size_t i = 0, count = series_validation_count(series); i < count; i++)
+        if (isfinite(validation_value(&series->validations[i], trace->value)))
+            return true;
+    return false;
+}
+
 static void add_trace(struct chart_traces *traces, struct chart_trace trace, const char *label)
 {
     struct chart_trace *added = &traces->trace[traces->count];
     *added = trace;
     snprintf(added->label, sizeof added->label, "%s", label);
-    if (chart_trace_point_count(added))
+    if (has_values(added))
         traces->count++;
 }
 
@@ -142,13 +155,10 @@ static void choose_for_one(const struct run *run, struct chart_traces *losses,
 {
     const bool adversarial = run_facts(run)->discriminator_parameters > 0;
     add_losses(run, adversarial, losses);
-    if (adversarial || !run_facts(run)->classes) {
-        add_trace(
-            accuracies,
-            (struct chart_trace){run, CHART_TRACE_PIXELS, palette[BLUE], widths[THICK], SOLID, ""},
-            _("pixel accuracy"));
-        return;
-    }
+    add_trace(
+        accuracies,
+        (struct chart_trace){run, CHART_TRACE_PIXELS, palette[BLUE], widths[THICK], SOLID, ""},
+        _("pixel accuracy"));
     add_trace(accuracies,
               (struct chart_trace){run, CHART_TRACE_TOP1, palette[BLUE], widths[THICK], SOLID, ""},
               _("top-1"));
@@ -173,8 +183,12 @@ static void choose_for_several(const struct run *run, size_t number, bool alike,
     char label[256];
     const struct run_config *config = run_config(run);
     const size_t window = run_series(run)->window;
-    snprintf(label, sizeof label, _("%.40s, %.40s, batch %zu, %.63s"), run_facts(run)->network,
-             file_base_name(config->data), config->batch, run_facts(run)->id);
+    if (run_facts(run)->imported[0] && !config_is_given(config, "batch"))
+        snprintf(label, sizeof label, "%.40s, %.40s, %.63s", run_facts(run)->network,
+                 file_base_name(config->data), run_facts(run)->id);
+    else
+        snprintf(label, sizeof label, _("%.40s, %.40s, batch %zu, %.63s"), run_facts(run)->network,
+                 file_base_name(config->data), config->batch, run_facts(run)->id);
     if (!alike && window)
         snprintf(label + strlen(label), sizeof label - strlen(label), _(" (mean of %zu)"), window);
     const struct series_colour *colour = &series_colours[number % SERIES_COLOURS];
@@ -185,8 +199,10 @@ static void choose_for_several(const struct run *run, size_t number, bool alike,
                                      .width = widths[THICK],
                                      .dash = (number + number / SERIES_COLOURS) % PATTERNS};
     struct chart_trace accuracy = look;
-    accuracy.value = run_facts(run)->classes ? CHART_TRACE_TOP1 : CHART_TRACE_PIXELS;
     add_trace(losses, look, label);
+    accuracy.value = CHART_TRACE_TOP1;
+    add_trace(accuracies, accuracy, label);
+    accuracy.value = CHART_TRACE_PIXELS; /* a run has one of the two */
     add_trace(accuracies, accuracy, label);
 }
 

@@ -9,6 +9,7 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "engine/devices/device.h"
+#include "session/config/config_data.h"
 #include "session/export/export_groups.h"
 #include "session/export/export_record.h"
 #include "session/files/run_files.h"
@@ -227,6 +228,25 @@ static bool put_timing(FILE *stream, const struct run *run, const struct run_sna
     return put_tree(stream, "timing", tree, complete, error);
 }
 
+/* Writes the result on the test set, if there is one. */
+static bool put_test(FILE *stream, const struct run *run, const struct run_test *test,
+                     struct error *error)
+{
+    char spec[CONFIG_SPEC];
+    if (test->images == 0)
+        return true;
+    struct json *tree = json_new_object();
+    const bool complete = json_add_string(tree, "data", config_test_spec(run_config(run), spec)) &&
+                          json_add_number(tree, "epoch", test->epoch) &&
+                          json_add_float(tree, "loss", (float)test->loss) &&
+                          json_add_float(tree, "top1", (float)test->top1) &&
+                          json_add_float(tree, "top5", (float)test->top5) &&
+                          (run_facts(run)->classes > 0 ||
+                           json_add_float(tree, "pixel_accuracy", (float)test->pixel_accuracy)) &&
+                          json_add_count(tree, "images", test->images);
+    return put_tree(stream, "test", tree, complete, error);
+}
+
 /* Writes what each of several processes has done, if that was recorded. */
 static bool put_ranks(FILE *stream, const struct run *run, struct error *error)
 {
@@ -345,7 +365,8 @@ static bool put_run(FILE *stream, struct run *run, struct error *error)
     if (!put)
         return false;
     put_curves(stream, run);
-    put = put_findings(stream, run, snapshot.finding_count, error) &&
+    put = put_test(stream, run, &snapshot.test, error) &&
+          put_findings(stream, run, snapshot.finding_count, error) &&
           put_timing(stream, run, &snapshot, error) && put_ranks(stream, run, error) &&
           put_profile(stream, run, error);
     fputc('}', stream);

@@ -73,10 +73,12 @@ static bool add_set(struct json *data, const char *key, const struct json *set)
 static bool add_data(struct json *tree, const struct json *root)
 {
     struct json *data = root ? json_add_object(tree, "data") : NULL;
-    return !root || (add_set(data, "training", json_member(root, "training")) &&
-                     add_set(data, "validation", json_member(root, "validation")) &&
-                     (!json_member(root, "teacher") ||
-                      json_add_tree(data, "teacher", json_copy(json_member(root, "teacher")))));
+    return !root ||
+           (add_set(data, "training", json_member(root, "training")) &&
+            add_set(data, "validation", json_member(root, "validation")) &&
+            (!json_member(root, "test") || add_set(data, "test", json_member(root, "test"))) &&
+            (!json_member(root, "teacher") ||
+             json_add_tree(data, "teacher", json_copy(json_member(root, "teacher")))));
 }
 
 /* --- files of the run --- */

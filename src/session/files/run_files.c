@@ -65,6 +65,11 @@ static const struct place number_places[] = {COUNT(run_snapshot, epoch),
                                              COUNT(run_snapshot, energy_seconds),
                                              COUNT(run_snapshot, energy_images)};
 
+/* Members of the object "test". */
+static const struct place test_places[] = {COUNT(run_test, epoch), COUNT(run_test, loss),
+                                           COUNT(run_test, top1), COUNT(run_test, top5),
+                                           COUNT(run_test, pixel_accuracy)};
+
 static const struct place count_places[] = {
     COUNT(run_snapshot, iteration),      COUNT(run_snapshot, iterations),
     COUNT(run_snapshot, skipped_steps),  COUNT(run_snapshot, memory_measured),
@@ -97,24 +102,26 @@ static void read_counts(const struct json *object, void *base, const struct plac
     }
 }
 
-static bool add_numbers(struct json *object, const struct run_snapshot *snapshot)
+static bool add_numbers(struct json *object, const void *base, const struct place *places,
+                        size_t count)
 {
     bool added = object;
-    for (size_t i = 0; added && i < LENGTH(number_places); i++) {
+    for (size_t i = 0; added && i < count; i++) {
         double value;
-        memcpy(&value, (const char *)snapshot + number_places[i].offset, sizeof value);
-        added = json_add_number(object, number_places[i].key, value);
+        memcpy(&value, (const char *)base + places[i].offset, sizeof value);
+        added = json_add_number(object, places[i].key, value);
     }
     return added;
 }
 
-static void read_numbers(const struct json *object, struct run_snapshot *snapshot)
+static void read_numbers(const struct json *object, void *base, const struct place *places,
+                         size_t count)
 {
-    for (size_t i = 0; i < LENGTH(number_places); i++) {
+    for (size_t i = 0; i < count; i++) {
         double value = NAN;
-        const struct json *member = json_member(object, number_places[i].key);
+        const struct json *member = json_member(object, places[i].key);
         if (member && (json_number(member, &value) || json_is_null(member)))
-            memcpy((char *)snapshot + number_places[i].offset, &value, sizeof value);
+            memcpy((char *)base + places[i].offset, &value, sizeof value);
     }
 }
 
@@ -285,7 +292,7 @@ bool run_files_read_start(const struct json *line, struct run_facts *facts,
     read_counts(memory, &facts->forecast, memory_places, LENGTH(memory_places));
     read_counts(memory, &facts->forecast, &teacher_place, 1);
     read_counts(line, snapshot, count_places, LENGTH(count_places));
-    read_numbers(line, snapshot);
+    read_numbers(line, snapshot, number_places, LENGTH(number_places));
     return true;
 }
 
@@ -345,6 +352,25 @@ static bool add_error(struct json *tree, const struct error *error)
            json_add_string(object, "advice", error->advice);
 }
 
+bool run_files_add_test(struct json *object, const struct run_test *test)
+{
+    return json_add_count(object, "images", test->images) &&
+           add_numbers(object, test, test_places, LENGTH(test_places));
+}
+
+bool run_files_read_test(const struct json *object, struct run_test *test)
+{
+    size_t images;
+    const struct json *count = json_member(object, "images");
+    *test = (struct run_test){0};
+    if (!count || !json_count(count, &images))
+        return false;
+    test->images = images;
+    test->epoch = test->loss = test->top1 = test->top5 = test->pixel_accuracy = (double)NAN;
+    read_numbers(object, test, test_places, LENGTH(test_places));
+    return true;
+}
+
 bool run_files_write_summary(const char *directory, const struct journal *journal,
                              const struct run_snapshot *snapshot, const struct run_ranks *ranks,
                              struct error *error)
@@ -355,7 +381,10 @@ bool run_files_write_summary(const char *directory, const struct journal *journa
                     json_add_string(tree, "status", run_status_name(snapshot->status)) &&
                     add_error(tree, &snapshot->error) &&
                     add_counts(tree, snapshot, count_places, LENGTH(count_places)) &&
-                    add_numbers(tree, snapshot) && json_add_float(tree, "loss", snapshot->loss) &&
+                    add_numbers(tree, snapshot, number_places, LENGTH(number_places)) &&
+                    (snapshot->test.images == 0 ||
+                     run_files_add_test(json_add_object(tree, "test"), &snapshot->test)) &&
+                    json_add_float(tree, "loss", snapshot->loss) &&
                     json_add_float(tree, "loss_caffe", snapshot->loss_caffe) &&
                     json_add_bool(tree, "has_validation", snapshot->has_validation) &&
                     json_add_string(tree, "energy_unknown", snapshot->energy_unknown) &&
@@ -427,7 +456,8 @@ bool run_files_read_summary(const char *directory, struct run_snapshot *snapshot
         if (!snapshot
                  ->has_validation) /* else the journal's; an earlier version has not written it */
             snapshot->best_validation_loss = NAN;
-        read_numbers(tree, snapshot);
+        read_numbers(tree, snapshot, number_places, LENGTH(number_places));
+        run_files_read_test(json_member(tree, "test"), &snapshot->test);
         read_text(tree, "energy_unknown", snapshot->energy_unknown,
                   sizeof snapshot->energy_unknown);
         json_number(json_member(tree, "loss"), &loss);

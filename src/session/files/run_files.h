@@ -17,6 +17,11 @@ bool run_files_write_config(const char *directory, const struct run_config *conf
 struct json *run_files_start_event(const struct run_facts *facts,
                                    const struct run_snapshot *snapshot);
 
+/* Add a result on the test set to an object, and read it back. Return false if out of memory, and
+ * if the object (NULL: none) has none; *test is then {0}. */
+bool run_files_add_test(struct json *object, const struct run_test *test);
+bool run_files_read_test(const struct json *object, struct run_test *test);
+
 /* Writes summary.json, which records length and CRC-32 of the journal; the journal must be synced.
  * `ranks` may be NULL or empty. Returns false with an error. */
 bool run_files_write_summary(const char *directory, const struct journal *journal,

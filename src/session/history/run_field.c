@@ -78,6 +78,16 @@ static double best_validation_loss_of(const struct run_record *record)
     return run_figures_of(record->snapshot, NULL).best_validation_loss;
 }
 
+static double test_loss_of(const struct run_record *record)
+{
+    return run_figures_of(record->snapshot, NULL).test_loss;
+}
+
+static double test_top1_of(const struct run_record *record)
+{
+    return run_figures_of(record->snapshot, NULL).test_top1;
+}
+
 static double ms_of(const struct run_record *record)
 {
     const double ms = record->snapshot->ms_per_image_median;
@@ -147,6 +157,12 @@ static const struct row rows[FIELD_SETTINGS] = {
     [FIELD_BEST_VALIDATION_LOSS] = {"best-val-loss", N_("best val. loss"),
                                     N_("the lowest loss of validation"), "%.4g",
                                     best_validation_loss_of, NULL, true},
+    [FIELD_TEST_LOSS] = {"test-loss", N_("test loss"),
+                         N_("the loss of the best model on the test set"), "%.4g", test_loss_of,
+                         NULL, true},
+    [FIELD_TEST_TOP1] = {"test-top1", N_("test top-1"),
+                         N_("the top-1 accuracy of the best model on the test set in percent"),
+                         "%.2f", test_top1_of, NULL, true},
     [FIELD_MS] = {"ms", N_("ms/image"), N_("median time of an image in milliseconds"), "%.3g",
                   ms_of, NULL, true},
     [FIELD_MEMORY] = {"memory", N_("memory"), N_("peak memory of the process; filters take 600M"),

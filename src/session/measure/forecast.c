@@ -133,9 +133,11 @@ static bool forecast_network(const struct run_config *config, const struct netwo
     snprintf(forecast->network, sizeof forecast->network, "%s", network->name);
     snprintf(forecast->suffixes, sizeof forecast->suffixes, "%s", name + strlen(network->name));
     forecast->input = network->input;
-    char held[CONFIG_SPEC];
+    char held[CONFIG_SPEC], test[CONFIG_SPEC];
     config_validation_spec(config, held);
-    const struct dataset_kind *validation = held[0] ? dataset_kind_of(held) : NULL;
+    config_test_spec(config, test);
+    const char *evaluated = held[0] ? held : test;
+    const struct dataset_kind *validation = evaluated[0] ? dataset_kind_of(evaluated) : NULL;
     const struct memory_check_request question = {
         .network = network,
         .driver = driver,
@@ -146,10 +148,12 @@ static bool forecast_network(const struct run_config *config, const struct netwo
         .validation_stored = validation && validation->stored,
         .samples = network->classes == 0,
         .average = config->ema > 0,
-        .data_bytes =
-            dataset_bytes(config->data, "train") + (held[0] ? dataset_bytes(held, "test") : 0),
+        .tested = test[0],
+        .data_bytes = dataset_bytes(config->data, "train") +
+                      (held[0] ? dataset_bytes(held, "test") : 0) +
+                      (test[0] ? dataset_bytes(test, "test") : 0),
         .curve_bytes = config->has_iterations ? series_bytes(config->iterations) : 0,
-        .validation = config->validate[0] ? evaluator_batch(network, SIZE_MAX) : 0};
+        .validation = evaluated[0] ? evaluator_batch(network, SIZE_MAX) : 0};
     memory_check(&question, forecast);
     return true;
 }

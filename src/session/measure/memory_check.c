@@ -175,9 +175,12 @@ static uint64_t validation_bytes(const struct memory_check_request *request, siz
                  : 0;
 }
 
-static uint64_t bytes_of_average(const struct memory_check_request *request)
+/* Returns the bytes of the weights beside those that are trained: their average, and those that
+ * the test set is evaluated with. */
+static uint64_t bytes_of_other_weights(const struct memory_check_request *request)
 {
-    return request->average ? request->network->graph.total_floats * sizeof(float) : 0;
+    const uint64_t sets = (uint64_t)request->average + request->tested;
+    return sets * request->network->graph.total_floats * sizeof(float);
 }
 
 static uint64_t bytes_of_samples(const struct memory_check_request *request)
@@ -289,7 +292,7 @@ void memory_check(const struct memory_check_request *request, struct forecast *f
     const struct available_memory available = find_available(request);
     const uint64_t always = (on_host ? request->data_bytes + request->curve_bytes : 0) +
                             bytes_of_samples(request) + bytes_of_files(request) +
-                            bytes_of_average(request);
+                            bytes_of_other_weights(request);
     forecast->loader_bytes = loader_bytes(request, forecast, request->settings->batch);
     forecast->program_bytes = on_host ? bytes_of_program(request) : 0;
     forecast->fits = true;

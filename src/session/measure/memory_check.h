@@ -22,11 +22,12 @@ struct memory_check_request {
     const char *device;     /* name of the device, whose own memory is checked if it has any */
     bool beforehand;        /* data set and threads do not exist yet: leave a margin for them */
     bool stored;            /* the training images are in memory (dataset_kind.stored) */
-    bool validation_stored; /* the validation images are */
+    bool validation_stored; /* the images of validations and of the test are */
     bool samples;           /* the run writes sample pictures (samples.h) */
     uint64_t data_bytes;    /* data sets that are not open yet */
     uint64_t curve_bytes;   /* recorded curves */
     bool average;           /* the run keeps averaged weights, too */
+    bool tested;            /* it reads its best weights for the test set at its end */
     uint64_t decode_bytes;  /* a decode worker of training (dataset_facts); 0: unknown */
     uint64_t validation_decode_bytes; /* a decode worker of validation */
     size_t files;                     /* images that are separate files, listed in data.json */

@@ -296,6 +296,8 @@ struct json *data_fingerprint_make(const struct preparation *prepared,
                        error);
     else if (made)
         made = json_add_null(tree, "validation") || error_set_memory(error, "data.json", 0);
+    if (made && prepared->test)
+        made = add_set(prepared, config, prepared->test, json_add_object(tree, "test"), error);
     if (made && prepared->teacher)
         made = teacher_to_json(prepared->teacher, tree) || error_set_memory(error, "data.json", 0);
     if (made)

@@ -2,21 +2,23 @@
  * Internal to session/.
  *
  * {"format": "tinca-data", "version": 1, "checksum": "crc32", "training": SET, "validation": SET or
- * null, "teacher": {"name", "bytes", "crc32"} with distillation}, where SET is
- *   spec, kind                    as dataset.h
- *   generator                     generated sets: the version of the code that draws them
- *   images, classes               how many images; the names of the classes, in order
- *   part                          sets of which a share was held out: {of: "share" or "rest",
- * share, seed} image, stored                 [C, H, W] of an example, [H, W] of the image that it
- * is cut from augment, pad, direction       how it is cut; direction of pairs: "ab" or "ba"
- *   class_weights                 of training, if it has any: a number for each class
- *   preprocessing                 {filter, orient} of pictures that are resized; absent: bilinear2
- *   normalisation                 {name, mean: [3], deviation: [3]}
- *   files                         sets of files: [name, bytes, label, crc32], an image each
- *   folders                       instead, above 100,000 files: [name, files, bytes, crc32], a
- *                                 folder each; its checksum is that of the lines
- *                                 "NAME BYTES LABEL CRC32\n" of its files
- *   parts                         sets in memory: [name, images, crc32 of pixels, of labels]
+ * null, "test": SET of a run with a test set, "teacher": {"name", "bytes", "crc32"} with
+ * distillation}, where SET is
+ *
+ *     spec, kind                as dataset.h
+ *     generator                 generated sets: the version of the code that draws them
+ *     images, classes           how many images; the names of the classes, in order
+ *     part                      if a share was held out: {of: "share" or "rest", share, seed}
+ *     image, stored             [C, H, W] of an example, [H, W] of the image that it is cut from
+ *     augment, pad, direction   how it is cut; direction of pairs: "ab" or "ba"
+ *     class_weights             of training, if it has any: a number for each class
+ *     preprocessing             {filter, orient} of pictures that are resized; absent: bilinear2
+ *     normalisation             {name, mean: [3], deviation: [3]}
+ *     files                     sets of files: [name, bytes, label, crc32], an image each
+ *     folders                   instead, above 100,000 files: [name, files, bytes, crc32], a
+ *                               folder each; its checksum is that of the lines
+ *                               "NAME BYTES LABEL CRC32\n" of its files
+ *     parts                     sets in memory: [name, images, crc32 of pixels, of labels]
  */
 #ifndef TINCA_SESSION_PREPARE_DATA_FINGERPRINT_H
 #define TINCA_SESSION_PREPARE_DATA_FINGERPRINT_H

@@ -49,7 +49,8 @@ static bool open_data(struct preparation *prepared, const struct run_config *con
     if (!prepared->data)
         return false;
     prepared->preprocessing = dataset_facts(prepared->data)->preprocessing;
-    if (!prepare_open_validation(prepared, config, &wish, error))
+    if (!prepare_open_validation(prepared, config, &wish, error) ||
+        !prepare_open_test(prepared, config, &wish, error))
         return false;
     const struct dataset_facts *facts = dataset_facts(prepared->data);
     bool has_classes = prepared->network->classes > 0;
@@ -373,6 +374,18 @@ static bool make_samples(struct preparation *prepared, struct error *error)
                           &prepared->preprocessing.normalisation, error);
 }
 
+void prepare_momentum(struct preparation *prepared, const struct run_config *config,
+                      uint64_t iteration)
+{
+    const struct lr_schedule_settings schedule = settings_schedule(config, prepared->iterations);
+    if (schedule.low_momentum == 0)
+        return;
+    const float momentum = (float)lr_schedule_momentum(&schedule, iteration);
+    execution_set_momentum(prepare_execution(prepared), momentum);
+    if (prepared->gan)
+        execution_set_momentum(gan_discriminator_execution(prepared->gan), momentum);
+}
+
 void prepare_average(struct preparation *prepared, const struct run_config *config,
                      uint64_t iteration)
 {
@@ -421,8 +434,9 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !open_teacher(prepared, config, error) || !smooth_labels(prepared, config, error) ||
         !make_soft_targets(prepared, config, error) || !check_cluster(prepared, config, error) ||
         !check_stop_metric(prepared, config, error) ||
-        (!prepare_check_class_names(prepared, error) &&
+        (!prepare_check_class_names(prepared, prepared->validation, error) &&
          !prepare_drop_validation(prepared, error)) ||
+        !prepare_check_class_names(prepared, prepared->test, error) ||
         !(prepared->device = tuned_device_open(config->device, config->threads, NULL, error)) ||
         !set_up_device(prepared->device, config, choices, prepared->cluster, error) ||
         !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
@@ -483,6 +497,7 @@ struct recording_refusals prepare_recording_refusals(const struct preparation *p
     struct recording_refusals sum = {0};
     if (prepared->gan)
         sum = gan_recording_refusals(prepared->gan);
+    recording_refusals_add(&sum, &prepared->refused);
     for (size_t i = 0; i < sizeof executions / sizeof *executions; i++) {
         const struct recording_refusals each = execution_recording_refusals(executions[i]);
         recording_refusals_add(&sum, &each);
@@ -532,6 +547,7 @@ void prepare_free(struct preparation *prepared)
     free(prepared->teacher);
     device_close(prepared->device);
     dataset_free(prepared->validation);
+    dataset_free(prepared->test);
     dataset_free(prepared->data);
     network_free(prepared->network);
     *prepared = (struct preparation){0};

@@ -17,6 +17,7 @@ struct preparation {
     struct cluster *cluster; /* the processes that share every batch; NULL: there are no others */
     struct network *network;
     struct dataset *data, *validation; /* validation NULL: none */
+    struct dataset *test;              /* NULL: none, or a rank other than 0 */
     struct error no_validation; /* ranks other than 0: why `validation` cannot be used here */
     struct device *device;
     struct plan *plan; /* with a discriminator, this and the execution are NULL: gan has its own */
@@ -41,7 +42,8 @@ struct preparation {
     /* With a cluster and class weights: the weight of each image of the last batch
      * (soft_targets.h), of this rank's part and of the whole batch; else NULL. */
     double *part_weights, *batch_weights;
-    struct evaluator evaluator; /* with validation only; shares weights and device */
+    struct evaluator evaluator;        /* with validation only; shares weights and device */
+    struct recording_refusals refused; /* of an evaluator that is gone */
     struct preprocessing preprocessing;
     struct forecast forecast;
     uint64_t per_epoch, iterations; /* iterations of an epoch and of the run */
@@ -69,6 +71,16 @@ bool prepare_groups(struct preparation *prepared, const struct run_config *confi
  * it lacks the set or the memory. */
 bool prepare_evaluator(struct preparation *prepared, const struct run_config *config, size_t batch,
                        const struct plan_choices *choices, struct error *error);
+
+/* Evaluates the model of a file, which has the network's weights, on the test set. The evaluator of
+ * validations is gone afterwards. Returns false with an error. */
+bool prepare_test(struct preparation *prepared, const struct run_config *config, const char *model,
+                  evaluator_progress *progress, void *context, struct evaluation *evaluation,
+                  struct error *error);
+
+/* Sets the momentum of iteration number `iteration`, if the run changes it. */
+void prepare_momentum(struct preparation *prepared, const struct run_config *config,
+                      uint64_t iteration);
 
 /* Takes the weights after the step of iteration number `iteration` into their average, if the run
  * has one. */

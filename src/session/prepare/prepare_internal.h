@@ -11,17 +11,24 @@
 bool prepare_open_validation(struct preparation *prepared, const struct run_config *config,
                              const struct dataset_request *wish, struct error *error);
 
+/* Opens the test set on rank 0, if the run has one. */
+bool prepare_open_test(struct preparation *prepared, const struct run_config *config,
+                       const struct dataset_request *wish, struct error *error);
+
 /* Leaves a rank other than 0 without the validation set, because of an error. Returns false on rank
  * 0, for which that is a failure. */
 bool prepare_drop_validation(struct preparation *prepared, const struct error *error);
 
-/* Checks that both sets have the same classes: the names of folders number the classes. */
-bool prepare_check_class_names(const struct preparation *prepared, struct error *error);
+/* Checks that a set has the same classes as the training set: the names of folders number the
+ * classes. `other` may be NULL. */
+bool prepare_check_class_names(const struct preparation *prepared, const struct dataset *other,
+                               struct error *error);
 
 /* Returns the weights that are validated: the average, if there is one. */
 struct weights *prepare_validated_weights(struct preparation *prepared);
 
-/* Makes the evaluator; `batch` 0: in batches as large as fit, else in these if they fit. */
+/* Makes the evaluator of validations; `batch` 0: in batches as large as fit, else in these if they
+ * fit. */
 bool prepare_make_evaluator(struct preparation *prepared, const struct run_config *config,
                             size_t batch, struct error *error);
 

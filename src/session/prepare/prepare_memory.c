@@ -26,13 +26,23 @@ static size_t files_of(const struct dataset *dataset)
     return facts && facts->decode_bytes && !facts->generator ? facts->images : 0;
 }
 
-/* Fills the forecast with what training and validation take. */
+/* Returns the facts of the validation or the test set, whichever has more images, since one
+ * evaluator at a time exists; NULL: there is neither. */
+static const struct dataset_facts *evaluated_facts(const struct preparation *prepared)
+{
+    const struct dataset_facts *validation = prepared->validation
+                                                 ? dataset_facts(prepared->validation)
+                                                 : NULL,
+                               *test = prepared->test ? dataset_facts(prepared->test) : NULL;
+    return !validation || (test && test->images > validation->images) ? test : validation;
+}
+
+/* Fills the forecast with what training, validation and the test take. */
 static void forecast_memory(struct preparation *prepared, const struct run_config *config,
                             const struct plan_settings *settings)
 {
     struct forecast *forecast = &prepared->forecast;
-    const struct dataset_facts *validation =
-        prepared->validation ? dataset_facts(prepared->validation) : NULL;
+    const struct dataset_facts *validation = evaluated_facts(prepared);
     const struct memory_check_request question = {
         .network = prepared->network,
         .driver = prepared->device->driver,
@@ -42,8 +52,10 @@ static void forecast_memory(struct preparation *prepared, const struct run_confi
         .validation_stored = validation && dataset_kind_of(validation->spec)->stored,
         .samples = prepared->network->classes == 0,
         .average = config->ema > 0,
+        .tested = prepared->test,
         .curve_bytes = series_bytes(prepare_count_iterations(prepared, config)),
-        .files = files_of(prepared->data) + files_of(prepared->validation),
+        .files =
+            files_of(prepared->data) + files_of(prepared->validation) + files_of(prepared->test),
         .decode_bytes = dataset_facts(prepared->data)->decode_bytes,
         .validation_decode_bytes = validation ? validation->decode_bytes : 0,
         .validation_images = validation ? validation->images : 0,

@@ -1,5 +1,5 @@
-/* The validation set and its evaluator. Rank 0 cannot do without; other ranks of a cluster note why
- * they cannot validate, and leave it to those that can (session/ranks). */
+/* The validation set and the test set, and their evaluators. Rank 0 cannot do without; other ranks
+ * of a cluster note why they cannot validate, and leave it to those that can (session/ranks). */
 #include "engine/cluster/cluster.h"
 #include "session/config/config_data.h"
 #include "session/prepare/prepare_internal.h"
@@ -34,9 +34,10 @@ static bool named_by_files(const struct dataset_facts *facts)
     return strcmp(facts->kind, "folder") == 0 || strcmp(facts->kind, "list") == 0;
 }
 
-bool prepare_check_class_names(const struct preparation *prepared, struct error *error)
+bool prepare_check_class_names(const struct preparation *prepared, const struct dataset *test,
+                               struct error *error)
 {
-    const struct dataset *train = prepared->data, *test = prepared->validation;
+    const struct dataset *train = prepared->data;
     const struct dataset_facts *facts = test ? dataset_facts(test) : NULL;
     if (!test || !named_by_files(facts) || !named_by_files(dataset_facts(train)))
         return true;
@@ -53,24 +54,34 @@ struct weights *prepare_validated_weights(struct preparation *prepared)
     return prepared->average.values ? &prepared->average : &prepared->weights;
 }
 
-bool prepare_make_evaluator(struct preparation *prepared, const struct run_config *config,
-                            size_t batch, struct error *error)
+/* Returns the settings of an evaluator of these weights on a set; `batch` 0: as large as fits. */
+static struct evaluator_settings evaluator_settings_of(const struct preparation *prepared,
+                                                       const struct run_config *config,
+                                                       struct weights *weights,
+                                                       const struct dataset *dataset, size_t batch)
 {
     const uint64_t room = prepared->forecast.validation_available;
-    struct evaluator_settings settings = {
+    return (struct evaluator_settings){
         .network = prepared->network,
-        .weights = prepare_validated_weights(prepared),
+        .weights = weights,
         .device = prepared->device,
-        .dataset = prepared->validation,
+        .dataset = dataset,
         .normalisation = &prepared->preprocessing.normalisation,
         .batch = batch,
         .refuse_memory = batch > 0,
         .tolerance = (double)config->tolerance,
-        .keep_losses = true,
         .strict = prepared->cluster, /* as for training (prepare.c) */
-        .stored = dataset_kind_of(dataset_facts(prepared->validation)->spec)->stored,
+        .stored = dataset_kind_of(dataset_facts(dataset)->spec)->stored,
         /* at least 1, because 0 means that the free memory is unknown */
         .memory_free = room == UINT64_MAX ? 0 : room + 1};
+}
+
+bool prepare_make_evaluator(struct preparation *prepared, const struct run_config *config,
+                            size_t batch, struct error *error)
+{
+    struct evaluator_settings settings = evaluator_settings_of(
+        prepared, config, prepare_validated_weights(prepared), prepared->validation, batch);
+    settings.keep_losses = true;
     return evaluator_create(&prepared->evaluator, &settings, error);
 }
 
@@ -88,4 +99,38 @@ bool prepare_evaluator(struct preparation *prepared, const struct run_config *co
     if (!made)
         evaluator_free(&prepared->evaluator);
     return made;
+}
+
+/* --- the test set --- */
+
+bool prepare_open_test(struct preparation *prepared, const struct run_config *config,
+                       const struct dataset_request *wish, struct error *error)
+{
+    char spec[CONFIG_SPEC];
+    if (!config_test_spec(config, spec)[0] || cluster_rank(prepared->cluster) > 0)
+        return true;
+    prepared->test = dataset_open_as(spec, "test", wish, &prepared->preprocessing, error);
+    return prepared->test;
+}
+
+bool prepare_test(struct preparation *prepared, const struct run_config *config, const char *model,
+                  evaluator_progress *progress, void *context, struct evaluation *evaluation,
+                  struct error *error)
+{
+    struct weights weights = {0};
+    struct evaluator evaluator = {0};
+    const struct recording_refusals refused =
+        execution_recording_refusals(prepared->evaluator.execution);
+    recording_refusals_add(&prepared->refused, &refused);
+    prepared->refused.why = "";           /* it belonged to the evaluator */
+    evaluator_free(&prepared->evaluator); /* whose memory this one takes */
+    bool tested = weights_create(&weights, &prepared->network->graph, error) &&
+                  weights_load(&weights, model, error);
+    const struct evaluator_settings settings =
+        evaluator_settings_of(prepared, config, &weights, prepared->test, 0);
+    tested = tested && evaluator_create(&evaluator, &settings, error) &&
+             evaluator_run(&evaluator, progress, context, evaluation, error);
+    evaluator_free(&evaluator);
+    weights_free(&weights);
+    return tested;
 }

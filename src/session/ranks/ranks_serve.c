@@ -95,6 +95,7 @@ static bool iterate(struct service *service, const struct ranks_command *command
     struct gan_losses unused;
     if (command->next)
         prepare_share(prepared, &service->batch);
+    prepare_momentum(prepared, &service->config, command->iteration);
     if (prepared->gan)
         return gan_iterate(prepared->gan, &service->batch, command->iteration,
                            command->learning_rate, &unused);

@@ -123,7 +123,9 @@ static void take_event(struct run_reading *reading, const char *event, const str
         series_add_resume(&reading->run->own_series, now->begun_at);
         run_state_put_ranks(reading->run, &(struct run_ranks){0}); /* others may have resumed it */
         reading->phase = RUN_RUNNING;
-    } else if (strcmp(event, "loss-scale") == 0) {
+    } else if (strcmp(event, "test") == 0)
+        run_files_read_test(line, &now->test);
+    else if (strcmp(event, "loss-scale") == 0) {
         double skipped = 0;
         read_number(line, "skipped", &skipped);
         read_number(line, "scale", &now->loss_scale);

@@ -1,12 +1,16 @@
-/* The end of an epoch: validation, and the step of the learning-rate schedule. */
+/* The end of an epoch: validation, and the step of the learning-rate schedule. The end of the run:
+ * the test set, on rank 0 alone. */
 #include "session/run/epoch.h"
 
 #include "base/clock.h"
+#include "base/files/file.h"
+#include "session/files/run_files.h"
 #include "session/run/model_save.h"
 #include "session/run/run_commands.h"
 #include "session/run/saving.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* --- validation --- */
 
@@ -121,6 +125,73 @@ bool epoch_validate(struct trainer *trainer)
     /* the run was stopped within the validation: there is no result, and nothing has failed */
     trainer->epoch_end_due = !good && trainer->stop && trainer->error->kind == ERROR_INTERRUPTED;
     return good || trainer->epoch_end_due;
+}
+
+bool epoch_is_validated(const struct trainer *trainer)
+{
+    const struct series *series = &trainer->run->own_series;
+    const size_t count = series_validation_count(series);
+    return count > 0 && series->validations[count - 1].iteration == trainer->moment.iteration;
+}
+
+/* --- the test --- */
+
+/* Returns the epoch after which the best model was saved. */
+static double best_epoch(const struct trainer *trainer)
+{
+    const struct series *series = &trainer->run->own_series;
+    const size_t best = trainer->has_best ? series_best(series) : SIZE_MAX;
+    return best == SIZE_MAX ? trainer->moment.epoch : (double)series->validations[best].epoch;
+}
+
+static bool evaluate_best(struct trainer *trainer, struct evaluation *evaluation)
+{
+    const struct run *run = trainer->run;
+    if (trainer->saving.best) {
+        *trainer->error = trainer->saving.unsaved;
+        return false;
+    }
+    char *path =
+        file_join(run->directory, trainer->has_best ? "best.safetensors" : "weights.safetensors");
+    const bool good = path ? prepare_test(&trainer->prepared, &run->config, path, show_progress,
+                                          trainer, evaluation, trainer->error)
+                           : error_set_memory(trainer->error, "a path", 0);
+    free(path);
+    return good;
+}
+
+static void record_test(struct trainer *trainer, const struct evaluation *evaluation)
+{
+    struct json *event = json_new_object();
+    trainer->now.test = (struct run_test){.images = evaluation->images,
+                                          .epoch = best_epoch(trainer),
+                                          .loss = evaluation->loss,
+                                          .top1 = evaluation->top1,
+                                          .top5 = evaluation->top5,
+                                          .pixel_accuracy = evaluation->pixel_accuracy};
+    if (json_add_string(event, "event", "test") && run_files_add_test(event, &trainer->now.test))
+        journal_add_event(&trainer->run->journal, "test", event);
+    else
+        json_free(event);
+}
+
+bool epoch_test(struct trainer *trainer)
+{
+    struct evaluation evaluation;
+    struct run_snapshot *now = &trainer->now;
+    now->validation_of = dataset_facts(trainer->prepared.test)->images;
+    now->validation_done = 0;
+    now->testing = true;
+    trainer_set_status(trainer, RUN_VALIDATING);
+    data_loader_pause(trainer->prepared.loader);
+    cluster_set_activity(trainer->run->cluster, CLUSTER_VALIDATING, 0);
+    const bool good = evaluate_best(trainer, &evaluation);
+    cluster_set_activity(trainer->run->cluster, CLUSTER_IDLE, 0);
+    data_loader_continue(trainer->prepared.loader);
+    now->testing = false;
+    if (good)
+        record_test(trainer, &evaluation);
+    return good;
 }
 
 /* --- the end of an epoch --- */

@@ -130,6 +130,16 @@ static bool check_validation(struct trainer *trainer, const struct json *then,
                              N_("the validation set has changed since the run began: %s"));
 }
 
+/* A fork may have another test set than its ancestor, since nothing depends on it. */
+static bool check_test(struct trainer *trainer, const struct json *then, const struct json *now)
+{
+    if (!json_is_object(then) || !json_is_object(now) ||
+        !differences_same(json_member(then, "spec"), json_member(now, "spec")))
+        return true;
+    return check_set(trainer, then, now, trainer->run->config.test,
+                     N_("the test set has changed since the run began: %s"));
+}
+
 /* Refuses another teacher than the run began with. */
 static bool check_teacher(struct trainer *trainer, const struct json *then, const struct json *now)
 {
@@ -157,6 +167,7 @@ static bool check_data(struct trainer *trainer, const struct json *then)
                   config->data, N_("the data has changed since the run began: %s")) &&
         check_validation(trainer, json_member(then, "validation"),
                          json_member(now, "validation")) &&
+        check_test(trainer, json_member(then, "test"), json_member(now, "test")) &&
         check_teacher(trainer, then, now);
     json_free(now);
     return same;

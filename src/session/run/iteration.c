@@ -261,6 +261,7 @@ static bool step(struct trainer *trainer, double rate, struct gan_losses *losses
 {
     const struct preparation *prepared = &trainer->prepared;
     const uint64_t iteration = trainer->moment.iteration;
+    prepare_momentum(&trainer->prepared, &trainer->run->config, iteration);
     return prepared->gan
                ? gan_iterate(prepared->gan, &trainer->batch, iteration, (float)rate, losses)
                : step_alone(prepared, &trainer->batch, iteration, (float)rate, losses);

@@ -75,7 +75,8 @@ static bool train(struct trainer *trainer)
     }
     iteration_measure(trainer);
     /* a run that ends within an epoch validates its last weights */
-    return epoch_over || !trainer->prepared.validation || epoch_validate(trainer);
+    return epoch_over || !trainer->prepared.validation || epoch_is_validated(trainer) ||
+           epoch_validate(trainer);
 }
 
 /* --- the end --- */
@@ -98,6 +99,21 @@ static bool save_stopped(struct trainer *trainer)
     if (!saving_checkpoint(trainer))
         trainer_record_lost(trainer, &trainer->saving.unsaved);
     return save_all(trainer);
+}
+
+/* Evaluates the test set, if there is one, and returns how the run has ended. What is trained is
+ * saved before, so that a run that ends meanwhile needs only the test when it is resumed. */
+static enum run_status test(struct trainer *trainer)
+{
+    if (!trainer->prepared.test)
+        return RUN_DONE;
+    if (!saving_checkpoint(trainer))
+        trainer_record_lost(trainer, &trainer->saving.unsaved);
+    if (epoch_test(trainer))
+        return RUN_DONE;
+    if (trainer->stop && trainer->error->kind == ERROR_INTERRUPTED)
+        return RUN_STOPPED;
+    return RUN_FAILED;
 }
 
 static bool start(struct trainer *trainer)
@@ -241,6 +257,7 @@ static enum run_status live(struct trainer *trainer)
     note_measured(trainer);
     note_limit(trainer, trainer->prepared.data);
     note_limit(trainer, trainer->prepared.validation);
+    note_limit(trainer, trainer->prepared.test);
     warn_of_swap(trainer);
     warn_of_fallback(trainer);
     if (!train(trainer) || !trainer_owns_folder(trainer, true)) {
@@ -254,7 +271,7 @@ static enum run_status live(struct trainer *trainer)
                    (trainer->moment.iteration < trainer->now.iterations || trainer->epoch_end_due);
     if (stopped)
         return save_stopped(trainer) ? RUN_STOPPED : RUN_FAILED;
-    return save_all(trainer) ? RUN_DONE : RUN_FAILED;
+    return save_all(trainer) ? test(trainer) : RUN_FAILED;
 }
 
 /* Returns whether nothing of the run is to remain: it is new, and was refused before it began. */

@@ -1,3 +1,5 @@
+/* A figure is a place in three tables: its name, where it is in a run's figures, and where its mean
+ * is put. Runs whose figure is not finite do not count. */
 #include "session/seeds/seed_statistics.h"
 
 #include "base/memory.h"
@@ -12,6 +14,9 @@ const char *const seed_figure_names[SEED_FIGURES] = {
     [SEED_TOP1] = "top1",
     [SEED_TOP5] = "top5",
     [SEED_BEST_TOP1] = "best_top1",
+    [SEED_TEST_LOSS] = "test_loss",
+    [SEED_TEST_TOP1] = "test_top1",
+    [SEED_TEST_TOP5] = "test_top5",
 };
 
 double seed_figure_of(const struct run_figures *figures, enum seed_figure figure)
@@ -23,6 +28,9 @@ double seed_figure_of(const struct run_figures *figures, enum seed_figure figure
         [SEED_TOP1] = figures->top1,
         [SEED_TOP5] = figures->top5,
         [SEED_BEST_TOP1] = figures->best_top1,
+        [SEED_TEST_LOSS] = figures->test_loss,
+        [SEED_TEST_TOP1] = figures->test_top1,
+        [SEED_TEST_TOP5] = figures->test_top5,
     };
     return values[figure];
 }
@@ -58,6 +66,9 @@ struct run_figures seed_statistics_means(const struct seed_statistics *statistic
         .top1 = figures[SEED_TOP1].mean,
         .top5 = figures[SEED_TOP5].mean,
         .best_top1 = figures[SEED_BEST_TOP1].mean,
+        .test_loss = figures[SEED_TEST_LOSS].mean,
+        .test_top1 = figures[SEED_TEST_TOP1].mean,
+        .test_top5 = figures[SEED_TEST_TOP5].mean,
     };
 }
 

@@ -14,6 +14,9 @@ enum seed_figure {
     SEED_TOP1,
     SEED_TOP5,
     SEED_BEST_TOP1,
+    SEED_TEST_LOSS,
+    SEED_TEST_TOP1,
+    SEED_TEST_TOP5,
     SEED_FIGURES
 };
 /* The figures' names in JSON and CSV, in this order. */

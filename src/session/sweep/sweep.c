@@ -285,7 +285,7 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
     }
     cell->forecast_known = true;
     cell->flops = forecast.flops;
-    cell->memory_needed = forecast_needed(&forecast);
+    cell->memory_needed = forecast_peak(&forecast); /* as the run itself forecasts it */
     cell->memory_free = forecast.memory_free;
     cell->weight_bytes = forecast.memory.weights;
     cell->solver_bytes = forecast.memory.solver;
@@ -294,7 +294,7 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
     if (!forecast.fits ||
         forecast.swaps) /* a swapping run blocks the machine, and sweeps run unattended */
         forecast_refuse(&forecast, cell->config.batch, &cell->reason);
-    else if (cell->memory_needed > forecast.memory_free / share)
+    else if (share > 1 && cell->memory_needed > forecast.memory_free / share)
         error_set(&cell->reason, ERROR_MEMORY, cell->id,
                   _("use fewer jobs, or fewer ranks on this host"),
                   _("alone it would fit, but not beside %zu others of its size"), share - 1);
@@ -333,6 +333,8 @@ static void read_run(const struct run *run, struct sweep_result *result)
                                     .loss = figures.loss,
                                     .loss_caffe = (double)now.loss_caffe,
                                     .top1 = figures.top1,
+                                    .test_loss = figures.test_loss,
+                                    .test_top1 = figures.test_top1,
                                     .iterations = now.iteration,
                                     .images = run_facts(run)->images,
                                     .threads = run_facts(run)->threads,

@@ -42,8 +42,9 @@ struct sweep_result {
     bool known;
     double ms_per_image; /* median */
     double loss, loss_caffe, top1;
-    uint64_t memory_bytes;   /* highest resident memory of its process */
-    uint64_t first_negative; /* first iteration with a negative Caffe mean; 0: none */
+    double test_loss, test_top1; /* of the best model */
+    uint64_t memory_bytes;       /* highest resident memory of its process */
+    uint64_t first_negative;     /* first iteration with a negative Caffe mean; 0: none */
     uint64_t iterations;
     size_t images, threads;
     double seconds;
@@ -57,10 +58,11 @@ struct sweep_cell {
     char run[64];        /* the ID of its run; "": none */
     struct sweep_result result;
     bool forecast_known;
-    uint64_t memory_needed, memory_free, flops; /* from the forecast; flops of one image */
-    uint64_t weight_bytes, solver_bytes;        /* from the forecast, in float32 */
-    uint64_t iteration, iterations;             /* progress of a running cell, when last read */
-    size_t after_due, after_failed; /* results after training that wait, and that failed */
+    /* from the forecast: the peak of the run's process, what is free, and the flops of one image */
+    uint64_t memory_needed, memory_free, flops;
+    uint64_t weight_bytes, solver_bytes; /* from the forecast, in float32 */
+    uint64_t iteration, iterations;      /* progress of a running cell, when last read */
+    size_t after_due, after_failed;      /* results after training that wait, and that failed */
 };
 
 struct sweep {

@@ -45,6 +45,8 @@ static bool add_figures(struct json *object, const struct sweep_cell *cell)
            add_known(figures, "first_negative_iteration", result->first_negative,
                      result->first_negative > 0) &&
            json_add_number(figures, "top1", result->top1) &&
+           json_add_number(figures, "test_loss", result->test_loss) &&
+           json_add_number(figures, "test_top1", result->test_top1) &&
            json_add_count(figures, "iterations", result->iterations) &&
            json_add_count(figures, "images", result->images) &&
            json_add_count(figures, "threads", result->threads) &&

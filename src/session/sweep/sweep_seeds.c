@@ -18,7 +18,10 @@ enum { LABEL_TEXT = 300 };
 static const struct {
     enum sweep_measure measure;
     const char *name; /* in JSON */
-} figures[] = {{SWEEP_TOP1, "top1"}, {SWEEP_LOSS, "loss"}, {SWEEP_MS_PER_IMAGE, "ms_per_image"}};
+} figures[] = {{SWEEP_TOP1, "top1"},
+               {SWEEP_TEST_TOP1, "test_top1"},
+               {SWEEP_LOSS, "loss"},
+               {SWEEP_MS_PER_IMAGE, "ms_per_image"}};
 enum { FIGURES = sizeof figures / sizeof *figures };
 
 /* Returns whether a cell is the first one of a group of seeds. */
@@ -73,7 +76,8 @@ static char *write_label(const struct sweep *sweep, const struct run_config *con
 /* Appends "top-1 69.7 +- 13 (sd 5.3, n 3)" for each figure that is known. */
 static void write_group(const struct sweep *sweep, size_t first, bool markdown, struct text *text)
 {
-    static const char *const words[FIGURES] = {N_("top-1"), N_("loss"), N_("ms/image")};
+    static const char *const words[FIGURES] = {N_("top-1"), N_("test top-1"), N_("loss"),
+                                               N_("ms/image")};
     char label[LABEL_TEXT];
     visible_append_format(text, markdown ? markdown_append : visible_append,
                           "%s%s:", markdown ? "- " : "",

@@ -22,6 +22,7 @@ static const char *const titles[SWEEP_MEASURES] = {
     [SWEEP_LOSS] = N_("Loss at the end"),
     [SWEEP_FIRST_NEGATIVE] = N_("First iteration with a negative running mean (-: never)"),
     [SWEEP_TOP1] = N_("Top-1 accuracy at the end (%)"),
+    [SWEEP_TEST_TOP1] = N_("Top-1 accuracy of the best model on the test set (%)"),
     [SWEEP_FORECAST] = N_("Memory needed (forecast)")};
 
 const char *sweep_measure_title(enum sweep_measure measure)
@@ -47,6 +48,8 @@ double sweep_cell_value(const struct sweep_cell *cell, enum sweep_measure measur
         return result->loss;
     case SWEEP_FIRST_NEGATIVE:
         return (double)result->first_negative;
+    case SWEEP_TEST_TOP1:
+        return result->test_top1;
     default:
         return result->top1;
     }

@@ -17,6 +17,7 @@ enum sweep_measure {
     SWEEP_LOSS,           /* loss of the last iteration */
     SWEEP_FIRST_NEGATIVE, /* first iteration with a negative Caffe mean */
     SWEEP_TOP1,
+    SWEEP_TEST_TOP1,
     SWEEP_FORECAST, /* memory forecast, known before the run */
     SWEEP_MEASURES
 };

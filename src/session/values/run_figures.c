@@ -8,7 +8,7 @@
 
 struct run_figures run_figures_unknown(void)
 {
-    return (struct run_figures){false, NAN, NAN, NAN, NAN, NAN, NAN};
+    return (struct run_figures){false, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 }
 
 /* Returns a result, which was computed as a float, as the number that its shortest decimals mean,
@@ -43,6 +43,11 @@ struct run_figures run_figures_of(const struct run_snapshot *now, const struct s
         /* of a network without classes the snapshot has no best accuracy, but may have a zero */
         figures.best_top1 = isnan(now->top1) ? (double)NAN : result(now->best_top1);
         figures.best_validation_loss = result(now->best_validation_loss);
+    }
+    if (now->test.images > 0) {
+        figures.test_loss = result(now->test.loss);
+        figures.test_top1 = result(now->test.top1);
+        figures.test_top5 = result(now->test.top5);
     }
     if (series)
         figures.best_validation_loss = lowest_validation_loss(series);

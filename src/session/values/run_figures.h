@@ -14,6 +14,8 @@ struct run_figures {
     double top1, top5;           /* "top-1", "top-5": the accuracies of the last validation */
     double best_top1;            /* "best top-1": the highest top-1 of all validations */
     double best_validation_loss; /* "best val. loss": the lowest loss of all validations */
+    double test_loss;            /* "test loss": the loss of the best model on the test set */
+    double test_top1, test_top5; /* "test top-1", "test top-5": its accuracies there */
 };
 
 /* Returns figures of which none is known. */

@@ -27,6 +27,13 @@ const char *run_status_name(enum run_status status);
 /* Returns whether the run has ended. */
 bool run_status_is_over(enum run_status status);
 
+/* The best model of a finished run on its test set, of which nothing was chosen. */
+struct run_test {
+    uint64_t images; /* 0: the run has no test set, or has not reached its end */
+    double epoch;    /* after which the model was saved */
+    double loss, top1, top5, pixel_accuracy; /* as those of a validation */
+};
+
 struct run_snapshot {
     enum run_status status;
     uint64_t iteration, iterations; /* iterations done, and in the whole run */
@@ -47,6 +54,8 @@ struct run_snapshot {
     double best_validation_loss;                   /* NaN: none is finite, or it is not known */
     double pixel_accuracy;                         /* percent; NaN: the network predicts classes */
     uint64_t validation_done, validation_of;       /* images done, and in all, while validating */
+    bool testing;                                  /* it validates the best model on the test set */
+    struct run_test test;
     uint64_t begun_at;             /* the iteration from which it was resumed; 0: from the start */
     uint64_t checkpoints;          /* written so far */
     uint64_t checkpoint_iteration; /* iteration of the last one; 0: none yet */

@@ -94,11 +94,11 @@ size_t series_validation_count(const struct series *series)
     return atomic_load_explicit(&series->validation_count, memory_order_acquire);
 }
 
+/* Returns whether the model of one validation takes the place of another's as the best: of equal
+ * accuracies the first one stays, as its file does. */
 static bool is_better(const struct series_validation *one, const struct series_validation *other)
 {
-    if (isnan(one->top1) || one->top1 == other->top1)
-        return one->loss < other->loss;
-    return one->top1 > other->top1;
+    return isnan(one->top1) ? one->loss < other->loss : one->top1 > other->top1;
 }
 
 size_t series_best(const struct series *series)

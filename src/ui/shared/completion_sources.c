@@ -289,9 +289,11 @@ void completion_of_field(struct completion *completion, const char *text, const 
     const char *key = subject->field->key;
     if (strcmp(key, "network") == 0)
         network_source(completion, text, subject);
-    else if (strcmp(key, "data") == 0 || strcmp(key, "validate") == 0) {
+    else if (strcmp(key, "data") == 0 || strcmp(key, "validate") == 0 || strcmp(key, "test") == 0) {
         if (key[0] == 'v' && !strchr(text, ':'))
             completion_add(completion, "auto,share=0.1", _("a part of the training data"), false);
+        if (key[0] == 't' && !strchr(text, ':'))
+            completion_add(completion, "auto", _("the test split of the training data"), false);
         data_source(completion, text, subject);
     } else if (strcmp(key, "weights") == 0 || strcmp(key, "teacher") == 0)
         completion_add_paths(completion, text, 0, ".safetensors");

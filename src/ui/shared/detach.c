@@ -60,6 +60,8 @@ static void add_settings(struct background_command *command, const struct run_co
     }
     if (config->preset[0] && !config->validate[0])
         background_command_add(command, "--validate=");
+    if (config->preset[0] && !config->test[0])
+        background_command_add(command, "--test=");
     background_command_add(command, "--");
     background_command_add(command, "%s", config->network);
 }

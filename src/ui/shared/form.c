@@ -196,7 +196,8 @@ void form_scroll(struct form *form, size_t rows)
 static bool is_optional(const struct config_field *field)
 {
     return strcmp(field->key, "preset") == 0 || strcmp(field->key, "validate") == 0 ||
-           strcmp(field->key, "iterations") == 0 || strcmp(field->key, "class-weights") == 0;
+           strcmp(field->key, "test") == 0 || strcmp(field->key, "iterations") == 0 ||
+           strcmp(field->key, "class-weights") == 0;
 }
 
 enum { USUAL_VALUES = 8 };
@@ -336,6 +337,7 @@ void form_cycle(struct form *form, int direction)
 static bool set_field(struct run_config *config, const struct config_field *field, const char *text,
                       struct error *error)
 {
+    config->data_divides = false; /* the form shows the share, and may change it */
     if (strcmp(field->key, "teacher") != 0 || !text[0])
         return config_set(config, field->key, text, error);
     char *path = model_operand_path(text, error);

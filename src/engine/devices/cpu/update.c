@@ -21,13 +21,14 @@ static void momentum_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct solver_update *u = context;
-    const float rate = u->learning_rate, decay = u->settings.weight_decay;
+    const float inner = solver_inner_rate(u), outer = solver_outer_rate(u);
+    const float decay = u->settings.weight_decay;
     const float momentum = u->settings.momentum, *gradients = u->gradients;
     float *weights = u->weights, *velocity = u->state[0];
 #pragma omp simd
     for (size_t i = task * BLOCK; i < block_end(u->count, task); i++) {
-        velocity[i] = momentum * velocity[i] + rate * (gradients[i] + decay * weights[i]);
-        weights[i] -= velocity[i];
+        velocity[i] = momentum * velocity[i] + inner * (gradients[i] + decay * weights[i]);
+        weights[i] -= outer * velocity[i];
     }
 }
 
@@ -35,14 +36,15 @@ static void nesterov_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct solver_update *u = context;
-    const float rate = u->learning_rate, decay = u->settings.weight_decay;
+    const float inner = solver_inner_rate(u), outer = solver_outer_rate(u);
+    const float decay = u->settings.weight_decay;
     const float momentum = u->settings.momentum, *gradients = u->gradients;
     float *weights = u->weights, *velocity = u->state[0];
 #pragma omp simd
     for (size_t i = task * BLOCK; i < block_end(u->count, task); i++) {
-        const float step = rate * (gradients[i] + decay * weights[i]);
+        const float step = inner * (gradients[i] + decay * weights[i]);
         velocity[i] = momentum * velocity[i] + step;
-        weights[i] -= momentum * velocity[i] + step;
+        weights[i] -= outer * (momentum * velocity[i] + step);
     }
 }
 

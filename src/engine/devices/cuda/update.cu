@@ -12,7 +12,8 @@
 /* The solver's constants. */
 struct rule {
     float momentum, beta2, epsilon, decay;
-    bool nesterov, decoupled; /* decoupled: adamw's weight decay */
+    bool nesterov, torch,
+        decoupled; /* torch: momentum of that form; decoupled: adamw's weight decay */
 };
 
 static __global__ void step_plain(float *weights, const float *gradients, uint32_t count,
@@ -29,14 +30,15 @@ static __global__ void step_momentum(float *weights, const float *gradients, flo
                                      uint32_t count, struct rule rule,
                                      const struct cuda_iteration *now)
 {
-    const float rate = now->learning_rate;
+    const float inner = rule.torch ? 1 : now->learning_rate;
+    const float outer = rule.torch ? now->learning_rate : 1;
     if (now->halted || now->overflow)
         return;
     for (uint32_t i = stride_first(); i < count; i += stride_step()) {
-        const float step = rate * (gradients[i] * now->unscale + rule.decay * weights[i]);
+        const float step = inner * (gradients[i] * now->unscale + rule.decay * weights[i]);
         const float moved = rule.momentum * velocity[i] + step;
         velocity[i] = moved;
-        weights[i] -= rule.nesterov ? rule.momentum * moved + step : moved;
+        weights[i] -= outer * (rule.nesterov ? rule.momentum * moved + step : moved);
     }
 }
 
@@ -99,6 +101,7 @@ static void update_part(struct cuda_context *context, const struct solver_update
                               .epsilon = s->epsilon,
                               .decay = s->weight_decay,
                               .nesterov = s->kind == SOLVER_NESTEROV,
+                              .torch = s->form == MOMENTUM_TORCH,
                               .decoupled = s->kind == SOLVER_ADAMW};
     const struct cuda_iteration *now = context->now;
     const unsigned blocks = stride_blocks(count);

@@ -141,6 +141,33 @@ static void put_top1(struct writer *writer, const struct run_snapshot *now)
         put(writer, N_("top-1"), ROLE_FAINT, "-");
 }
 
+/* Adds what the best model has reached on the test set, if the run has one. */
+static void put_test(struct writer *writer, const struct run_display *display)
+{
+    const struct run_test *test = &display->now.test;
+    const bool waits = display->config->test[0] && !run_status_is_over(display->now.status);
+    if (test->images == 0 && !waits)
+        return;
+    if (display->now.testing && display->now.validation_of > 0)
+        put(writer, N_("test"), ROLE_VALIDATION, _("%.0f %% seen"),
+            100.0 * (double)display->now.validation_done / (double)display->now.validation_of);
+    else if (test->images == 0)
+        put(writer, N_("test"), ROLE_FAINT, "%s", _("at the end"));
+    else if (isfinite(test->top1))
+        put(writer, N_("test"), ROLE_VALIDATION, _("top-1 %.2f %%"), test->top1);
+    else if (isfinite(test->pixel_accuracy))
+        put(writer, N_("test"), ROLE_VALIDATION, _("%.2f %% within %zu"), test->pixel_accuracy,
+            display->config->tolerance);
+    else
+        put_number(writer, N_("test"), ROLE_VALIDATION, test->loss);
+}
+
+/* Returns whether a run validates now, and not on the test set. */
+static bool is_validating(const struct run_snapshot *now)
+{
+    return now->status == RUN_VALIDATING && now->validation_of > 0 && !now->testing;
+}
+
 /* Returns whether a run that has not validated yet is going to. */
 static bool will_validate(const struct run_display *display)
 {
@@ -150,7 +177,7 @@ static bool will_validate(const struct run_display *display)
 static void put_validation(struct writer *writer, const struct run_display *display)
 {
     const struct run_snapshot *now = &display->now;
-    if (now->status == RUN_VALIDATING && now->validation_of > 0)
+    if (is_validating(now))
         put(writer, N_("validation"), ROLE_VALIDATION, _("%.0f %% seen"),
             100.0 * (double)now->validation_done / (double)now->validation_of);
     else if (now->has_validation)
@@ -170,7 +197,7 @@ static bool is_adversarial(const struct run_snapshot *now)
 static void put_pixels(struct writer *writer, const char *label, const struct run_display *display)
 {
     const struct run_snapshot *now = &display->now;
-    if (now->status == RUN_VALIDATING && now->validation_of > 0)
+    if (is_validating(now))
         put(writer, label, ROLE_VALIDATION, _("%.0f %% seen"),
             100.0 * (double)now->validation_done / (double)now->validation_of);
     else if (now->has_validation && isfinite(now->pixel_accuracy))
@@ -317,6 +344,7 @@ static void panel_progress(struct writer *writer, const struct run_display *disp
         put_adversarial(writer, display, N_("generator"), N_("discriminator"), N_("pixels right"));
     else
         panel_losses(writer, display);
+    put_test(writer, display);
     put_rate(writer, N_("learning rate"), now);
     put_loss_scale(writer, NULL, now);
     put(writer, N_("Progress"), ROLE_HEADING, "%s", "");
