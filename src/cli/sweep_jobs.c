@@ -20,6 +20,7 @@
 #include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_process.h"
 #include "session/sweep/sweep_table.h"
+#include "ui/terminal/signals.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -277,6 +278,15 @@ static void forward_stop(struct work *work)
             sweep_process_stop(&work->jobs[i]);
 }
 
+/* Lets the processes save a checkpoint, after a signal that asks for it. */
+static void forward_save(struct work *work)
+{
+    if (!signals_take_save())
+        return;
+    for (size_t i = 0; i < work->settings->jobs; i++)
+        sweep_process_save(&work->jobs[i]);
+}
+
 static void compute_all(struct work *work)
 {
     while (true) {
@@ -286,6 +296,7 @@ static void compute_all(struct work *work)
         clock_sleep(work->poll);
         work->poll = fmin(2 * work->poll, poll_seconds);
         forward_stop(work);
+        forward_save(work);
         reap(work);
         leave_queue(work);
         show(work);

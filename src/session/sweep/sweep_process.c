@@ -110,6 +110,12 @@ void sweep_process_stop(struct sweep_process *process)
     kill(process->id, SIGTERM);
 }
 
+void sweep_process_save(const struct sweep_process *process)
+{
+    if (process->id)
+        kill(process->id, SIGUSR1);
+}
+
 /* --- its end --- */
 
 /* Sets the reason why a signal ended the process. `highest`: its highest resident memory. */

@@ -34,6 +34,9 @@ bool sweep_process_start(struct sweep_process *process, struct sweep *sweep, siz
 /* Asks the process to finish the iteration, save and exit. Does nothing if there is none. */
 void sweep_process_stop(struct sweep_process *process);
 
+/* Asks the process to save a checkpoint now and to go on. Does nothing if there is none. */
+void sweep_process_save(const struct sweep_process *process);
+
 /* Returns whether the process has ended since the last call. Then its cell has its new state, a
  * crash or a lack of memory is recorded as the reason, and process->id is 0. */
 bool sweep_process_has_ended(struct sweep_process *process, struct sweep *sweep);
