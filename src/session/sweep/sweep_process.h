@@ -17,6 +17,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* The exit status by which the process of a cell says that it could not save the end of its run. */
+enum { CELL_UNSAVED = 3 };
+
 struct sweep_process {     /* starts as {0} */
     pid_t id;              /* 0: none */
     size_t cell;           /* the index of the cell that it computes */
