@@ -28,16 +28,26 @@ static void take_text(const struct json *tree, const char *key, char *text, size
     snprintf(text, size, "%s", value ? value : "");
 }
 
-void run_killed_read(const char *directory, struct error *reason)
+static void take_reason(const struct json *tree, struct run_snapshot *snapshot)
+{
+    struct error *reason = &snapshot->error;
+    const char *cause = json_string(json_member(tree, "cause"));
+    snapshot->status = RUN_INTERRUPTED;
+    reason->kind = cause && strcmp(cause, memory_name) == 0 ? ERROR_MEMORY : ERROR_SYSTEM;
+    take_text(tree, "what", reason->what, sizeof reason->what);
+    take_text(tree, "why", reason->why, sizeof reason->why);
+    take_text(tree, "advice", reason->advice, sizeof reason->advice);
+}
+
+void run_killed_read(const char *directory, struct run_snapshot *snapshot)
 {
     struct json_document document;
+    if (snapshot->status == RUN_DONE)
+        return;
     if (!run_json_open(&document, directory, file_name, KILLED_LIMIT, NULL, NULL) || !document.root)
         return;
-    const char *cause = json_string(json_member(document.root, "cause"));
-    reason->kind = cause && strcmp(cause, memory_name) == 0 ? ERROR_MEMORY : ERROR_SYSTEM;
-    take_text(document.root, "what", reason->what, sizeof reason->what);
-    take_text(document.root, "why", reason->why, sizeof reason->why);
-    take_text(document.root, "advice", reason->advice, sizeof reason->advice);
+    if (json_is_object(document.root))
+        take_reason(document.root, snapshot);
     json_document_free(&document);
 }
 

@@ -3,15 +3,16 @@
 #ifndef TINCA_SESSION_FILES_RUN_KILLED_H
 #define TINCA_SESSION_FILES_RUN_KILLED_H
 
-#include "base/error.h"
+#include "session/values/run_snapshot.h"
 
 #include <stdbool.h>
 
 /* Records the reason. Returns false with an error if the file cannot be written. */
 bool run_killed_write(const char *directory, const struct error *reason, struct error *error);
 
-/* Sets *reason if it is recorded. */
-void run_killed_read(const char *directory, struct error *reason);
+/* Makes the snapshot of a run that is over RUN_INTERRUPTED, with the reason, if its process was
+ * killed after its summary, if any, was written: while it was being resumed. */
+void run_killed_read(const char *directory, struct run_snapshot *snapshot);
 
 /* Removes the record, if there is one. */
 void run_killed_remove(const char *directory);

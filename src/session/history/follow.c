@@ -72,8 +72,8 @@ struct run *follow_open(const char *directory, struct error *error)
 static void read_end(struct run *run, struct run_snapshot *snapshot)
 {
     snapshot->status = RUN_INTERRUPTED;
-    if (!run_files_read_summary(run->directory, snapshot))
-        run_killed_read(run->directory, &snapshot->error);
+    run_files_read_summary(run->directory, snapshot);
+    run_killed_read(run->directory, snapshot);
     run_state_read_inspection(run); /* written at the end of a run */
 }
 
