@@ -34,7 +34,9 @@ begin() {
     wait_until has_iterations 20
 }
 # ends STATUS NAME: the program ends with this status
+has_ended() { gone $child || grep -q ') Z ' "/proc/$child/stat"; }
 ends() {
+    wait_until has_ended || kill -KILL $child
     wait $child
     status=$?
     if [ "$status" = "$1" ]; then ok "$2"; else not_ok "$2" "exit $status: $(cat err)"; fi
@@ -115,6 +117,7 @@ goes_on() { # goes_on NAME: the run trains on
         goes_on "HUP: $name goes on"
         kill -QUIT $child
         ends 130 "QUIT: $name ends with status 130"
+        cp err messages
         run runs --json
         is "  and its run is saved" runs.0.status stopped
     }
@@ -130,6 +133,11 @@ goes_on() { # goes_on NAME: the run trains on
     run sweep --name s --report --json
     is "  and its cell can be continued" states.interrupted 1
     stopped "fine-tuning by prune" prune m.safetensors -o p.safetensors --flops 0.7 --data digits,limit=64 --batch 8 \
-        --epochs 1000000 --threads 1 $seldom
+        --epochs 1000000 --threads 1
+    if grep -q 'a signal asked for a checkpoint: saved after iteration [1-9]' messages; then
+        ok "  and its checkpoint was the one that USR1 asked for"
+    else
+        not_ok "  and its checkpoint was the one that USR1 asked for" "$(cat messages)"
+    fi
 }
 done_testing
