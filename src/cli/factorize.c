@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/stop_signal.h"
+#include "ui/terminal/signals.h"
 
 #include "base/escape/shell.h"
 #include "base/language.h"
@@ -251,7 +251,7 @@ static int factorize_and_print(struct factorize *factorize)
     factorize->terminal = isatty(STDERR_FILENO) == 1;
     factorize->request.progress = show_progress;
     factorize->request.context = factorize;
-    stop_signal_exit(); /* the singular values of a large layer take minutes */
+    signals_end_at_once(); /* the singular values of a large layer take minutes */
     const bool done = factorize_model(&factorize->request, &made, &error);
     if (factorize->terminal && !factorize->quiet)
         output_live_clear();

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/processes.h"
 #include "engine/devices/blas_core.h"
+#include "ui/terminal/signals.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -174,6 +175,7 @@ static void return_large_blocks(void)
 int main(int argc, char **argv)
 {
     blas_core_choose(argv);
+    signals_begin();
     spawn_follow_parent();
     occupy_standard_streams();
     return_large_blocks();

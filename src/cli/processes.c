@@ -7,8 +7,8 @@
 #include "cli/output.h"
 #include "engine/cluster/launcher.h"
 #include "session/ranks/ranks.h"
+#include "ui/terminal/signals.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -35,21 +35,13 @@ void processes_close(struct cluster *cluster, int status)
         _exit(status); /* the thread of MPI still runs: nothing may be unloaded under it */
 }
 
-/* Rank 0 stops a run in order when a signal comes; it also comes to the others. */
-static void ignore_signals(void)
-{
-    signal(SIGINT, SIG_IGN);
-    signal(SIGTERM, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-}
-
 /* Computes for rank 0. Returns the exit status. */
 static int serve(struct cluster *cluster, const struct run_config *config)
 {
     struct error error;
     int status = EXIT_DONE;
     const size_t rank = cluster_rank(cluster);
-    ignore_signals();
+    signals_leave_to_others(); /* they come to rank 0, too, which stops or saves the run */
     if (!ranks_serve(cluster, config->threads, &error)) {
         status = EXIT_FAILED;
         if (!cluster_failed_elsewhere(cluster))

@@ -9,6 +9,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "session/values/run_figures.h"
+#include "ui/terminal/signals.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -128,6 +129,24 @@ static void show_trouble(struct progress *progress, const struct run_snapshot *s
     progress->trouble = *error;
 }
 
+/* Asks for a checkpoint after a signal, and says once when it is written. */
+static void obey_save(struct progress *progress, struct run *run)
+{
+    struct run_snapshot snapshot;
+    run_snapshot(run, &snapshot);
+    if (signals_take_save() && run_send(run, COMMAND_SAVE, 0)) {
+        progress->saving = true;
+        progress->checkpoints = snapshot.checkpoints;
+    }
+    if (!progress->saving || snapshot.checkpoints == progress->checkpoints)
+        return;
+    progress->saving = false;
+    clear_line(progress);
+    if (!progress->quiet)
+        output_note(_("a signal asked for a checkpoint: saved after iteration %llu\n"),
+                    (unsigned long long)snapshot.checkpoint_iteration);
+}
+
 static void show_live(struct progress *progress, const char *line)
 {
     size_t width = terminal_width();
@@ -182,6 +201,7 @@ void progress_follow(struct run *run, bool quiet, struct event_stream *events)
     while (!run_wait(run, poll_seconds)) {
         if (stop_signal_came() && !stop_sent)
             stop_sent = run_send(run, COMMAND_STOP, 0);
+        obey_save(&progress, run);
         progress_show(&progress, run);
         if (events)
             event_stream_print(events);

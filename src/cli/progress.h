@@ -21,6 +21,8 @@ struct progress {
     bool begun; /* the line that says where a resumed run continues was printed, or is not needed */
     bool noticed;         /* run_notice has been shown */
     struct error trouble; /* the last error that was printed */
+    bool saving;          /* a signal has asked for a checkpoint that is not written yet */
+    uint64_t checkpoints; /* how many there were then */
     bool line_open;       /* the terminal shows a line that will be rewritten */
 };
 
@@ -33,8 +35,8 @@ void progress_show(struct progress *progress, const struct run *run);
 /* Prints the findings that have not been printed and erases the line. */
 void progress_end(struct progress *progress, const struct run *run);
 
-/* Shows the run until it is over, and prints its events if there is a stream (NULL: none). A stop
- * signal (stop_signal.h) is sent to it as a command. */
+/* Shows the run until it is over, and prints its events if there is a stream (NULL: none).
+ * Signals that ask it to stop or to save (signals.h) are sent to it as commands. */
 void progress_follow(struct run *run, bool quiet, struct event_stream *events);
 
 #endif

@@ -1,57 +1,44 @@
 #include "cli/stop_signal.h"
 
-#include "cli/command.h"
+#include "base/language.h"
+#include "cli/output.h"
+#include "ui/terminal/signals.h"
 
-#include <signal.h>
-#include <time.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t came;
-static struct timespec first; /* when it came */
-
-/* timeout(1) sends a signal to the process and to its group: two within this time are one. */
-static const long same_signal = 200000000; /* nanoseconds */
-
-/* Runs in a signal handler: calls only functions that are safe there. */
-
-static void on_signal(int number)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (!came)
-        first = now;
-    const long seconds = (long)(now.tv_sec - first.tv_sec);
-    const bool again =
-        seconds > 1 || seconds * 1000000000 + now.tv_nsec - first.tv_nsec > same_signal;
-    if (number == SIGINT && came && again)
-        _exit(EXIT_INTERRUPTED);
-    came = 1;
-}
 
 void stop_signal_catch(void)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup ignores it */
-        sigaction(SIGHUP, &action, NULL);
+    signals_catch((struct signal_hooks){0});
 }
 
-static void exit_now(int number)
+/* Connects the standard streams that are a terminal, living or not, with /dev/null. */
+static void leave_terminal(void)
 {
-    (void)number;
-    _exit(EXIT_INTERRUPTED);
-}
-
-void stop_signal_exit(void)
-{
-    struct sigaction action = {.sa_handler = exit_now};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
+    const int null_device = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int i = STDIN_FILENO; null_device >= 0 && i <= STDERR_FILENO; i++) {
+        errno = 0;
+        if (isatty(i) || errno == EIO)
+            dup2(null_device, i);
+    }
+    if (null_device >= 0)
+        close(null_device);
 }
 
 bool stop_signal_came(void)
 {
-    return came;
+    static bool left;
+    if (signals_hang_up_came() && !left) {
+        left = true;
+        if (isatty(STDERR_FILENO))
+            output_note(_("\nthe terminal has hung up; this goes on without it\n"));
+        leave_terminal();
+    }
+    return signals_stop_came();
+}
+
+bool stop_signal_or_hang_up_came(void)
+{
+    return signals_hang_up_came() || signals_stop_came();
 }

@@ -1,6 +1,5 @@
-/* stop_signal.h: SIGINT, SIGTERM and SIGHUP (unless it is ignored) as a request to stop. The first
- * one sets a flag, so that a run can finish its iteration and save; a second SIGINT ends the
- * program at once with the exit status for "interrupted". */
+/* stop_signal.h: the signals of a command without the workbench; ui/terminal/signals.h says what
+ * each does. A command polls these functions several times a second. */
 #ifndef TINCA_CLI_STOP_SIGNAL_H
 #define TINCA_CLI_STOP_SIGNAL_H
 
@@ -9,11 +8,12 @@
 /* Installs the signal handlers. */
 void stop_signal_catch(void);
 
-/* Lets SIGINT end the program at once with the exit status for "interrupted": for commands that
- * work for minutes without a point at which they could stop, and that have nothing to save. */
-void stop_signal_exit(void);
-
-/* Returns whether a signal has asked to stop. */
+/* Returns whether a signal has asked to stop. If the terminal has hung up, the command goes on:
+ * what it would print there is dropped from now on. */
 bool stop_signal_came(void);
+
+/* Returns whether a signal has asked to stop or the terminal has hung up: for commands that would
+ * not end by themselves. */
+bool stop_signal_or_hang_up_came(void);
 
 #endif

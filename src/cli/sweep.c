@@ -14,6 +14,7 @@
 #include "cli/sweep_over.h"
 #include "cli/sweep_request.h"
 
+#include "base/escape/shell.h"
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
@@ -126,6 +127,19 @@ static bool any_after_is_open(const struct sweep *sweep)
     return false;
 }
 
+/* Says which command goes on with the cells that can go on. */
+static void announce_rest(const struct sweep *sweep, const size_t counts[SWEEP_STATES])
+{
+    char name[300];
+    const size_t interrupted = counts[SWEEP_INTERRUPTED], memory = counts[SWEEP_OUT_OF_MEMORY],
+                 disk = counts[SWEEP_DISK_FULL];
+    if (interrupted + memory + disk > 0)
+        output_note(
+            _("%zu interrupted, %zu out of memory, %zu disk full: tinca sweep --name %s goes "
+              "on from their checkpoints\n"),
+            interrupted, memory, disk, shell_operand(sweep->grid.name, name, sizeof name));
+}
+
 /* Computes the cells that remain, and reports. */
 static int compute_cells(struct sweep *sweep, struct sweep_estimate *estimate,
                          const struct sweep_request *request, struct sweep_over *over)
@@ -148,9 +162,13 @@ static int compute_cells(struct sweep *sweep, struct sweep_estimate *estimate,
         return status;
     if (request->quiet)
         sweep_output_failures(sweep);
-    return worked != EXIT_DONE                                ? worked
-           : counts[SWEEP_FAILED] || any_after_is_open(sweep) ? EXIT_FAILED
-                                                              : EXIT_DONE;
+    else
+        announce_rest(sweep, counts);
+    const size_t open = counts[SWEEP_FAILED] + counts[SWEEP_INTERRUPTED] +
+                        counts[SWEEP_OUT_OF_MEMORY] + counts[SWEEP_DISK_FULL];
+    return worked != EXIT_DONE                    ? worked
+           : open > 0 || any_after_is_open(sweep) ? EXIT_FAILED
+                                                  : EXIT_DONE;
 }
 
 /* Computes the cell that --cell names in this process, unless it is already computed. */

@@ -20,6 +20,8 @@
 #include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_process.h"
 #include "session/sweep/sweep_table.h"
+#include "session/values/run_cause.h"
+#include "ui/terminal/signals.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -34,7 +36,8 @@ static const double poll_seconds = 0.2, first_poll_seconds = 0.005;
 static int status_of(const struct sweep_cell *cell)
 {
     struct error error = cell->reason;
-    if (cell->state == SWEEP_FAILED) {
+    if (cell->state == SWEEP_FAILED || cell->state == SWEEP_OUT_OF_MEMORY ||
+        cell->state == SWEEP_DISK_FULL) {
         output_error(&error);
         return EXIT_FAILED;
     }
@@ -50,10 +53,21 @@ static int record_refusal(struct sweep *sweep, size_t index, const struct error 
     struct error error;
     struct sweep_cell *cell = &sweep->cells[index];
     cell->reason = *refusal;
-    cell->state = refusal->kind == ERROR_MEMORY ? SWEEP_CANNOT_FIT : SWEEP_FAILED;
-    if (cell->state == SWEEP_FAILED && !sweep_record_run(sweep, index, NULL, refusal, &error))
-        return output_error(&error);
-    return status_of(cell);
+    cell->state = refusal->kind == ERROR_MEMORY ? SWEEP_CANNOT_FIT : sweep_state_of_error(refusal);
+    char *kept = sweep_interrupted_run(sweep, index); /* it can still be continued */
+    const bool recorded = cell->state == SWEEP_CANNOT_FIT ||
+                          sweep_record_run(sweep, index, kept ? cell->run : NULL, refusal, &error);
+    free(kept);
+    return recorded ? status_of(cell) : output_error(&error);
+}
+
+/* Prints why the run could not be saved. Returns the exit status: CELL_UNSAVED if not even that is
+ * recorded. */
+static int report_unsaved(struct sweep *sweep, size_t index, const struct error *error)
+{
+    sweep_refresh_claimed(sweep, index);
+    output_error(error);
+    return sweep->cells[index].state == SWEEP_DISK_FULL ? EXIT_FAILED : CELL_UNSAVED;
 }
 
 /* Starts the cell's run, or resumes the one that was interrupted with the present number of
@@ -93,7 +107,11 @@ static int run_claimed(struct sweep *sweep, size_t index, bool quiet, struct run
     run_free(run);
     /* a new run that is refused has no files, and one that is not resumed keeps its own: the cell
      * records why */
-    return end.status == RUN_REFUSED ? record_refusal(sweep, index, &end.error) : EXIT_DONE;
+    if (end.status == RUN_REFUSED)
+        return record_refusal(sweep, index, &end.error);
+    return end.status == RUN_FAILED && run_cause_of(&end) == RUN_CAUSE_DISK
+               ? report_unsaved(sweep, index, &end.error)
+               : EXIT_DONE;
 }
 
 /* Prints the cell's state. Returns EXIT_DONE. */
@@ -277,6 +295,15 @@ static void forward_stop(struct work *work)
             sweep_process_stop(&work->jobs[i]);
 }
 
+/* Lets the processes save a checkpoint, after a signal that asks for it. */
+static void forward_save(struct work *work)
+{
+    if (!signals_take_save())
+        return;
+    for (size_t i = 0; i < work->settings->jobs; i++)
+        sweep_process_save(&work->jobs[i]);
+}
+
 static void compute_all(struct work *work)
 {
     while (true) {
@@ -286,6 +313,7 @@ static void compute_all(struct work *work)
         clock_sleep(work->poll);
         work->poll = fmin(2 * work->poll, poll_seconds);
         forward_stop(work);
+        forward_save(work);
         reap(work);
         leave_queue(work);
         show(work);

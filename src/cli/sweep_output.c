@@ -246,7 +246,8 @@ static void add_sweep(struct table *table, const char *name)
     table_cell(table, "%zu", sweep.count);
     table_cell(table, "%zu", counts[SWEEP_DONE]);
     table_cell(table, "%zu", counts[SWEEP_DIVERGED]);
-    table_cell(table, "%zu", counts[SWEEP_FAILED]);
+    table_cell(table, "%zu",
+               counts[SWEEP_FAILED] + counts[SWEEP_OUT_OF_MEMORY] + counts[SWEEP_DISK_FULL]);
     table_cell(table, "%s", counts[SWEEP_RUNNING] ? sweep_state_words(SWEEP_RUNNING) : "");
     sweep_free(&sweep);
 }
@@ -276,9 +277,14 @@ void sweep_output_failures(const struct sweep *sweep)
     for (size_t i = 0; i < sweep->count; i++) {
         const struct sweep_cell *cell = &sweep->cells[i];
         struct error error;
-        if (cell->state != SWEEP_FAILED)
+        char advice[256];
+        if (cell->state != SWEEP_FAILED && !sweep_was_killed(cell))
             continue;
-        error_set(&error, cell->reason.kind, cell->id, cell->reason.advice, "%s",
+        if (sweep_was_killed(cell))
+            snprintf(advice, sizeof advice, _("tinca sweep --name %s goes on from its checkpoint"),
+                     sweep->grid.name);
+        error_set(&error, cell->reason.kind, cell->id,
+                  sweep_was_killed(cell) ? advice : cell->reason.advice, "%s",
                   cell->reason.kind != ERROR_NONE ? cell->reason.why
                                                   : _("the run failed; tinca runs lists it"));
         output_error(&error);

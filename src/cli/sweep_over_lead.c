@@ -17,6 +17,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/sweep/sweep_order.h"
+#include "ui/terminal/signals.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -265,6 +266,8 @@ static bool compute(struct lead *lead)
 {
     while (true) {
         watch_others(lead);
+        if (signals_take_save()) /* it comes to the other ranks, too */
+            sweep_process_save(&lead->own.process);
         if (!give_cells(lead) || !stop_cells(lead))
             return false;
         if (show(lead) == 0 && !awaits_orphan(lead))

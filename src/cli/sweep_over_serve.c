@@ -7,6 +7,7 @@
 #include "cli/stop_signal.h"
 
 #include "base/clock.h"
+#include "ui/terminal/signals.h"
 
 #include <math.h>
 
@@ -50,10 +51,13 @@ static bool read_letter(struct service *service, const struct sweep_letter *lett
     return true;
 }
 
-/* Saves the cell when a signal has come, and says once that this rank leaves. */
+/* Lets the cell save a checkpoint or, when a signal has asked to stop, save and end; then this rank
+ * says once that it leaves. */
 static bool obey_signal(struct service *service)
 {
     const struct sweep_letter letter = {.kind = SWEEP_LETTER_LEAVING};
+    if (signals_take_save())
+        sweep_process_save(&service->rank.process);
     if (!stop_signal_came() || service->leaving)
         return true;
     if (service->rank.process.id) {

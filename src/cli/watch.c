@@ -95,7 +95,7 @@ static bool watch_in_lines(struct watch *watch, bool quiet)
 {
     struct lines lines = {.last = clock_seconds(0, clock_nanoseconds())};
     stop_signal_catch();
-    while (!stop_signal_came() && !watch_is_over(watch)) {
+    while (!stop_signal_or_hang_up_came() && !watch_is_over(watch)) {
         const bool more = watch_step(watch);
         if (!quiet)
             print_lines(watch, &lines);
@@ -103,7 +103,7 @@ static bool watch_in_lines(struct watch *watch, bool quiet)
             clock_sleep(poll_seconds);
     }
     free(lines.shown);
-    return stop_signal_came();
+    return stop_signal_or_hang_up_came();
 }
 
 /* --- the end --- */
@@ -228,7 +228,7 @@ static const char *wait_for_run(struct watch *watch)
     bool told = false;
     const uint64_t from = clock_nanoseconds();
     stop_signal_catch();
-    while (!first_run(watch) && !stop_signal_came() && !watch_is_over(watch)) {
+    while (!first_run(watch) && !stop_signal_or_hang_up_came() && !watch_is_over(watch)) {
         if (!watch_step(watch))
             clock_sleep(poll_seconds);
         if (!told && clock_seconds(from, clock_nanoseconds()) > 1) {
@@ -236,7 +236,7 @@ static const char *wait_for_run(struct watch *watch)
             told = true;
         }
     }
-    return stop_signal_came() ? NULL : first_run(watch);
+    return stop_signal_or_hang_up_came() ? NULL : first_run(watch);
 }
 
 static int show_workbench(struct watch *watch, struct watch_options *options)
@@ -247,8 +247,8 @@ static int show_workbench(struct watch *watch, struct watch_options *options)
     pthread_t thread;
     ui.attach = wait_for_run(watch);
     if (!ui.attach) {
-        watch_end(watch, stop_signal_came());
-        return report(watch, options, stop_signal_came());
+        watch_end(watch, stop_signal_or_hang_up_came());
+        return report(watch, options, stop_signal_or_hang_up_came());
     }
     if (!workbench_read_options(&options->workbench, &ui, &error))
         return output_error(&error);

@@ -4,6 +4,7 @@
 #include "ui/launched_terminal.h"
 
 #include "base/language.h"
+#include "ui/terminal/signals.h"
 #include "ui/terminal/terminal.h"
 
 #include <errno.h>
@@ -54,9 +55,10 @@ static void close_others(const struct guard *guard)
 /* Waits for the end of rank 0. Never returns. */
 static void run_guard(struct guard *guard)
 {
-    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU};
+    static const int ignored[] = {SIGTSTP, SIGTTIN, SIGTTOU};
     char bytes[RESTORE_MOST];
     ssize_t got;
+    signals_leave_to_others();
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal(ignored[i], SIG_IGN);
     setpgid(0, 0); /* the launcher kills the group of rank 0 */

@@ -119,9 +119,9 @@ bool ui_run(const struct ui_options *options, struct error *error)
         done = app_run(app, error);
         if (options->remember)
             save_choices(app);
-        terminal_close(app->gone);
+        const bool restored = terminal_close(app->gone);
         if (options->launched)
-            options->launched->lost = app->gone;
+            options->launched->lost = !restored;
         if (app->detach.state == DETACH_DONE && !app->gone)
             fputs(detach_text(&app->detach, text, sizeof text), stdout);
     }

@@ -258,39 +258,91 @@ cells=$(grep -c '"id"' "$T/out")
 if [ "$cells" = 15 ]; then ok "  is each of them, with three batches"; else not_ok "  is each of them" "$cells"; fi
 refuses 2 "ranges are for whole numbers.*lr=0.1,0.01" "a range of rates" sweep --networks mlp \
     --data digits --vary lr=0.1..0.001 --dry-run
-# A cell whose process is killed has failed, and the sweep goes on. The kernel's count of processes that it has
-# killed for memory tells such a kill from others; here a file stands for that count.
-kill_cell() { # kill_cell NAME AFTER: starts a sweep of two cells and kills the first one; the count becomes AFTER
+# A cell whose process alone is ended goes on from its checkpoint when the sweep is repeated, unless the program has
+# crashed; the sweep goes on with the others. The kernel's count of processes that it has killed for memory tells
+# such a kill from others; here a file stands for that count.
+often="--checkpoint 0.01 --checkpoint-share 100"
+journal() { echo "state/tinca/runs/$("$JSON_LOOK" "$(echo state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json)" run)/journal.jsonl"; }
+saved() { [ -s state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json ] && grep -qs '"event":"checkpoint"' "$(journal)"; }
+resumed() { grep -q '"event":"resume","iteration":[1-9]' "$(journal)"; }
+next_begun() { [ -s state/tinca/sweeps/"$grid"/mlp-b016-*/cell.json ]; }
+kill_cell() { # kill_cell NAME AFTER SIGNAL STATE STATUS: starts a sweep of two cells and ends the first one by a signal;
+    # the count becomes AFTER. The cell's state and its run's status are to be STATE and STATUS.
     printf 'nr_free_pages 9\noom_kill 3\n' >vmstat
     $apart sh -c 'if [ -n "$2" ]; then mount --bind vmstat /proc/vmstat; fi
-        exec "$0" sweep --networks mlp --batches 8,16 --data digits --iterations 1000000 --threads 1 --name "$1"' \
+        exec "$0" sweep --networks mlp --batches 8,16 --data digits --iterations 1000000 --threads 1 --name "$1" '"$often" \
         "$TINCA" "$1" "$2" >out 2>err </dev/null &
     sweep=$!
-    begun() { [ -s state/tinca/sweeps/"$name"/mlp-b008-*/cell.json ]; }
-    name=$1
-    wait_until begun
+    grid=$1
+    wait_until saved
     [ -z "$2" ] || printf 'nr_free_pages 9\noom_kill %s\n' "$2" >vmstat
-    read -r cell host <"$(echo state/tinca/sweeps/"$name"/mlp-b008-*/lock)"
-    kill -KILL "$cell"
-    begun() { [ -s state/tinca/sweeps/"$name"/mlp-b016-*/cell.json ]; }
-    wait_until begun
+    read -r cell host <"$(echo state/tinca/sweeps/"$grid"/mlp-b008-*/lock)"
+    kill -"$3" "$cell"
+    wait_until next_begun
     kill -INT $sweep
     wait $sweep
-    succeeds "a sweep whose first cell is killed goes on" sweep --name "$1" --dry-run --json
-    is "  the cell has failed" cells.0.state failed
-    is "  the next cell was computed" cells.1.state interrupted
+    told=$(grep -c "tinca sweep --name $grid goes on from their checkpoints" err)
+    if [ "$told" = 1 ]; then ok "the end of the sweep names the command"; else not_ok "the end of the sweep names the command" "$(cat err)"; fi
+    first=$("$JSON_LOOK" "$(echo state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json)" run)
+    succeeds "a sweep whose first cell is ended by $3 goes on" runs "$first" --json
+    is "  its run's status" runs.0.status "$5"
+    succeeds "  and the sweep" sweep --name "$1" --dry-run --json
+    is "  has the cell's state" cells.0.state "$4"
+    is "  and the next cell was computed" cells.1.state interrupted
+}
+goes_on() { # goes_on ARGUMENT...: the sweep, repeated, goes on with the run of its first cell from the checkpoint
+    "$TINCA" sweep --name "$grid" "$@" >out 2>err </dev/null &
+    sweep=$!
+    if wait_until resumed; then ok "  repeated, it goes on from the checkpoint"; else not_ok "  repeated, it goes on from the checkpoint" "$(cat err)"; fi
+    kill -INT $sweep
+    wait $sweep
+    succeeds "  then" sweep --name "$grid" --dry-run --json
+    is "  its state" cells.0.state interrupted
+    is "  is that of the same run" cells.0.run "$first"
+    is "  without a reason" cells.0.reason null
 }
 apart=''
-kill_cell struck ''
-shows 'signal 9 .Killed. ended its process' "  with the signal as the reason"
+kill_cell struck '' KILL interrupted interrupted
+shows 'signal 9 .Killed. ended its process: tinca sweep --name struck goes on from its checkpoint' "  with the signal as the reason"
+goes_on --retry
+kill_cell crashed '' SEGV failed interrupted
+shows 'signal 11 .*ended its process: .*--retry' "  with the signal as the reason"
+goes_on --retry
 if unshare -rm sh -c 'mount --bind vmstat /proc/vmstat' 2>/dev/null; then
     apart='unshare -rm'
-    kill_cell starved 4
+    kill_cell starved 4 KILL out-of-memory 'out of memory'
     shows 'killed for memory: the system ended its process, which had used [0-9.]+ MiB' "  for a lack of memory"
-    kill_cell unlucky 3
+    goes_on
+    kill_cell unlucky 3 KILL interrupted interrupted
     shows 'signal 9 .Killed. ended its process' "  and not if the count is the same"
 else
     skip "a cell that is killed for memory" "no namespace with other files in /proc can be made"
 fi
+
+# A full disk: the run goes on, but its end cannot be saved.
+library=$(cd "$(dirname "$TINCA")" && pwd)/faults.so
+[ -f "$library" ] || library=$(dirname "$library")/faults_without_memory.so
+grid=full
+full() { # full VARIABLE...: the sweep with these variables in the environment
+    env "$@" "ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS-}" "$TINCA" sweep --networks mlp --batches 8 \
+        --data digits,limit=64 --iterations 200 --threads 1 --name full $often -q >out 2>err </dev/null
+}
+full "LD_PRELOAD=$library" FAULT=write:40:ENOSPC+ FAULT_ONLY=/runs/
+status=$?
+if [ $status = 1 ] && grep -q 'No space left on device: tinca sweep --name full goes on from its checkpoint' err; then
+    ok "a full disk: the message names the command"
+else
+    not_ok "a full disk: the message names the command" "$status: $(cat err)"
+fi
+succeeds "  the sweep" sweep --name full --dry-run --json
+is "  has the cell's state" cells.0.state disk-full
+first=$("$JSON_LOOK" "$T/out" cells.0.run)
+succeeds "  the run" runs "$first" --json
+is "  has it as its status" runs.0.status 'disk full'
+succeeds "the disk has room again" sweep --name full -q
+if resumed; then ok "  the run goes on from its checkpoint"; else not_ok "  the run goes on from its checkpoint" "$(head -c 300 "$(journal)")"; fi
+succeeds "  the sweep" sweep --name full --dry-run --json
+is "  is done" cells.0.state done
+is "  by the same run" cells.0.run "$first"
 
 done_testing

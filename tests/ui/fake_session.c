@@ -536,6 +536,11 @@ bool sweep_process_start(struct sweep_process *process, struct sweep *sweep, siz
     return false;
 }
 
+void sweep_process_save(const struct sweep_process *process)
+{
+    (void)process;
+}
+
 void sweep_process_stop(struct sweep_process *process)
 {
     (void)process;

@@ -206,14 +206,14 @@ screen_shows '> [0-9]+ % +waiting' "r continues"
 has_new_owner() { pid=$(owner) && [ -n "$pid" ] && [ "$pid" != "$stopped" ]; }
 wait_until has_new_owner
 kill -9 "$pid"
-screen_shows 'failed +> [0-9]+ %' "a cell whose process is killed has failed, and the next one begins"
+screen_shows 'partial +> [0-9]+ %' "a cell whose process is killed can be continued, and the next one begins"
 screen_shows 'signal 9 .* ended its process' "the reason is shown"
 screen_keys m o Enter
 screen_shows 'running +mlp' "the run of the cell is among the runs"
 screen_keys m w Enter s
 screen_shows 'Stop the sweep' "s asks how to stop once more"
 screen_keys n
-screen_shows 'failed +partial' "the second cell is stopped as well"
+screen_shows 'partial +partial' "the second cell is stopped as well"
 screen_resize 40x12
 screen_shows 'batch +4 +8' "a small terminal shows the table"
 screen_resize 10x4

@@ -77,6 +77,9 @@ static void test_version_2(void)
            "the narrowest counts, and its swap");
     write_file("sys/fs/cgroup/user/job/memory.current", "20971520\n");
     tap_ok(read_group().free == 0, "usage above the limit leaves 0");
+    tap_ok(control_group_memory_kills(root) == 0, "without a count of kills there were none");
+    write_file("sys/fs/cgroup/user/job/memory.events", "low 0\noom 4\noom_kill 3\n");
+    tap_ok(control_group_memory_kills(root) == 3, "processes of the group were killed for memory");
 }
 
 static void test_version_1(void)
@@ -94,6 +97,8 @@ static void test_version_1(void)
     struct control_group group = read_group();
     tap_ok(group.limit == MIB(200) && group.free == MIB(100) && group.swap == MIB(100),
            "version 1 in a container: a part of the hierarchy is mounted");
+    write_file("sys/fs/cgroup/memory/job/memory.oom_control", "under_oom 0\noom_kill 2\n");
+    tap_ok(control_group_memory_kills(root) == 2, "kills for memory are counted here, too");
     write_file("proc/self/cgroup", "4:memory:/elsewhere\n");
     tap_ok(read_group().limit == MIB(200), "outside of the mounted part, its limit still counts");
     write_file("proc/self/cgroup", "garbage\n::\n4:memory\n");

@@ -1,10 +1,13 @@
 #include "base/threads/pool.h"
+#include "base/threads/thread.h"
 #include "tap.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -279,8 +282,44 @@ static void test_late_worker(void)
     pool_free(pool);
 }
 
+/* --- faults --- */
+
+enum { CAUGHT = 7 };
+
+static void end_caught(int number)
+{
+    (void)number;
+    _exit(CAUGHT);
+}
+
+static void *fault(void *page)
+{
+    *(volatile char *)page = 1;
+    return NULL;
+}
+
+/* The kernel ends a program at once if the signal of a fault is blocked in the thread. */
+static void test_faulty_thread(void)
+{
+    int status = 0;
+    pthread_t thread;
+    void *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const pid_t child = page != MAP_FAILED ? fork() : -1;
+    if (child == 0) {
+        sigaction(SIGSEGV, &(struct sigaction){.sa_handler = end_caught}, NULL);
+        sigaction(SIGBUS, &(struct sigaction){.sa_handler = end_caught}, NULL);
+        if (thread_start(&thread, fault, page) == 0)
+            pthread_join(thread, NULL);
+        _exit(0);
+    }
+    tap_ok(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+               WEXITSTATUS(status) == CAUGHT,
+           "a thread's own fault reaches the program's handler");
+}
+
 int main(void)
 {
+    test_faulty_thread();
     for (size_t threads = 1; threads <= 5; threads++)
         test_every_task_once(threads);
     for (size_t threads = 1; threads <= 5; threads++)

@@ -16,6 +16,7 @@ struct hierarchy {
     const char *limit, *used, *idle;
     const char *swap_limit, *swap_used;
     bool swap_counts_memory; /* the two files of swap count memory and swap together */
+    const char *events;      /* has a line "oom_kill N" */
 };
 
 static const struct hierarchy version_1 = {
@@ -27,6 +28,7 @@ static const struct hierarchy version_1 = {
     .swap_limit = "memory.memsw.limit_in_bytes",
     .swap_used = "memory.memsw.usage_in_bytes",
     .swap_counts_memory = true,
+    .events = "memory.oom_control",
 };
 static const struct hierarchy version_2 = {
     .type = "cgroup2",
@@ -36,6 +38,7 @@ static const struct hierarchy version_2 = {
     .idle = "inactive_file ",
     .swap_limit = "memory.swap.max",
     .swap_used = "memory.swap.current",
+    .events = "memory.events",
 };
 
 /* Version 1 reports "no limit" as a value close to 2^63: from here on a value means no limit. */
@@ -173,15 +176,46 @@ static bool find_mount(const char *root, const struct hierarchy *hierarchy, char
     return found;
 }
 
+/* Finds the folder where the hierarchy is mounted, and the group's path below it, of PATH_MAX
+ * bytes.
+ */
+static bool find_group(const char *root, const struct hierarchy *hierarchy,
+                       char folder[3 * PATH_MAX], char *path)
+{
+    char origin[PATH_MAX], mount[PATH_MAX];
+    if (!read_path(root, hierarchy, path) || !find_mount(root, hierarchy, origin, mount))
+        return false;
+    cut_origin(path, origin);
+    snprintf(folder, 3 * PATH_MAX, "%s%s", root, mount);
+    return true;
+}
+
 static void read_hierarchy(const char *root, const struct hierarchy *hierarchy,
                            struct control_group *group)
 {
-    char path[PATH_MAX], origin[PATH_MAX], mount[PATH_MAX], folder[3 * PATH_MAX];
-    if (!read_path(root, hierarchy, path) || !find_mount(root, hierarchy, origin, mount))
-        return;
-    cut_origin(path, origin);
-    snprintf(folder, sizeof folder, "%s%s", root, mount);
-    count_up(hierarchy, folder, path, group);
+    char path[PATH_MAX], folder[3 * PATH_MAX];
+    if (find_group(root, hierarchy, folder, path))
+        count_up(hierarchy, folder, path, group);
+}
+
+static uint64_t read_kills(const char *root, const struct hierarchy *hierarchy)
+{
+    char path[PATH_MAX], folder[3 * PATH_MAX], group[4 * PATH_MAX], line[128];
+    uint64_t kills = 0;
+    if (!find_group(root, hierarchy, folder, path))
+        return 0;
+    snprintf(group, sizeof group, "%s%s", folder, path);
+    FILE *file = open_in(group, hierarchy->events);
+    while (file && fgets(line, sizeof line, file) && sscanf(line, "oom_kill %" SCNu64, &kills) != 1)
+        continue;
+    if (file)
+        fclose(file);
+    return kills;
+}
+
+uint64_t control_group_memory_kills(const char *root)
+{
+    return read_kills(root, &version_1) + read_kills(root, &version_2);
 }
 
 void control_group_read(const char *root, struct control_group *group)

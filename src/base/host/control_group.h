@@ -20,4 +20,8 @@ struct control_group {
  * callers pass "". */
 void control_group_read(const char *root, struct control_group *group);
 
+/* Returns how many processes of this group the kernel has killed for a lack of memory; 0 if
+ * unknown. `root` as above. */
+uint64_t control_group_memory_kills(const char *root);
+
 #endif

@@ -50,13 +50,14 @@ static int set_attributes(posix_spawnattr_t *attributes, enum spawn_group group)
                                    [SPAWN_GROUP_OWN] = POSIX_SPAWN_SETPGROUP,
                                    [SPAWN_SESSION_OWN] = POSIX_SPAWN_SETSID,
                                    [SPAWN_GROUP_TIED] = POSIX_SPAWN_SETPGROUP};
-    sigset_t none, defaults;
-    sigemptyset(&none);
+    sigset_t blocked, defaults;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGPIPE);
     if (group == SPAWN_SESSION_OWN)
         sigaddset(&defaults, SIGHUP);
-    int failed = posix_spawnattr_setsigmask(attributes, &none);
+    int failed = posix_spawnattr_setsigmask(attributes, &blocked);
     if (!failed)
         failed = posix_spawnattr_setsigdefault(attributes, &defaults);
     if (!failed && groups[group] == POSIX_SPAWN_SETPGROUP)

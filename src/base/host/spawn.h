@@ -20,9 +20,10 @@ struct spawn {
     enum spawn_group group;
 };
 
-/* Starts the child and sets *process. Its standard input is empty, it blocks no signal, and those
- * that this process ignores for its terminal's sake have their default again: SIGPIPE, and SIGHUP
- * in a session of its own. Returns 0, or an error number. The caller collects the child (waitpid).
+/* Starts the child and sets *process. Its standard input is empty, it blocks no signal but SIGUSR1,
+ * until it can handle that (signals_begin), and those that this process ignores for its terminal's
+ * sake have their default again: SIGPIPE, and SIGHUP in a session of its own. Returns 0, or an
+ * error number. The caller collects the child (waitpid).
  */
 int spawn_start(const struct spawn *spawn, pid_t *process);
 

@@ -379,6 +379,7 @@ bool run_directory_is_own_file(const char *name)
                                       "ancestor.safetensors",
                                       "discriminator.safetensors",
                                       "summary.json",
+                                      "killed.json",
                                       "measurements.json",
                                       "correct.json",
                                       "profile.json",

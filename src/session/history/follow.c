@@ -7,6 +7,7 @@
 #include "session/files/journal_tail.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
+#include "session/files/run_killed.h"
 #include "session/record/run_reading.h"
 
 #include <math.h>
@@ -72,6 +73,7 @@ static void read_end(struct run *run, struct run_snapshot *snapshot)
 {
     snapshot->status = RUN_INTERRUPTED;
     run_files_read_summary(run->directory, snapshot);
+    run_killed_read(run->directory, snapshot);
     run_state_read_inspection(run); /* written at the end of a run */
 }
 

@@ -8,6 +8,7 @@
 #include "session/files/folder_trust.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
+#include "session/files/run_killed.h"
 #include "session/record/run_integrity.h"
 #include "session/record/run_reading.h"
 
@@ -59,8 +60,10 @@ static void read_end(const char *directory, struct run_snapshot *snapshot)
 {
     snapshot->status = run_directory_is_alive(directory) ? RUN_RUNNING : RUN_INTERRUPTED;
     if (snapshot->status ==
-        RUN_INTERRUPTED) /* a run that is being resumed still has its old summary */
+        RUN_INTERRUPTED) { /* a run that is being resumed still has its old summary */
         run_files_read_summary(directory, snapshot);
+        run_killed_read(directory, snapshot);
+    }
 }
 
 /* Adds a finding if the curves of a finished run are not what the run recorded. */

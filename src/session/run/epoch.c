@@ -112,6 +112,7 @@ bool epoch_validate(struct trainer *trainer)
     journal_flush(&trainer->run->journal);
     run_events_flush(&trainer->events);
     data_loader_pause(trainer->prepared.loader);
+    trainer->epoch_end_due = true; /* for a checkpoint within the validation: it is repeated */
     bool good = ranks_validate(trainer->prepared.cluster, &trainer->validation,
                                &trainer->prepared.evaluator, show_progress, trainer, &evaluation,
                                trainer->error);

@@ -10,6 +10,7 @@
 #include "session/files/kernel_choices.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
+#include "session/files/run_killed.h"
 #include "session/record/run_integrity.h"
 #include "session/record/run_reading.h"
 #include "session/run/begin.h"
@@ -131,6 +132,7 @@ static bool remove_end(const struct trainer *trainer)
     if (!removed)
         error_set_errno(trainer->error, path, "check the disk", "cannot be removed");
     free(path);
+    run_killed_remove(run->directory);
     if (removed && trainer->previous_checkpoint && trainer->checkpoint.file)
         checkpoint_remove_last(run->directory);
     return removed;

@@ -5,19 +5,23 @@
 #include "base/clock.h"
 #include "session/run/energy.h"
 #include "session/run/model_save.h"
+#include "session/run/saving.h"
 
 #include <math.h>
 
-/* Saves the model now. The checkpoint is written before the next iteration. The run goes on if the
- * disk refuses; the snapshot has the error then. */
+/* Saves the model and a checkpoint now, within a validation and a pause, too: whoever asks may end
+ * the program next. Before the first iteration there is nothing to save yet, and the checkpoint is
+ * written after it. The run goes on if the disk refuses; the snapshot has the error then. */
 static void save_now(struct trainer *trainer)
 {
     struct error failed = {0};
     if (!trainer_owns_folder(trainer, true))
         return;
     model_save(trainer, &failed);
-    trainer->saving.requested = true;
     trainer->now.error = failed;
+    trainer->saving.requested = true;
+    if (trainer->moment.iteration > 0)
+        saving_checkpoint(trainer);
     trainer_publish(trainer);
     journal_add_event(&trainer->run->journal, "save", NULL);
 }

@@ -14,6 +14,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/ranks/ranks.h"
+#include "session/record/last_checkpoint.h"
 #include "session/run/checkpoint.h"
 #include "session/run/experiment.h"
 
@@ -139,6 +140,7 @@ static void note_checkpoint(struct trainer *trainer, double seconds, uint64_t by
     struct json *event = json_new_object();
     trainer->now.checkpoints++;
     trainer->now.checkpoint_iteration = trainer->moment.iteration;
+    last_checkpoint_set(trainer->run->directory, trainer->moment.iteration);
     if (json_add_string(event, "event", "checkpoint") &&
         json_add_count(event, "iteration", trainer->moment.iteration) &&
         json_add_number(event, "seconds", seconds) && json_add_count(event, "bytes", bytes))

@@ -78,7 +78,7 @@ struct trainer {
     size_t validations;
     uint64_t sample_iteration; /* the iteration of the last samples */
     bool stop, stop_at_epoch;  /* the user has asked for it */
-    bool epoch_end_due;        /* the run was stopped within epoch_end, which must be repeated */
+    bool epoch_end_due;        /* the run is or was within epoch_end, which must be repeated */
     bool ended;                /* by the learning-rate schedule or early stopping */
     bool recording_refused;    /* the finding FINDING_GRAPH has been added */
     size_t refusals_reported;  /* findings FINDING_CUDNN */

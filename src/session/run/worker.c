@@ -11,6 +11,7 @@
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
 #include "session/ranks/ranks.h"
+#include "session/record/last_checkpoint.h"
 #include "session/run/begin.h"
 #include "session/run/checkpoint.h"
 #include "session/run/energy.h"
@@ -57,6 +58,7 @@ static bool train(struct trainer *trainer)
     trainer->run->notice = trainer->now.error;
     energy_begin(trainer);
     trainer->now.status = RUN_RUNNING;
+    last_checkpoint_set(trainer->run->directory, trainer->now.checkpoint_iteration);
     trainer_publish(trainer);
     trainer->start_time = trainer->iteration_start = trainer->saving.tried = clock_nanoseconds();
     if (!finish_epoch(trainer))
@@ -346,6 +348,7 @@ void *worker_main(void *context)
     snapshot_read(&run->snapshot, &trainer.now);
     enum run_status status = live(&trainer);
     write_end(&trainer, status, &error);
+    last_checkpoint_set(NULL, 0);
     if (status == RUN_DONE || status == RUN_STOPPED)
         iteration_repeat_last(&trainer);
     if (trainer.shares)

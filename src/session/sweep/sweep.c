@@ -15,6 +15,7 @@
 #include "session/record/run_open.h"
 #include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_files.h"
+#include "session/values/run_cause.h"
 #include "session/values/run_figures.h"
 
 #include <math.h>
@@ -30,6 +31,8 @@ static const struct {
                           [SWEEP_DONE] = {"done", N_("done")},
                           [SWEEP_DIVERGED] = {"diverged", N_("diverged")},
                           [SWEEP_INTERRUPTED] = {"interrupted", N_("interrupted")},
+                          [SWEEP_OUT_OF_MEMORY] = {"out-of-memory", N_("out of memory")},
+                          [SWEEP_DISK_FULL] = {"disk-full", N_("disk full")},
                           [SWEEP_FAILED] = {"failed", N_("failed")},
                           [SWEEP_CANNOT_FIT] = {"cannot-fit", N_("cannot fit")},
                           [SWEEP_SKIPPED] = {"skipped", N_("skipped")}};
@@ -150,6 +153,14 @@ bool sweep_open(struct sweep *sweep, const char *name, struct error *error)
 
 /* --- states --- */
 
+enum sweep_state sweep_state_of_error(const struct error *error)
+{
+    static const enum sweep_state states_of[] = {[RUN_CAUSE_OTHER] = SWEEP_FAILED,
+                                                 [RUN_CAUSE_MEMORY] = SWEEP_OUT_OF_MEMORY,
+                                                 [RUN_CAUSE_DISK] = SWEEP_DISK_FULL};
+    return states_of[run_cause_of_error(error)];
+}
+
 static void take_run_status(struct sweep_cell *cell, const struct run_snapshot *snapshot)
 {
     static const enum sweep_state of_status[] = {[RUN_PREPARING] = SWEEP_RUNNING,
@@ -166,6 +177,8 @@ static void take_run_status(struct sweep_cell *cell, const struct run_snapshot *
         cell->state = SWEEP_CANNOT_FIT;
     if (snapshot->status == RUN_FAILED && snapshot->error.kind == ERROR_DIVERGED)
         cell->state = SWEEP_DIVERGED;
+    if (run_cause_of(snapshot) != RUN_CAUSE_OTHER)
+        cell->state = sweep_state_of_error(&snapshot->error);
     cell->reason = snapshot->error;
     cell->iterations = snapshot->iterations;
     if (sweep_is_computed(cell))
@@ -199,6 +212,20 @@ static void take_run(struct sweep_cell *cell)
     free(directory);
 }
 
+/* Sets the state of a cell whose process has failed. Its run may have been continued since. */
+static void take_failure(struct sweep_cell *cell, const struct error *recorded)
+{
+    char run[sizeof cell->run];
+    memcpy(run, cell->run, sizeof run);
+    if (run[0])
+        take_run(cell);
+    if (run[0] && (sweep_is_computed(cell) || cell->state == SWEEP_RUNNING))
+        return;
+    memcpy(cell->run, run, sizeof run);
+    cell->reason = *recorded;
+    cell->state = sweep_state_of_error(recorded);
+}
+
 void sweep_refresh_claimed(struct sweep *sweep, size_t index)
 {
     struct sweep_cell *cell = &sweep->cells[index];
@@ -208,10 +235,11 @@ void sweep_refresh_claimed(struct sweep *sweep, size_t index)
     if (!sweep->directory)
         return;
     sweep_files_read_cell(sweep->directory, cell);
-    if (cell->reason.kind != ERROR_NONE)
-        cell->state = SWEEP_FAILED;
-    else if (cell->run[0])
+    const struct error recorded = cell->reason;
+    if (recorded.kind == ERROR_NONE && cell->run[0])
         take_run(cell);
+    else if (recorded.kind != ERROR_NONE)
+        take_failure(cell, &recorded);
     sweep_after_refresh(sweep, index);
 }
 
@@ -229,10 +257,17 @@ bool sweep_is_computed(const struct sweep_cell *cell)
     return cell->state == SWEEP_DONE || cell->state == SWEEP_DIVERGED;
 }
 
+bool sweep_was_killed(const struct sweep_cell *cell)
+{
+    return cell->state == SWEEP_OUT_OF_MEMORY || cell->state == SWEEP_DISK_FULL ||
+           (cell->state == SWEEP_INTERRUPTED && cell->reason.kind != ERROR_NONE);
+}
+
 bool sweep_is_due(const struct sweep *sweep, size_t index)
 {
     enum sweep_state state = sweep->cells[index].state;
-    return state == SWEEP_WAITING || state == SWEEP_INTERRUPTED;
+    return state == SWEEP_WAITING || state == SWEEP_INTERRUPTED || state == SWEEP_OUT_OF_MEMORY ||
+           state == SWEEP_DISK_FULL;
 }
 
 bool sweep_has_work(const struct sweep *sweep, size_t index)
@@ -406,7 +441,8 @@ char *sweep_interrupted_run(const struct sweep *sweep, size_t index)
     const struct sweep_cell *cell = &sweep->cells[index];
     char *directory = sweep_files_run(cell->run);
     if (directory && run_peek(directory, &outline, NULL) &&
-        (outline.snapshot.status == RUN_INTERRUPTED || outline.snapshot.status == RUN_STOPPED) &&
+        (outline.snapshot.status == RUN_INTERRUPTED || outline.snapshot.status == RUN_STOPPED ||
+         run_cause_of(&outline.snapshot) != RUN_CAUSE_OTHER) &&
         is_same_work(&cell->config, &outline.config))
         return directory;
     free(directory);
@@ -429,7 +465,10 @@ bool sweep_record_run(struct sweep *sweep, size_t index, const char *run,
 
 bool sweep_reset_cell(struct sweep *sweep, size_t index, struct error *error)
 {
-    bool forgotten = sweep_record_run(sweep, index, NULL, NULL, error);
+    char *kept = sweep_interrupted_run(sweep, index);
+    const char *run = kept ? sweep->cells[index].run : NULL;
+    const bool forgotten = sweep_record_run(sweep, index, run, NULL, error);
+    free(kept);
     if (forgotten)
         sweep_refresh(sweep, index);
     return forgotten;

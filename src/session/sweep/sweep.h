@@ -25,13 +25,15 @@
 
 enum sweep_state {
     SWEEP_WAITING,
-    SWEEP_RUNNING,     /* in this or another process */
-    SWEEP_DONE,        /* is not computed again */
-    SWEEP_DIVERGED,    /* the loss became NaN or infinite; this result is final */
-    SWEEP_INTERRUPTED, /* will be resumed (sweep_interrupted_run) */
-    SWEEP_FAILED,      /* is tried again only on request (sweep_reset_cell) */
-    SWEEP_CANNOT_FIT,  /* the memory forecast exceeds the free memory */
-    SWEEP_SKIPPED,     /* the configuration is impossible, such as shift in an mlp */
+    SWEEP_RUNNING,       /* in this or another process */
+    SWEEP_DONE,          /* is not computed again */
+    SWEEP_DIVERGED,      /* the loss became NaN or infinite; this result is final */
+    SWEEP_INTERRUPTED,   /* will be resumed (sweep_interrupted_run), and so are the next two */
+    SWEEP_OUT_OF_MEMORY, /* its process was killed, or gave up, for a lack of memory */
+    SWEEP_DISK_FULL,     /* it could not save what it had computed */
+    SWEEP_FAILED,        /* is tried again only on request (sweep_reset_cell) */
+    SWEEP_CANNOT_FIT,    /* the memory forecast exceeds the free memory */
+    SWEEP_SKIPPED,       /* the configuration is impossible, such as shift in an mlp */
     SWEEP_STATES
 };
 const char *sweep_state_name(enum sweep_state state);  /* "cannot-fit": for JSON */
@@ -108,10 +110,12 @@ char *sweep_run_directory(const struct sweep_cell *cell, struct error *error);
  * The cell may use one `share`-th of the free memory. */
 void sweep_forecast(struct sweep *sweep, size_t index, size_t share);
 
-/* Returns whether the cell is waiting or interrupted, so that a run should be started. */
+/* Returns whether the cell waits or can be continued, so that a run should be started. */
 bool sweep_is_due(const struct sweep *sweep, size_t index);
 /* Returns whether there is work for the cell's process: a run, or techniques after it. */
 bool sweep_has_work(const struct sweep *sweep, size_t index);
+/* Returns whether the cell ended without being asked to, and can go on. */
+bool sweep_was_killed(const struct sweep_cell *cell);
 /* Returns whether the cell's run is done or diverged, so that its figures are final. */
 bool sweep_is_computed(const struct sweep_cell *cell);
 /* Counts the cells in each state. */
@@ -133,7 +137,11 @@ int sweep_claim(struct sweep *sweep, size_t index, struct error *error);
  * run. */
 bool sweep_record_run(struct sweep *sweep, size_t index, const char *run,
                       const struct error *failure, struct error *error);
-/* Makes a failed cell wait again. Its run is not removed. */
+/* Returns the state of a cell that ended with this error: SWEEP_OUT_OF_MEMORY, SWEEP_DISK_FULL or
+ * SWEEP_FAILED. */
+enum sweep_state sweep_state_of_error(const struct error *error);
+/* Makes a failed cell wait again. Its run is not removed, and goes on from its checkpoint if its
+ * process was killed. */
 bool sweep_reset_cell(struct sweep *sweep, size_t index, struct error *error);
 
 #endif

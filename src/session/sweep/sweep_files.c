@@ -167,7 +167,8 @@ static void read_failure(const struct json *object, struct error *error)
 {
     if (!json_is_object(object))
         return;
-    error->kind = ERROR_SYSTEM;
+    const char *kind = json_string(json_member(object, "kind"));
+    error->kind = kind && strcmp(kind, "memory") == 0 ? ERROR_MEMORY : ERROR_SYSTEM;
     read_text(object, "what", error->what, sizeof error->what);
     read_text(object, "why", error->why, sizeof error->why);
     read_text(object, "advice", error->advice, sizeof error->advice);
@@ -193,7 +194,8 @@ static bool add_failure(struct json *tree, const struct error *failure)
     if (!failure)
         return true;
     struct json *object = json_add_object(tree, "error");
-    return json_add_string(object, "what", failure->what) &&
+    return (failure->kind != ERROR_MEMORY || json_add_string(object, "kind", "memory")) &&
+           json_add_string(object, "what", failure->what) &&
            json_add_string(object, "why", failure->why) &&
            json_add_string(object, "advice", failure->advice);
 }

@@ -1,11 +1,14 @@
 /* How a process ended follows from the files that it wrote and, if it ended by a signal, from the
  * signal: SIGKILL means a lack of memory if the kernel's count of such kills has grown meanwhile.
- */
+ * Why a run was killed is recorded in its folder (run_killed.h). */
 #include "session/sweep/sweep_process.h"
 
 #include "base/files/file.h"
+#include "base/host/control_group.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "session/files/run_killed.h"
+#include "session/values/run_cause.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,8 +19,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* Returns how many processes the kernel has killed for a lack of memory since the machine started
- * (proc(5), vmstat); 0 if unknown. */
+/* Returns how many processes the kernel has killed for a lack of memory: on the machine (proc(5),
+ * vmstat), and in this control group, which a container may show when it hides the former. What is
+ * unknown counts as 0: only the growth is of interest. */
 static uint64_t count_memory_kills(void)
 {
     char line[128];
@@ -27,7 +31,7 @@ static uint64_t count_memory_kills(void)
         continue;
     if (file)
         fclose(file);
-    return kills;
+    return kills + control_group_memory_kills("");
 }
 
 /* --- starting --- */
@@ -40,7 +44,7 @@ static void fail_cell(struct sweep *sweep, size_t index, const struct error *fai
     if (sweep_record_run(sweep, index, cell->run, failure, &error))
         sweep_refresh(sweep, index);
     else {
-        cell->state = SWEEP_FAILED;
+        cell->state = sweep_state_of_error(&error);
         cell->reason = error;
     }
 }
@@ -110,22 +114,92 @@ void sweep_process_stop(struct sweep_process *process)
     kill(process->id, SIGTERM);
 }
 
+void sweep_process_save(const struct sweep_process *process)
+{
+    if (process->id)
+        kill(process->id, SIGUSR1);
+}
+
 /* --- its end --- */
 
-/* Sets the reason why a signal ended the process. `highest`: its highest resident memory. */
-static void explain_signal(const struct sweep_process *process, const char *id, int signal,
-                           uint64_t highest, struct error *failure)
+/* Returns whether the signal is one of a fault of the program: it would come again. */
+static bool is_fault(int signal)
 {
-    char bytes[32];
-    if (signal == SIGKILL && count_memory_kills() > process->memory_kills)
-        error_set(failure, ERROR_MEMORY, id,
-                  _("take a smaller batch or fewer jobs, or compute the cell once more"),
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        if (signal == faults[i])
+            return true;
+    return false;
+}
+
+/* Sets the reason why a signal ended the process. `highest`: its highest resident memory. */
+static void explain_signal(const struct sweep_process *process, const struct sweep *sweep,
+                           int signal, uint64_t highest, struct error *failure)
+{
+    char bytes[32], advice[256];
+    const char *id = sweep->cells[process->cell].id, *name = sweep->grid.name;
+    if (signal == SIGKILL && count_memory_kills() > process->memory_kills) {
+        snprintf(advice, sizeof advice,
+                 _("tinca sweep --name %s goes on from its checkpoint; --jobs 1 needs less memory"),
+                 name);
+        error_set(failure, ERROR_MEMORY, id, advice,
                   _("killed for memory: the system ended its process, which had used %s"),
                   text_bytes(highest, bytes, sizeof bytes));
+        return;
+    }
+    if (is_fault(signal))
+        snprintf(advice, sizeof advice,
+                 _("see output.txt in its folder; tinca sweep --name %s --retry goes on from its "
+                   "checkpoint"),
+                 name);
     else
-        error_set(failure, ERROR_SYSTEM, id,
-                  _("see output.txt in its folder, then compute the cell once more"),
-                  _("signal %d (%s) ended its process"), signal, strsignal(signal));
+        snprintf(advice, sizeof advice, _("tinca sweep --name %s goes on from its checkpoint"),
+                 name);
+    error_set(failure, ERROR_SYSTEM, id, advice, _("signal %d (%s) ended its process"), signal,
+              strsignal(signal));
+}
+
+/* Records in the run's folder why its process was killed. If that is impossible, the cell says why:
+ * the disk may be full. */
+static void record_kill(struct sweep *sweep, size_t index, const struct error *reason)
+{
+    struct sweep_cell *cell = &sweep->cells[index];
+    struct error error;
+    char *directory = sweep_run_directory(cell, &error);
+    if (directory && run_killed_write(directory, reason, &error))
+        sweep_refresh(sweep, index);
+    else if (run_cause_of_error(&error) == RUN_CAUSE_DISK) {
+        cell->state = SWEEP_DISK_FULL;
+        cell->reason = error;
+    }
+    free(directory);
+}
+
+/* Sets the state of a cell whose process was ended by a signal. A run that a kill has interrupted
+ * can go on; a fault, or a kill before there was a run, is a failure of the cell. */
+static void take_signal(const struct sweep_process *process, struct sweep *sweep, int signal,
+                        uint64_t highest)
+{
+    struct error failure;
+    const struct sweep_cell *cell = &sweep->cells[process->cell];
+    explain_signal(process, sweep, signal, highest, &failure);
+    if (cell->state == SWEEP_INTERRUPTED && !is_fault(signal))
+        record_kill(sweep, process->cell, &failure);
+    else
+        fail_cell(sweep, process->cell, &failure);
+}
+
+/* Sets the state of a cell whose process has ended by itself, but without saving the end of its
+ * run. */
+static void take_unsaved(struct sweep *sweep, size_t index)
+{
+    struct error reason;
+    char advice[256];
+    snprintf(advice, sizeof advice, _("tinca sweep --name %s goes on from its checkpoint"),
+             sweep->grid.name);
+    error_set(&reason, ERROR_SYSTEM, sweep->cells[index].id, advice,
+              _("its process could not save the end of the run: %s"), strerror(ENOSPC));
+    record_kill(sweep, index, &reason);
 }
 
 /* Sets the cell's state after its process has ended with `status`. */
@@ -138,8 +212,9 @@ static void take_end(const struct sweep_process *process, struct sweep *sweep, i
     if (process->stopped || sweep_is_computed(cell))
         return; /* what was not done after the training waits for the next call */
     if (WIFSIGNALED(status)) {
-        explain_signal(process, cell->id, WTERMSIG(status), highest, &failure);
-        fail_cell(sweep, process->cell, &failure);
+        take_signal(process, sweep, WTERMSIG(status), highest);
+    } else if (cell->state == SWEEP_INTERRUPTED && WEXITSTATUS(status) == CELL_UNSAVED) {
+        take_unsaved(sweep, process->cell);
     } else if (cell->state == SWEEP_WAITING && status != 0) {
         error_set(&failure, ERROR_SYSTEM, cell->id,
                   _("see output.txt in its folder, then compute the cell once more"),

@@ -17,6 +17,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* The exit status by which the process of a cell says that it could not save the end of its run. */
+enum { CELL_UNSAVED = 3 };
+
 struct sweep_process {     /* starts as {0} */
     pid_t id;              /* 0: none */
     size_t cell;           /* the index of the cell that it computes */
@@ -33,6 +36,9 @@ bool sweep_process_start(struct sweep_process *process, struct sweep *sweep, siz
 
 /* Asks the process to finish the iteration, save and exit. Does nothing if there is none. */
 void sweep_process_stop(struct sweep_process *process);
+
+/* Asks the process to save a checkpoint now and to go on. Does nothing if there is none. */
+void sweep_process_save(const struct sweep_process *process);
 
 /* Returns whether the process has ended since the last call. Then its cell has its new state, a
  * crash or a lack of memory is recorded as the reason, and process->id is 0. */

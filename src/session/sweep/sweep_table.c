@@ -284,7 +284,7 @@ static void write_pair(const struct sweep *sweep, size_t slow, size_t fast, bool
 static bool was_not_computed(const struct sweep_cell *cell)
 {
     return cell->state == SWEEP_FAILED || cell->state == SWEEP_CANNOT_FIT ||
-           cell->state == SWEEP_SKIPPED;
+           cell->state == SWEEP_SKIPPED || sweep_was_killed(cell);
 }
 
 static bool has_diverged(const struct sweep_cell *cell)

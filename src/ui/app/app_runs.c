@@ -333,7 +333,11 @@ static void poll_sweep(struct app *app)
         return;
     if (news.cell_ended) {
         const enum sweep_state state = sweep->cells[news.cell].state;
-        app_say(app, state == SWEEP_FAILED || state == SWEEP_CANNOT_FIT ? ROLE_BAD : ROLE_GOOD,
+        app_say(app,
+                state == SWEEP_FAILED || state == SWEEP_CANNOT_FIT ||
+                        sweep_was_killed(&sweep->cells[news.cell])
+                    ? ROLE_BAD
+                    : ROLE_GOOD,
                 "%s", sweep_outcome_text(sweep, news.cell, text, sizeof text));
         app->shared.runs_changed = true;
     }

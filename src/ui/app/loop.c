@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/host/host.h"
 #include "base/language.h"
+#include "session/sweep/sweep_process.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/app_runs.h"
 #include "ui/app/background.h"
@@ -226,10 +227,21 @@ static void take_input(struct app *app, int key)
         app_press(app, key);
 }
 
+/* Saves what runs, after a signal that warns of the end. */
+static void save_now(struct app *app)
+{
+    struct run_entry *active = run_list_active(&app->shared.runs);
+    sweep_process_save(&app->shared.sweep.process);
+    if (active && run_send(active->run, COMMAND_SAVE, 0))
+        app_say(app, ROLE_STRONG, "A signal asked for a checkpoint, which is being saved.");
+}
+
 static void take_wakes(struct app *app, unsigned wakes)
 {
     if (wakes & WAKE_HANGUP)
         app->gone = true;
+    if (wakes & WAKE_SAVE)
+        save_now(app);
     if (wakes & WAKE_STOP && app->closing < CLOSING_SIGNAL) {
         app_close(app, COMMAND_STOP);
         app->closing = CLOSING_SIGNAL;
@@ -328,6 +340,19 @@ static void loop(struct app *app)
     }
 }
 
+/* Gives the terminal up. If it lives, its user reads there what goes on. */
+static void leave_terminal(struct app *app)
+{
+    char words[400] = "";
+    const struct run_entry *active = run_list_active(&app->shared.runs);
+    if (active)
+        snprintf(words, sizeof words,
+                 _("tinca: the terminal has hung up; run %s goes on without it, and tinca attach "
+                   "shows it\n"),
+                 run_facts(active->run)->id);
+    terminal_leave(words);
+}
+
 /* Computes the active and the waiting runs to their ends after the terminal was closed, at a low
  * priority, because the machine may have other users. */
 static void finish_without_terminal(struct app *app)
@@ -336,10 +361,12 @@ static void finish_without_terminal(struct app *app)
     while (run_list_is_busy(&app->shared.runs) || run_list_waiting(&app->shared.runs) > 0 ||
            app->shared.sweep.on) {
         struct run_entry *active = run_list_active(&app->shared.runs);
-        bool stop = terminal_wait(0) & WAKE_STOP;
+        const unsigned wakes = terminal_wait(0);
+        if (wakes & WAKE_SAVE)
+            save_now(app);
         if (active && active->snapshot.status == RUN_PAUSED) /* no user can end the pause */
             run_send(active->run, COMMAND_GO_ON, 0);
-        if (stop) {
+        if (wakes & WAKE_STOP) {
             sweep_job_stop_now(&app->shared.sweep);
             run_list_stop(&app->shared.runs, COMMAND_STOP);
             app->closing = CLOSING_SIGNAL;
@@ -368,8 +395,10 @@ bool app_run(struct app *app, struct error *error)
     else if (!app->message.text[0])
         others_announce(app);
     loop(app);
-    if (app->gone)
+    if (app->gone) {
+        leave_terminal(app);
         finish_without_terminal(app);
+    }
     if (app->closing == CLOSING_RANKS && !cluster_check(app->options->run.cluster, error))
         return false;
     if (app->closing == CLOSING_SIGNAL)

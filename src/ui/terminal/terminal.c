@@ -1,6 +1,7 @@
 /* Signal handlers only set a flag and write a byte into a pipe, so that one poll() waits for keys,
- * signals and the timeout. The handler for crashes writes a string prepared in advance, restores
- * the line settings with async-signal-safe calls, and passes the signal to the previous handler.
+ * signals and the timeout. What a signal does is decided in signals.h; this file has the hooks, one
+ * of which restores the terminal with async-signal-safe calls, and the signals of the terminal:
+ * SIGWINCH, SIGTSTP and SIGCONT.
  *
  * ncurses would retry an interrupted write for ever. Therefore frames are only sent while the
  * terminal accepts output, and a stopped terminal cannot delay signals. */
@@ -10,6 +11,7 @@
 #include "base/language.h"
 #include "ui/terminal/input.h"
 #include "ui/terminal/keys.h"
+#include "ui/terminal/signals.h"
 
 #include <curses.h>
 #include <errno.h>
@@ -24,11 +26,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { PLAIN_SIGNALS = 4, CRASH_SIGNALS = 5 };
 static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l";
 enum { PASTE_SWITCH = sizeof paste_on - 1 };
-static const int plain_signals[PLAIN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
-static const int crash_signals[CRASH_SIGNALS] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
 
 static struct {
     SCREEN *screen;
@@ -43,11 +42,13 @@ static struct {
     enum paste_outcome paste_outcome;
     bool pastes; /* bracketed paste has been switched on */
     int pipe[2];
-    struct sigaction plain_before[PLAIN_SIGNALS], crash_before[CRASH_SIGNALS], pipe_before;
-    struct sigaction suspend_before;
+    bool left;     /* the program goes on without it (terminal_leave) */
+    bool restored; /* it shows what it showed before, since it was closed or left */
+    struct sigaction resize_before, continue_before, pipe_before, suspend_before;
 } terminal = {.pipe = {-1, -1}, .output = -1, .null_device = -1};
 
-static volatile sig_atomic_t resized, stop_asked, hung_up, suspend_asked;
+static volatile sig_atomic_t resized, suspend_asked;
+static bool hung_up; /* found without a signal: the other end of standard input is closed */
 
 /* Returns the descriptor whose line settings are changed. */
 static int line(void)
@@ -60,6 +61,10 @@ static int line(void)
 static void restore_from_handler(void)
 {
     const char *crash_prefix = terminal.crash_prefix;
+    sigset_t background; /* a background process may restore the terminal, too */
+    sigemptyset(&background);
+    sigaddset(&background, SIGTTOU);
+    pthread_sigmask(SIG_BLOCK, &background, NULL);
     struct pollfd output = {terminal.output, POLLOUT, 0};
     if (poll(&output, 1, 0) > 0) /* else standard output stays as release_output left it */
         dup2(terminal.output, STDOUT_FILENO);
@@ -80,31 +85,24 @@ static void release_output(void)
     dup2(terminal.null_device, STDOUT_FILENO);
 }
 
-static void on_signal(int number)
+/* Wakes terminal_wait. */
+static void wake_from_handler(bool leaving)
 {
-    int saved = errno;
-    if (number == SIGWINCH)
-        resized = 1;
-    else if (number == SIGHUP)
-        hung_up = 1;
-    else if (stop_asked) { /* the second signal ends the program at once */
-        restore_from_handler();
-        _exit(130);
-    } else
-        stop_asked = 1;
-    if (number != SIGWINCH)
+    if (leaving)
         release_output();
     if (write(terminal.pipe[1], "", 1) < 0)
-        errno = saved; /* the pipe is full, so poll() will wake up anyway */
-    errno = saved;
+        return; /* the pipe is full, so poll() will wake up anyway */
 }
 
-static void on_crash(int number)
+/* Asks for a repaint: the size is another one, or the program was stopped without a chance to leave
+ * the screen (SIGSTOP). */
+static void on_resize(int number)
 {
-    restore_from_handler();
-    for (size_t i = 0; i < CRASH_SIGNALS; i++)
-        sigaction(crash_signals[i], &terminal.crash_before[i], NULL);
-    raise(number);
+    const int saved = errno;
+    (void)number;
+    resized = 1;
+    wake_from_handler(false);
+    errno = saved;
 }
 
 /* Sends one of the two sequences to a terminal that accepts output and understands them. */
@@ -123,8 +121,7 @@ static void on_suspend(int number)
     const int saved = errno;
     (void)number;
     suspend_asked = 1;
-    if (write(terminal.pipe[1], "", 1) < 0)
-        errno = saved; /* as in on_signal */
+    wake_from_handler(false);
     errno = saved;
 }
 
@@ -139,23 +136,19 @@ static void catch_suspend(void)
 
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal}, crash = {.sa_handler = on_crash};
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    crash.sa_flags = SA_NODEFER;
-    for (size_t i = 0; i < PLAIN_SIGNALS; i++)
-        sigaction(plain_signals[i], &action, &terminal.plain_before[i]);
-    for (size_t i = 0; i < CRASH_SIGNALS; i++)
-        sigaction(crash_signals[i], &crash, &terminal.crash_before[i]);
+    const struct sigaction resize = {.sa_handler = on_resize}, ignore = {.sa_handler = SIG_IGN};
+    signals_catch((struct signal_hooks){restore_from_handler, wake_from_handler});
+    sigaction(SIGWINCH, &resize, &terminal.resize_before);
+    sigaction(SIGCONT, &resize, &terminal.continue_before);
     sigaction(SIGPIPE, &ignore, &terminal.pipe_before);
     catch_suspend();
 }
 
 static void release_signals(void)
 {
-    for (size_t i = 0; i < PLAIN_SIGNALS; i++)
-        sigaction(plain_signals[i], &terminal.plain_before[i], NULL);
-    for (size_t i = 0; i < CRASH_SIGNALS; i++)
-        sigaction(crash_signals[i], &terminal.crash_before[i], NULL);
+    signals_release();
+    sigaction(SIGWINCH, &terminal.resize_before, NULL);
+    sigaction(SIGCONT, &terminal.continue_before, NULL);
     sigaction(SIGPIPE, &terminal.pipe_before, NULL);
     sigaction(SIGTSTP, &terminal.suspend_before, NULL);
 }
@@ -309,7 +302,8 @@ bool terminal_open(struct error *error)
         return false;
     terminal.output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     terminal.null_device = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    resized = stop_asked = hung_up = suspend_asked = 0;
+    resized = suspend_asked = 0;
+    hung_up = terminal.left = terminal.restored = false;
     tcgetattr(line(), &terminal.settings);
     terminal.restore_length = 0;
     terminal.mouse = false;
@@ -405,47 +399,77 @@ static void redirect_to_null(void)
         close(null_device);
 }
 
-void terminal_close(bool gone)
-{
-    dup2(terminal.output, STDOUT_FILENO);
-    if (gone)
-        redirect_to_null(); /* the screen is not freed, since that might flush output */
-    else if (make_writable()) {
-        switch_pastes(false);
-        if (terminal.mouse)
-            report_drags(false);
-        endwin();
-        delscreen(terminal.screen);
-    } else {
-        tcsetattr(line(), TCSANOW, &terminal.settings);
-        redirect_to_null();
-    }
-    terminal.mouse = terminal.pastes = false;
-    release_signals();
-    close_pipe();
-}
-
-/* --- suspending --- */
-
-/* Leaves the workbench's screen, and clears the switches that ncurses does not know. */
-static void leave_screen(void)
+/* Leaves the workbench's screen, and clears the switches that ncurses does not know. Returns false
+ * if the terminal takes no output; then only the line settings are restored. */
+static bool leave_screen(void)
 {
     if (!make_writable()) {
         tcsetattr(line(), TCSANOW, &terminal.settings);
-        return;
+        return false;
     }
     switch_pastes(false);
     if (terminal.mouse)
         report_drags(false);
     endwin();
+    return true;
 }
 
-/* Stops the process with all its threads until SIGCONT. */
+/* Returns whether this process may use the terminal. */
+static bool has_foreground(void)
+{
+    const pid_t foreground = tcgetpgrp(line());
+    return terminal.passed || foreground < 0 || foreground == getpgrp();
+}
+
+/* Uses the terminal no more. */
+static void abandon(void)
+{
+    signals_catch((struct signal_hooks){.wake = wake_from_handler});
+    sigaction(SIGTSTP, &terminal.suspend_before, NULL);
+    redirect_to_null();
+    terminal.left = true;
+}
+
+void terminal_leave(const char *words)
+{
+    struct termios unused;
+    if (terminal.left)
+        return;
+    dup2(terminal.output, STDOUT_FILENO);
+    terminal.restored = tcgetattr(line(), &unused) == 0 && has_foreground() && leave_screen() &&
+                        write(STDOUT_FILENO, words, strlen(words)) >= 0;
+    abandon();
+}
+
+bool terminal_close(bool gone)
+{
+    if (gone || terminal.left)
+        terminal_leave(""); /* the screen is not freed, since that might flush output */
+    else {
+        dup2(terminal.output, STDOUT_FILENO);
+        terminal.restored = leave_screen();
+        if (terminal.restored)
+            delscreen(terminal.screen);
+        else
+            redirect_to_null();
+    }
+    terminal.mouse = terminal.pastes = false;
+    release_signals();
+    close_pipe();
+    return terminal.restored;
+}
+
+/* --- suspending --- */
+
+/* Stops the process with all its threads until SIGCONT. In the background it stops once more, as it
+ * would when it used the terminal, unless it is to end or to go on without the terminal. */
 static void stop_process(void)
 {
     struct sigaction stop = {.sa_handler = SIG_DFL}, before;
     sigaction(SIGTSTP, &stop, &before);
     raise(SIGTSTP);
+    while (!has_foreground() && !terminal_must_stop())
+        raise(SIGSTOP); /* SIGTSTP would be ignored if the shell has ended */
     sigaction(SIGTSTP, &before, NULL);
 }
 
@@ -456,6 +480,11 @@ static void suspend(void)
     def_prog_mode();
     leave_screen();
     stop_process();
+    if (!has_foreground()) {
+        terminal.restored = true;
+        abandon();
+        return;
+    }
     reset_prog_mode();
     clearok(curscr, TRUE);
     refresh();
@@ -514,24 +543,25 @@ unsigned terminal_wait(double seconds)
         if (ioctl(STDIN_FILENO, FIONREAD, &pending) == 0 && pending > 0)
             wakes |= WAKE_INPUT;
         else
-            hung_up = 1;
+            hung_up = true;
     } else if (ready > 0 && watched[0].revents & (POLLHUP | POLLERR | POLLNVAL))
-        hung_up = 1;
-    if (suspend_asked)
+        hung_up = true;
+    if (suspend_asked && !terminal.left)
         suspend();
     look_at_size();
-    if (resized) {
+    if (resized && !terminal.left) {
         take_new_size();
         wakes |= WAKE_RESIZE;
     }
     if (input_seconds(&terminal.input, seconds_now()) <= 0) /* a pending Esc, for example */
         wakes |= WAKE_INPUT;
-    return wakes | (stop_asked ? WAKE_STOP : 0) | (hung_up ? WAKE_HANGUP : 0);
+    return wakes | (signals_stop_came() ? WAKE_STOP : 0) | (signals_take_save() ? WAKE_SAVE : 0) |
+           (hung_up || signals_hang_up_came() ? WAKE_HANGUP : 0);
 }
 
 bool terminal_must_stop(void)
 {
-    return stop_asked || hung_up;
+    return hung_up || signals_stop_came() || signals_hang_up_came();
 }
 
 void terminal_click_position(int *row, int *column)
@@ -555,13 +585,14 @@ enum paste_outcome terminal_paste_outcome(void)
     return terminal.paste_outcome;
 }
 
-/* Removes each C-c, which interrupts as in other terminals. Returns how many bytes remain. */
+/* Removes each C-c and C-\, whose signals they send as in other terminals. Returns how many bytes
+ * remain. */
 static ssize_t take_interrupts(char *bytes, ssize_t count)
 {
     ssize_t kept = 0;
     for (ssize_t i = 0; i < count; i++)
-        if (bytes[i] == '\003')
-            raise(SIGINT);
+        if (bytes[i] == '\003' || bytes[i] == '\034')
+            raise(bytes[i] == '\003' ? SIGINT : SIGQUIT);
         else
             bytes[kept++] = bytes[i];
     return kept;
@@ -605,7 +636,7 @@ int terminal_read_key(void)
 
 bool terminal_is_writable(void)
 {
-    return writable_within(0);
+    return !terminal.left && writable_within(0);
 }
 
 /* --- frames --- */

@@ -17,7 +17,7 @@ bool terminal_open(struct error *error);
 
 /* Says, before terminal_open, that standard input is no terminal: a launcher such as mpirun reads
  * the keys from the terminal, of which this process is in the background, and passes them on. C-c
- * then counts as SIGINT, and C-z does nothing. */
+ * then counts as SIGINT, C-\ as SIGQUIT, and C-z does nothing. */
 void terminal_take_passed_keys(void);
 
 /* Asks the terminal to report clicks, drags and the wheel if it can (`taken`), or to stop. */
@@ -41,8 +41,14 @@ enum paste_outcome terminal_paste_outcome(void);
  * workbench. */
 bool terminal_prints_lines_only(void);
 
-/* Restores the terminal and the signal handlers. If `gone` (it has hung up) nothing is written. */
-void terminal_close(bool gone);
+/* Restores the terminal and the signal handlers; one that has hung up (`gone`) only if it lives.
+ * Returns whether the terminal is restored. */
+bool terminal_close(bool gone);
+
+/* Gives the terminal up after a hangup: restores it if it lives and belongs to this process, and
+ * prints `words` there. From then on output goes to /dev/null; signals are still handled until
+ * terminal_close. */
+void terminal_leave(const char *words);
 
 /* Sets *bytes to those that restore the screen of the open terminal, which they do without the
  * line settings, and returns their number. */
@@ -56,8 +62,9 @@ void terminal_set_crash_prefix(const char *bytes);
 enum {
     WAKE_INPUT = 1,  /* a key can be read */
     WAKE_RESIZE = 2, /* the size has changed, and ncurses has the new one */
-    WAKE_STOP = 4,   /* SIGINT or SIGTERM asked to stop; stays set */
+    WAKE_STOP = 4,   /* a signal asked to stop (signals.h); stays set */
     WAKE_HANGUP = 8, /* the terminal has hung up; stays set */
+    WAKE_SAVE = 16,  /* a signal asked for a checkpoint */
 };
 
 /* Waits at most `seconds` (negative: without limit). Returns the reasons for waking, 0 if the time

@@ -264,6 +264,8 @@ static const char *state_word(const struct sweep_cell *cell)
                                                     [SWEEP_DONE] = "-",
                                                     [SWEEP_DIVERGED] = N_("diverged"),
                                                     [SWEEP_INTERRUPTED] = N_("partial"),
+                                                    [SWEEP_OUT_OF_MEMORY] = N_("no memory"),
+                                                    [SWEEP_DISK_FULL] = N_("disk full"),
                                                     [SWEEP_FAILED] = N_("failed"),
                                                     [SWEEP_CANNOT_FIT] = N_("too large"),
                                                     [SWEEP_SKIPPED] = N_("skipped")};
@@ -275,7 +277,8 @@ static enum role state_role(const struct sweep_cell *cell)
     static const enum role roles[SWEEP_STATES] = {
         [SWEEP_WAITING] = ROLE_FAINT,       [SWEEP_RUNNING] = ROLE_STRONG,
         [SWEEP_DONE] = ROLE_TEXT,           [SWEEP_DIVERGED] = ROLE_WARNING,
-        [SWEEP_INTERRUPTED] = ROLE_WARNING, [SWEEP_FAILED] = ROLE_BAD,
+        [SWEEP_INTERRUPTED] = ROLE_WARNING, [SWEEP_OUT_OF_MEMORY] = ROLE_BAD,
+        [SWEEP_DISK_FULL] = ROLE_BAD,       [SWEEP_FAILED] = ROLE_BAD,
         [SWEEP_CANNOT_FIT] = ROLE_WARNING,  [SWEEP_SKIPPED] = ROLE_FAINT};
     return roles[cell->state];
 }
