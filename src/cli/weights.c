@@ -161,6 +161,8 @@ static bool rename_entries(struct safetensors *file, const struct option_list *r
         if (!used[r])
             return error_set(error, ERROR_INPUT, renames->values[r],
                              "tinca weights FILE lists the names", "no array has this name");
+    if (renames->count > 0 && !safetensors_index_names(file, error))
+        return false;
     for (size_t i = 0; i < file->count; i++)
         if (safetensors_find(file, file->entries[i].name) != &file->entries[i])
             return error_set(error, ERROR_INPUT, file->entries[i].name,

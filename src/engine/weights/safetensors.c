@@ -112,6 +112,8 @@ static bool parse_entries(struct safetensors *file, uint64_t data_bytes, struct 
             return false;
     }
     qsort(file->entries, file->count, sizeof *file->entries, by_offset);
+    if (!safetensors_index_names(file, error))
+        return false;
     for (size_t i = 1; i < file->count; i++)
         if (file->entries[i].offset < file->entries[i - 1].offset + file->entries[i - 1].bytes)
             return wrong(file, error, file->entries[i].name, "overlaps another entry");
@@ -205,17 +207,35 @@ void safetensors_close(struct safetensors *file)
     if (file->file)
         fclose(file->file);
     json_document_free(&file->header);
+    name_index_free(&file->names);
     free(file->entries);
     free(file->path);
     *file = (struct safetensors){0};
 }
 
+static const char *entry_name(const void *entries, size_t number)
+{
+    return ((const struct safetensors_entry *)entries)[number].name;
+}
+
+bool safetensors_index_names(struct safetensors *file, struct error *error)
+{
+    size_t other;
+    name_index_free(&file->names);
+    for (size_t i = 0; i < file->count; i++)
+        if (!name_index_find(&file->names, file->entries, entry_name, file->entries[i].name,
+                             &other) &&
+            !name_index_add(&file->names, file->entries[i].name, i, error))
+            return false;
+    return true;
+}
+
 const struct safetensors_entry *safetensors_find(const struct safetensors *file, const char *name)
 {
-    for (size_t i = 0; i < file->count; i++)
-        if (strcmp(file->entries[i].name, name) == 0)
-            return &file->entries[i];
-    return NULL;
+    size_t number;
+    return name_index_find(&file->names, file->entries, entry_name, name, &number)
+               ? &file->entries[number]
+               : NULL;
 }
 
 const char *safetensors_metadata(const struct safetensors *file, const char *key)

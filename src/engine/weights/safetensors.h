@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json/json.h"
+#include "engine/graph/name_index.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +29,7 @@ struct safetensors_entry {
     uint64_t offset, bytes; /* offset from the start of the data section */
 };
 
-/* An open file. Entries are sorted by their offsets. */
+/* An open file. Entries are sorted by their offsets, and found by their names in constant time. */
 struct safetensors {
     char *path;
     FILE *file;
@@ -36,6 +37,7 @@ struct safetensors {
     size_t count;
     uint64_t data_start; /* offset of the data section */
     struct json_document header;
+    struct name_index names; /* of the entries; of two with one name, the first */
 };
 
 /* Opens a file and reads its header; safetensors_close releases it. Returns false with an error if
@@ -57,6 +59,10 @@ void safetensors_close(struct safetensors *file);
 
 /* Returns the entry with this name, or NULL. */
 const struct safetensors_entry *safetensors_find(const struct safetensors *file, const char *name);
+
+/* Makes safetensors_find know the names that the entries have now. Call it after changing one.
+ * Returns false with an error if out of memory. */
+bool safetensors_index_names(struct safetensors *file, struct error *error);
 
 /* Returns the value of a metadata key, or NULL. The file owns it. */
 const char *safetensors_metadata(const struct safetensors *file, const char *key);

@@ -5,6 +5,7 @@
 #include "engine/weights/weights.h"
 
 #include "base/float16.h"
+#include "base/host/memory_room.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -19,6 +20,8 @@
 bool weights_create(struct weights *weights, const struct graph *graph, struct error *error)
 {
     *weights = (struct weights){.graph = graph, .version = 1};
+    if (!memory_room_check("the weights", graph->total_floats * sizeof *weights->values, error))
+        return false;
     weights->values =
         memory_new_aligned(graph->total_floats, sizeof *weights->values, "the weights", error);
     if (weights->values)

@@ -250,7 +250,9 @@ bool onnx_export(const struct onnx_export_request *request, const char *path,
     if (!output_file_check(path, OUTPUT_BINARY, error) ||
         !safetensors_open(&file, request->model, error))
         return false;
+    const struct model_use use = {.copies = request->fold};
     const bool done = model_file_describe(&model, request->model, error) &&
+                      model_check_memory(model.network, &use, request->model, error) &&
                       weights_create(&model.weights, &model.network->graph, error) &&
                       weights_load(&model.weights, request->model, error) &&
                       (!request->fold || fold(&model, error)) &&

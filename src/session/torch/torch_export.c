@@ -239,10 +239,12 @@ bool torch_export(const struct torch_export_request *request, const char *path,
     const enum weights_format format =
         request->format_given ? request->format : weights_format_of(&file);
     safetensors_close(&file);
-    const bool done = model_file_describe(&model, request->model, error) &&
-                      weights_create(&model.weights, &model.network->graph, error) &&
-                      weights_load(&model.weights, request->model, error) &&
-                      export_model(request, &model, format, path, result, error);
+    const bool done =
+        model_file_describe(&model, request->model, error) &&
+        model_check_memory(model.network, &(struct model_use){0}, request->model, error) &&
+        weights_create(&model.weights, &model.network->graph, error) &&
+        weights_load(&model.weights, request->model, error) &&
+        export_model(request, &model, format, path, result, error);
     model_free(&model);
     return done;
 }
