@@ -72,6 +72,11 @@ const char *safetensors_metadata(const struct safetensors *file, const char *key
 bool safetensors_read(struct safetensors *file, const struct safetensors_entry *entry, void *out,
                       struct error *error);
 
+/* Reads values [first, first + count) of an entry, as they are in the file. Returns false with an
+ * error if that fails. */
+bool safetensors_read_part(struct safetensors *file, const struct safetensors_entry *entry,
+                           uint64_t first, size_t count, void *out, struct error *error);
+
 /* Returns whether an entry has real numbers: floating-point values or, of type I8, the integers of
  * quantized weights. The file has the scales of these as NAME_scale, float32, one for each value of
  * the first dimension. */
@@ -88,12 +93,22 @@ uint64_t safetensors_count(const struct safetensors_entry *entry);
 bool safetensors_read_floats(struct safetensors *file, const struct safetensors_entry *entry,
                              uint64_t first, size_t count, float *out, struct error *error);
 
-/* An array to write. The data is borrowed until safetensors_write returns. */
+struct safetensors_array;
+
+/* Writes values [first, first + count) of an array to `out`, each time the same. Returns false with
+ * an error. */
+typedef bool safetensors_source(const struct safetensors_array *array, uint64_t first, size_t count,
+                                void *out, struct error *error);
+
+/* An array to write: its data, or where that comes from block by block, so that it is never in
+ * memory as a whole. Both are borrowed until safetensors_write returns. */
 struct safetensors_array {
     const char *name;
     enum safetensors_type type;
     size_t dims[4], rank;
-    const void *data;
+    const void *data;           /* NULL: `source` gives it */
+    safetensors_source *source; /* is called twice for each block: for the checksum, and to write */
+    const void *context;
 };
 
 /* Writes a whole file atomically, with a checksum in its metadata ("tinca.crc32"). `metadata`
