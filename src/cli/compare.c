@@ -109,9 +109,19 @@ static bool compare(struct opened_runs *runs, const struct operands *operands,
     return compared;
 }
 
-static int compare_command_run(const struct command *command, int argc, char **argv)
+static int compare_operands(const struct operands *operands, const struct compare_request *request)
 {
     struct error error;
+    struct opened_runs runs = {0};
+    if (request->format == COMPARE_JSON)
+        language_begin(language_names[0]); /* JSON is the same in every language */
+    const int status = compare(&runs, operands, request, &error) ? EXIT_DONE : output_error(&error);
+    runs_close(&runs);
+    return status;
+}
+
+static int compare_command_run(const struct command *command, int argc, char **argv)
+{
     struct operands operands;
     struct compare_request request = {0};
     int status;
@@ -165,12 +175,7 @@ static int compare_command_run(const struct command *command, int argc, char **a
         return status;
     if (request.as_json)
         request.format = COMPARE_JSON;
-    if (request.format == COMPARE_JSON)
-        language_begin(language_names[0]); /* JSON is the same in every language */
-    struct opened_runs runs = {0};
-    status = compare(&runs, &operands, &request, &error) ? EXIT_DONE : output_error(&error);
-    runs_close(&runs);
-    return status;
+    return compare_operands(&operands, &request);
 }
 
 const struct command command_compare = {

@@ -9,7 +9,6 @@
 #include "session/protobuf/message_memory.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- from the tree to messages --- */
