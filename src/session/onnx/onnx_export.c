@@ -250,8 +250,10 @@ bool onnx_export(const struct onnx_export_request *request, const char *path,
         return false;
     const bool rounds =
         (request->format_given ? request->format : weights_format_of(&file)) != WEIGHTS_FLOAT32;
-    const struct model_use use = {
-        .copies = request->fold, .more = bytes_of_rounded, .context = &rounds};
+    /* output_file.h collects what goes to a stream */
+    const struct model_use use = {.copies = (size_t)request->fold + output_file_is_stream(path),
+                                  .more = bytes_of_rounded,
+                                  .context = &rounds};
     const bool done = model_file_describe(&model, request->model, error) &&
                       model_check_memory(model.network, &use, request->model, error) &&
                       weights_create(&model.weights, &model.network->graph, error) &&
