@@ -48,6 +48,15 @@ void text_append(struct text *text, const char *format, ...)
     va_end(arguments);
 }
 
+void text_drain(struct text *text, FILE *stream)
+{
+    if (!stream || text->length == 0)
+        return;
+    fwrite(text->data, 1, text->length, stream);
+    text->length = 0;
+    text->data[0] = '\0';
+}
+
 void text_free(struct text *text)
 {
     free(text->data);

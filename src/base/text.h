@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* A growing string; initialise it with {0}. `data` is NULL until something is appended, and
  * NUL-terminated afterwards. After a failed allocation `failed` stays true and appending does
@@ -20,6 +21,10 @@ void text_append(struct text *text, const char *format, ...) __attribute__((form
 
 /* Appends `count` bytes. */
 void text_append_bytes(struct text *text, const char *bytes, size_t count);
+
+/* Writes the string to a stream and empties it, so that a long document takes the memory of one
+ * part; does nothing if `stream` is NULL. */
+void text_drain(struct text *text, FILE *stream);
 
 /* Frees the string and resets it to {0}. */
 void text_free(struct text *text);

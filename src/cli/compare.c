@@ -22,30 +22,35 @@ static const char *const format_names[] = {"text", "json", "csv", "markdown", NU
 struct compare_request {
     const char *sort, *pareto, *target;
     size_t format;
-    bool published, settings, reverse, as_json;
+    bool published, settings, reverse, pairs, as_json;
 };
 
-/* Returns the output as text, which the caller frees; NULL with an error if out of memory. */
-static char *make_output(const struct comparison *comparison, const struct compare_request *request,
-                         struct error *error)
+/* Writes the comparison to a stream, which the caller checks; false with an error if out of memory.
+ */
+static bool write_stream(const struct comparison *comparison, const struct compare_request *request,
+                         FILE *stream, struct error *error)
 {
     struct text text = {0};
-    compare_write(comparison, (enum compare_format)request->format, &text);
-    if (text.data && !text.failed)
-        return text.data;
+    compare_write(comparison, (enum compare_format)request->format, &text, stream);
+    const bool failed = text.failed;
     text_free(&text);
-    error_set_memory(error, "the comparison", 0);
-    return NULL;
+    return !failed || error_set_memory(error, "the comparison", 0);
 }
 
+/* Standard output gets each part when it is complete: with --pairs the whole may not fit into
+ * memory. */
 static bool write_output(const struct comparison *comparison, const struct compare_request *request,
                          struct error *error)
 {
-    char *output = make_output(comparison, request, error);
-    const char *target = request->target ? request->target : "-";
-    bool written = output && output_file_write(target, output, strlen(output), OUTPUT_TEXT, error);
-    free(output);
-    return written;
+    struct output_file output;
+    if (!request->target || output_file_is_stdout(request->target))
+        return write_stream(comparison, request, stdout, error);
+    if (!output_file_open(&output, request->target, OUTPUT_TEXT, error))
+        return false;
+    if (write_stream(comparison, request, output.stream, error))
+        return output_file_commit(&output, error);
+    output_file_abandon(&output);
+    return false;
 }
 
 /* Adds the run that an operand names, or the runs of a group of seeds as one row. */
@@ -67,6 +72,7 @@ static bool fill(struct comparison *comparison, struct opened_runs *runs,
                  struct error *error)
 {
     bool filled = true;
+    comparison->pairs = request->pairs;
     for (size_t i = 0; filled && i < operands->count; i++)
         filled = add(comparison, runs, operands->values[i], error);
     filled = filled && (!request->settings || compare_add_settings(comparison, error)) &&
@@ -103,9 +109,19 @@ static bool compare(struct opened_runs *runs, const struct operands *operands,
     return compared;
 }
 
-static int compare_command_run(const struct command *command, int argc, char **argv)
+static int compare_operands(const struct operands *operands, const struct compare_request *request)
 {
     struct error error;
+    struct opened_runs runs = {0};
+    if (request->format == COMPARE_JSON)
+        language_begin(language_names[0]); /* JSON is the same in every language */
+    const int status = compare(&runs, operands, request, &error) ? EXIT_DONE : output_error(&error);
+    runs_close(&runs);
+    return status;
+}
+
+static int compare_command_run(const struct command *command, int argc, char **argv)
+{
     struct operands operands;
     struct compare_request request = {0};
     int status;
@@ -132,6 +148,11 @@ static int compare_command_run(const struct command *command, int argc, char **a
          .help = N_("Add a column for each setting in which the runs differ."),
          .kind = OPTION_SWITCH,
          .value = &request.settings},
+        {.name = "pairs",
+         .help =
+             N_("Test every pair of runs, also of more than four; without it JSON has no tests."),
+         .kind = OPTION_SWITCH,
+         .value = &request.pairs},
         {.name = "published",
          .help = N_("Add the studies' published figures, marked as such."),
          .kind = OPTION_SWITCH,
@@ -155,12 +176,7 @@ static int compare_command_run(const struct command *command, int argc, char **a
         return status;
     if (request.as_json)
         request.format = COMPARE_JSON;
-    if (request.format == COMPARE_JSON)
-        language_begin(language_names[0]); /* JSON is the same in every language */
-    struct opened_runs runs = {0};
-    status = compare(&runs, &operands, &request, &error) ? EXIT_DONE : output_error(&error);
-    runs_close(&runs);
-    return status;
+    return compare_operands(&operands, &request);
 }
 
 const struct command command_compare = {

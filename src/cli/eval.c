@@ -134,7 +134,8 @@ static int evaluate(const char *path, const struct run_config *config, struct ev
     struct evaluation evaluation;
     struct error error;
     int status;
-    if (!model_load(&model, path, config->device, config->threads, &error))
+    const struct model_use use = {.bytes = dataset_bytes(config->data, "test")};
+    if (!model_load_for(&model, path, config->device, config->threads, &use, &error))
         return output_error(&error);
     model.tolerance = (double)config->tolerance;
     model.device->strict = config->strict_device;

@@ -56,8 +56,10 @@ static bool write_model(const char *model_path, const char *path, bool weights, 
     struct model model = {0};
     const bool written =
         model_file_describe(&model, model_path, error) &&
-        (!weights || (weights_create(&model.weights, &model.network->graph, error) &&
-                      weights_load(&model.weights, model_path, error))) &&
+        (!weights ||
+         (model_check_memory(model.network, &(struct model_use){0}, model_path, error) &&
+          weights_create(&model.weights, &model.network->graph, error) &&
+          weights_load(&model.weights, model_path, error))) &&
         write_network(model.network, weights ? &model.weights : NULL, path, error);
     model_free(&model);
     return written;

@@ -168,18 +168,29 @@ static bool translate(struct predict *predict, const char *path, bool *complete,
     return made;
 }
 
+static int compare_stems(const void *a, const void *b)
+{
+    const char *x = file_base_name(*(char *const *)a), *y = file_base_name(*(char *const *)b);
+    const int length = stem_length(x), other = stem_length(y);
+    const int order = memcmp(x, y, (size_t)(length < other ? length : other));
+    return order != 0 ? order : length - other;
+}
+
 /* Fails if two pictures would be written to the same file in a folder. */
 static bool check_names(const struct name_list *paths, struct error *error)
 {
-    for (size_t i = 1; i < paths->count; i++)
-        for (size_t k = 0; k < i; k++) {
-            const char *a = file_base_name(paths->name[k]);
-            const char *b = file_base_name(paths->name[i]);
-            if (stem_length(a) == stem_length(b) && memcmp(a, b, (size_t)stem_length(a)) == 0)
-                return error_set(error, ERROR_USAGE, paths->name[i], "translate them one by one",
-                                 "%s would become a file of the same name", paths->name[k]);
-        }
-    return true;
+    char **sorted = memory_new(paths->count, sizeof *sorted, "the pictures", error);
+    if (!sorted)
+        return false;
+    memcpy(sorted, paths->name, paths->count * sizeof *sorted);
+    qsort(sorted, paths->count, sizeof *sorted, compare_stems);
+    bool differ = true;
+    for (size_t i = 1; differ && i < paths->count; i++)
+        if (compare_stems(&sorted[i - 1], &sorted[i]) == 0)
+            differ = error_set(error, ERROR_USAGE, sorted[i], "translate them one by one",
+                               "%s would become a file of the same name", sorted[i - 1]);
+    free(sorted);
+    return differ;
 }
 
 /* Computes all pictures. Reports those that cannot be read or written and goes on with the others.

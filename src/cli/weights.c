@@ -161,6 +161,8 @@ static bool rename_entries(struct safetensors *file, const struct option_list *r
         if (!used[r])
             return error_set(error, ERROR_INPUT, renames->values[r],
                              "tinca weights FILE lists the names", "no array has this name");
+    if (renames->count > 0 && !safetensors_index_names(file, error))
+        return false;
     for (size_t i = 0; i < file->count; i++)
         if (safetensors_find(file, file->entries[i].name) != &file->entries[i])
             return error_set(error, ERROR_INPUT, file->entries[i].name,
@@ -204,28 +206,42 @@ static void copy_metadata(const struct safetensors *file, const char **metadata)
     metadata[n] = NULL;
 }
 
-/* Writes all arrays under their present names. */
+/* An array of the file that is written. */
+struct copied {
+    struct safetensors *file;
+    const struct safetensors_entry *entry;
+};
+
+static bool read_block(const struct safetensors_array *array, uint64_t first, size_t count,
+                       void *out, struct error *error)
+{
+    const struct copied *copied = array->context;
+    return safetensors_read_part(copied->file, copied->entry, first, count, out, error);
+}
+
+/* Writes all arrays under their present names, block by block. */
 static bool save(struct safetensors *file, const char *path, struct error *error)
 {
     const char *metadata[MAX_METADATA];
     struct safetensors_array *arrays =
         memory_new(file->count + 1, sizeof *arrays, "the header", error);
-    bool good = arrays;
-    size_t read = 0;
-    for (; good && read < file->count; read++) {
-        const struct safetensors_entry *entry = &file->entries[read];
-        void *data = memory_new(entry->bytes + 1, 1, entry->name, error);
-        arrays[read] = (struct safetensors_array){
-            .name = entry->name, .type = entry->type, .rank = entry->rank, .data = data};
-        memcpy(arrays[read].dims, entry->dims, sizeof entry->dims);
-        good = data && safetensors_read(file, entry, data, error);
+    struct copied *copied = memory_new(file->count + 1, sizeof *copied, "the header", error);
+    const bool ready = arrays && copied;
+    for (size_t i = 0; ready && i < file->count; i++) {
+        const struct safetensors_entry *entry = &file->entries[i];
+        copied[i] = (struct copied){file, entry};
+        arrays[i] = (struct safetensors_array){.name = entry->name,
+                                               .type = entry->type,
+                                               .rank = entry->rank,
+                                               .source = read_block,
+                                               .context = &copied[i]};
+        memcpy(arrays[i].dims, entry->dims, sizeof entry->dims);
     }
     copy_metadata(file, metadata);
-    good = good && safetensors_write(path, arrays, file->count, metadata, error);
-    for (size_t i = 0; i < read; i++)
-        free((void *)arrays[i].data);
+    const bool saved = ready && safetensors_write(path, arrays, file->count, metadata, error);
     free(arrays);
-    return good;
+    free(copied);
+    return saved;
 }
 
 /* --- beside a network --- */

@@ -20,22 +20,53 @@ network() {
     }' >"$T/many.json"
 }
 
-bounded_info() { # bounded_info NAME [OPTION...]
-    name=$1
-    shift
+bounded() { # bounded STATUS NAME ARGUMENT...
+    wanted=$1 name=$2
+    shift 2
     status=0
-    (ulimit -t 60 && exec "$TINCA" info "$T/many.json" "$@") >"$T/out" 2>"$T/err" </dev/null ||
-        status=$?
-    if [ $status = 0 ] && [ -s "$T/out" ]; then
+    (ulimit -t 60 && exec "$TINCA" "$@") >"$T/out" 2>"$T/err" </dev/null || status=$?
+    if [ $status = "$wanted" ] && [ -s "$T/out" ]; then
         ok "$name"
     else
         not_ok "$name" "status $status: $(cat "$T/err")"
     fi
 }
+bounded_info() { # bounded_info NAME [OPTION...]
+    name=$1
+    shift
+    bounded 0 "$name" info "$T/many.json" "$@"
+}
 
 network 19000 '{"op": "conv", "name": "n@", "output": 2, "kernel": 1}'
 bounded_info "a chain of 19,000 convolutions"
 bounded_info "the same as JSON" --json
+
+# --- files of many arrays ---
+
+# arrays COUNT FILE: writes a safetensors file of so many arrays of one zero, two for each of the layers above
+arrays() {
+    awk -v count="$1" 'BEGIN {
+        printf "{"
+        for (i = 0; i < count; i++)
+            printf "%s\"n%d.%s\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[%d,%d]}", i ? "," : "",
+                i / 2, i % 2 ? "bias" : "weight", 4 * i, 4 * i + 4
+        printf "}"
+    }' >"$T/header"
+    length=$(wc -c <"$T/header")
+    # shellcheck disable=SC2059 # the format is the eight bytes of the length
+    printf "$(printf '\\%03o\\%03o\\%03o\\%03o\\000\\000\\000\\000' $((length & 255)) $((length >> 8 & 255)) \
+        $((length >> 16 & 255)) $((length >> 24)))" >"$2"
+    cat "$T/header" >>"$2"
+    head -c $((4 * $1)) /dev/zero >>"$2"
+}
+arrays 200000 "$T/many.safetensors"
+bounded 0 "the values of 200,000 arrays" weights "$T/many.safetensors"
+bounded 0 "the same as JSON" weights "$T/many.safetensors" --json
+bounded 1 "200,000 arrays beside 19,000 layers" weights "$T/many.safetensors" --network "$T/many.json"
+bounded 0 "the same as JSON" weights "$T/many.safetensors" --network "$T/many.json" --json
+(ulimit -t 60 && exec "$TINCA" weights "$T/many.safetensors" --rename 'n*.bias=b*.bias' --save "$T/renamed.safetensors") \
+    2>"$T/err" && ok "200,000 arrays are renamed" || not_ok "200,000 arrays are renamed" "$(cat "$T/err")"
+
 network 9500 '{"op": "relu", "name": "r@"}, {"op": "add", "name": "n@", "from": ["r@", "n~"]}'
 bounded_info "19,000 layers with \"from\""
 network 6000 '{"block": "residual", "name": "n@", "output": 2}'

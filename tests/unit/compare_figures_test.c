@@ -139,7 +139,7 @@ static void test_front(void)
 static bool holds(const struct comparison *table, enum compare_format format, const char *part)
 {
     struct text text = {0};
-    compare_write(table, format, &text);
+    compare_write(table, format, &text, NULL);
     bool found = text.data && !text.failed && strstr(text.data, part);
     if (!found)
         tap_note("%s", text.data ? text.data : "nothing");

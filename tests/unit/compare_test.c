@@ -190,7 +190,7 @@ static void test_published(void)
 static bool holds(const struct comparison *table, enum compare_format format, const char *part)
 {
     struct text text = {0};
-    compare_write(table, format, &text);
+    compare_write(table, format, &text, NULL);
     bool found = text.data && !text.failed && strstr(text.data, part);
     if (!found)
         tap_note("%s", text.data ? text.data : "nothing");
@@ -216,15 +216,61 @@ static void test_formats(void)
            "CSV, quoted where necessary");
     tap_ok(holds(&table, COMPARE_CSV, "4,20260104-000000-lenet-0004,no,lenet,none,digits,none,,"),
            "CSV: an unknown value is empty");
-    struct json *root = compare_to_json(&table);
-    const struct json *first = json_first(json_member(root, "runs"));
+    struct text text = {0};
+    struct json_document document = {0};
+    compare_write(&table, COMPARE_JSON, &text, NULL);
+    json_parse(&document, text.data, text.length, "the comparison", NULL);
+    const struct json *root = document.root, *first = json_first(json_member(root, "runs"));
     double top1 = 0;
     tap_ok(json_number(json_member(first, "top1"), &top1) && top1 == 85 &&
                json_length(json_member(root, "runs")) == RUNS + 4 &&
                json_length(json_member(root, "not_measured")) == 2,
            "JSON");
-    json_free(root);
+    json_document_free(&document);
+    text_free(&text);
     compare_free(&table);
+}
+
+/* What a JSON document of many rows took. */
+struct written {
+    size_t length, held; /* bytes of the document, and of memory while it was written */
+    size_t tests;
+};
+
+static struct written write_rows(size_t rows, bool pairs)
+{
+    struct comparison table = {.pairs = pairs};
+    struct written written = {0};
+    struct text text = {0};
+    struct json_document document = {0};
+    char *bytes = NULL;
+    FILE *stream = open_memstream(&bytes, &written.length);
+    for (size_t i = 0; i < rows; i++)
+        compare_add_run(&table, runs[i % 3], NULL);
+    compare_complete(&table);
+    compare_write(&table, COMPARE_JSON, &text, stream);
+    fclose(stream);
+    written.held = text.capacity;
+    if (json_parse(&document, bytes, written.length, "the comparison", NULL) &&
+        json_length(json_member(document.root, "runs")) == rows)
+        written.tests = json_length(json_member(document.root, "tests"));
+    json_document_free(&document);
+    free(bytes);
+    text_free(&text);
+    compare_free(&table);
+    return written;
+}
+
+static void test_pairs(void)
+{
+    const struct written few = write_rows(50, false), many = write_rows(200, false);
+    const struct written tested = write_rows(50, true), more = write_rows(200, true);
+    tap_ok(few.length > 0 && many.length < 5 * few.length, "JSON grows with the number of rows");
+    tap_ok(few.tests == 0 && many.tests == 0, "without a test of each pair");
+    /* of the best top-1, and of the times on the one device */
+    tap_ok(tested.tests == 50 * 49 && more.tests == 200 * 199, "which --pairs adds");
+    tap_ok(more.held < 5 * tested.held && more.held < more.length / 20,
+           "and which is never in memory as a whole: %zu of %zu bytes", more.held, more.length);
 }
 
 int main(void)
@@ -239,6 +285,7 @@ int main(void)
         test_order();
         test_published();
         test_formats();
+        test_pairs();
     }
     for (size_t i = 0; i < RUNS; i++)
         run_free(runs[i]);

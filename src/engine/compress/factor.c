@@ -68,6 +68,20 @@ bool factor_decompose(struct factor *factor, enum factor_method method,
     return false;
 }
 
+uint64_t factor_bytes(enum factor_method method, const struct factor_kernel *kernel,
+                      uint64_t *working)
+{
+    const struct factor_kernel *k = kernel;
+    const size_t area = k->height * k->width, o = k->outputs, i = k->inputs;
+    uint64_t other, bytes;
+    if (method != FACTOR_TUCKER)
+        return k->groups * svd_bytes(o * k->width, i * k->height, working);
+    bytes = svd_bytes(o, i * area, working) + svd_bytes(i, o * area, &other);
+    /* the matrix of the mode that is not being decomposed */
+    *working = (*working > other ? *working : other) + (uint64_t)o * i * area * sizeof(double);
+    return k->groups * bytes;
+}
+
 void factor_free(struct factor *factor)
 {
     for (size_t i = 0; factor->svds && i < factor->kernel.groups * factor->modes; i++)

@@ -65,6 +65,11 @@ struct factor_fit {
 bool factor_decompose(struct factor *factor, enum factor_method method,
                       const struct factor_kernel *kernel, const char *what, struct error *error);
 
+/* Returns the bytes that factor_decompose will allocate for a kernel, whose weights it does not
+ * read; *working becomes those that it frees again. */
+uint64_t factor_bytes(enum factor_method method, const struct factor_kernel *kernel,
+                      uint64_t *working);
+
 /* Frees what factor_decompose allocated and leaves `factor` zeroed. */
 void factor_free(struct factor *factor);
 

@@ -23,7 +23,7 @@ struct factor_kernel factor_layers_kernel(const struct graph *graph, const struc
 {
     const struct parameter *weight = &graph->parameters[node->parameters[0]];
     const struct conv_attributes *conv = &node->attributes.conv;
-    struct factor_kernel kernel = {.weight = values + weight->offset,
+    struct factor_kernel kernel = {.weight = values ? values + weight->offset : NULL,
                                    .groups = 1,
                                    .outputs = weight->dims[0],
                                    .inputs = weight->dims[1],

@@ -107,6 +107,27 @@ static bool list_layers(struct factorization *factorization,
                      "no layer is left that could be factorized");
 }
 
+uint64_t factorization_bytes(const struct network *network,
+                             const struct factorize_settings *settings)
+{
+    struct factorization listed = {.network = network};
+    uint64_t bytes = 0, most = 0, working;
+    size_t candidates = 0;
+    const bool any = list_layers(&listed, settings, &candidates, NULL);
+    for (size_t i = 0; any && i < listed.count; i++) {
+        const struct node *node = &network->graph.nodes[listed.layers[i].node];
+        if (!listed.layers[i].candidate)
+            continue;
+        const struct factor_kernel kernel = factor_layers_kernel(&network->graph, node, NULL);
+        const uint64_t kept = factor_bytes(choose_method(&kernel, settings), &kernel, &working);
+        if (bytes + kept + working > most)
+            most = bytes + kept + working;
+        bytes += kept;
+    }
+    factorization_free(&listed);
+    return most;
+}
+
 static bool decompose_layers(struct factorization *factorization,
                              const struct factorize_settings *settings, size_t candidates,
                              factorize_progress *progress, void *context, struct error *error)

@@ -71,6 +71,10 @@ struct factorization {
 typedef bool factorize_progress(void *context, const char *layer, size_t done, size_t count,
                                 struct error *error);
 
+/* Returns the bytes that factorization_begin takes for a network, at the most at once. */
+uint64_t factorization_bytes(const struct network *network,
+                             const struct factorize_settings *settings);
+
 /* Decomposes the layers; factorization_free releases the result. `progress` may be NULL. Returns
  * false with an error: a pattern that matches nothing, no layer that fits, weights that are not
  * finite, or out of memory. */

@@ -85,6 +85,18 @@ bool svd_compute(struct svd *svd, double *matrix, size_t rows, size_t columns, c
     return false;
 }
 
+uint64_t svd_bytes(size_t rows, size_t columns, uint64_t *working)
+{
+    const uint64_t rank = rows < columns ? rows : columns;
+    struct svd svd = {.rows = rows, .columns = columns, .rank = (size_t)rank};
+    double best = 0;
+    if (rows <= INT_MAX && columns <= INT_MAX)
+        call_lapack(&svd, NULL, &best, -1, NULL);
+    *working = rank * INTEGERS * sizeof(int) +
+               ((uint64_t)rows * columns + (uint64_t)best) * sizeof(double);
+    return (rank * rows + rank + rank * columns) * sizeof(double);
+}
+
 void svd_free(struct svd *svd)
 {
     free(svd->u);

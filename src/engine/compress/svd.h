@@ -8,6 +8,7 @@
 #include "base/error.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* matrix[i][j] = sum over r of u[i][r] * s[r] * vt[r][j], with rank = min(rows, columns). All
  * arrays are row-major. */
@@ -23,6 +24,10 @@ struct svd {
  * too large for LAPACK's integers, or if out of memory. */
 bool svd_compute(struct svd *svd, double *matrix, size_t rows, size_t columns, const char *what,
                  struct error *error);
+
+/* Returns the bytes of a decomposition, and sets *working to those that svd_compute needs besides,
+ * its matrix included. */
+uint64_t svd_bytes(size_t rows, size_t columns, uint64_t *working);
 
 /* Frees the arrays and leaves the decomposition zeroed. */
 void svd_free(struct svd *svd);

@@ -3,6 +3,7 @@
 #include "engine/execution/passes.h"
 
 #include "base/float16.h"
+#include "base/host/memory_room.h"
 #include "base/memory.h"
 #include "engine/execution/chains.h"
 #include "engine/execution/host_fallback.h"
@@ -197,10 +198,18 @@ static bool allocate_training(struct execution *execution, struct error *error)
     return true;
 }
 
+/* Checks that an inference fits into memory. A training was checked as a whole, with its data. */
+static bool check_room(const struct execution *execution, struct error *error)
+{
+    const struct plan *plan = execution->plan;
+    return plan->mode != PLAN_INFERENCE || !execution->device->driver->computes_on_host ||
+           memory_room_check("the activations", plan->arena_bytes + plan->prepared_bytes, error);
+}
+
 static bool allocate(struct execution *execution, struct error *error)
 {
     const struct plan *plan = execution->plan;
-    if (!execution->backend->reserve(execution, error))
+    if (!check_room(execution, error) || !execution->backend->reserve(execution, error))
         return false;
     execution->arena = execution_take(execution, plan->arena_bytes, "the activations", error);
     if (plan->prepared_bytes > 0)

@@ -265,8 +265,19 @@ uint64_t graph_flops(const struct graph *graph)
 
 const struct parameter *graph_find_parameter(const struct graph *graph, const char *name)
 {
-    for (size_t p = 0; p < graph->parameter_count; p++)
-        if (strcmp(graph->parameters[p].name, name) == 0)
-            return &graph->parameters[p];
+    char layer[NODE_NAME_SIZE];
+    size_t number;
+    const char *suffix = strrchr(name, '.'); /* graph_add_parameter puts it after the node's name */
+    const size_t length = suffix ? (size_t)(suffix - name) : sizeof layer;
+    if (length >= sizeof layer)
+        return NULL;
+    memcpy(layer, name, length);
+    layer[length] = '\0';
+    if (!graph_find(graph, layer, &number))
+        return NULL;
+    const struct node *node = &graph->nodes[number];
+    for (size_t p = 0; p < node->parameter_count; p++)
+        if (strcmp(graph->parameters[node->parameters[p]].name, name) == 0)
+            return &graph->parameters[node->parameters[p]];
     return NULL;
 }

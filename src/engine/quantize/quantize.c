@@ -116,17 +116,18 @@ struct network *quantize_network(const struct quantize_plan *plan, const struct 
     bool copied = graph_copy_begin(&copy, &network->graph, error);
     for (size_t i = 0; copied && i < network->graph.node_count; i++)
         copied = (i > 0 && !copy.wanted[i]) || copy_node(&copy, plan, grids, i, error);
-    *quantized = (struct weights){0};
     if (copied && graph_copy_finish(&copy, error))
         made = graph_copy_network(&copy, network, step, error);
+    graph_copy_free(&copy);
+    if (!quantized)
+        return made;
+    *quantized = (struct weights){0};
     if (made && weights_create(quantized, &made->graph, error) &&
         weights_copy_common(quantized, weights, error)) {
         round_weights(quantized, per_channel);
-    } else {
-        weights_free(quantized);
-        network_free(made);
-        made = NULL;
+        return made;
     }
-    graph_copy_free(&copy);
-    return made;
+    weights_free(quantized);
+    network_free(made);
+    return NULL;
 }

@@ -45,8 +45,8 @@ bool quantize_check_weights(const struct weights *weights, struct error *error);
 
 /* Returns the quantized network, with `step` at the end of its chain of techniques (NULL: none),
  * which network_free frees, and its weights, which weights_free frees. With `per_channel` each
- * output channel of a layer has its own scale; otherwise the layer has one. Returns NULL with an
- * error. */
+ * output channel of a layer has its own scale; otherwise the layer has one. With `quantized` NULL
+ * only the network is made, and `weights` is not read. Returns NULL with an error. */
 struct network *quantize_network(const struct quantize_plan *plan, const struct network *network,
                                  const struct weights *weights, const struct quantization *grids,
                                  bool per_channel, const char *step, struct weights *quantized,

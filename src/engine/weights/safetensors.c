@@ -22,7 +22,7 @@
 #error "safetensors files are little-endian; this code copies them as they are"
 #endif
 
-enum { LENGTH_BYTES = 8 };
+enum { LENGTH_BYTES = 8, BLOCK_BYTES = 1 << 16 };
 #define HEADER_LIMIT ((uint64_t)64 << 20)
 
 static const struct {
@@ -112,6 +112,8 @@ static bool parse_entries(struct safetensors *file, uint64_t data_bytes, struct 
             return false;
     }
     qsort(file->entries, file->count, sizeof *file->entries, by_offset);
+    if (!safetensors_index_names(file, error))
+        return false;
     for (size_t i = 1; i < file->count; i++)
         if (file->entries[i].offset < file->entries[i - 1].offset + file->entries[i - 1].bytes)
             return wrong(file, error, file->entries[i].name, "overlaps another entry");
@@ -205,17 +207,35 @@ void safetensors_close(struct safetensors *file)
     if (file->file)
         fclose(file->file);
     json_document_free(&file->header);
+    name_index_free(&file->names);
     free(file->entries);
     free(file->path);
     *file = (struct safetensors){0};
 }
 
+static const char *entry_name(const void *entries, size_t number)
+{
+    return ((const struct safetensors_entry *)entries)[number].name;
+}
+
+bool safetensors_index_names(struct safetensors *file, struct error *error)
+{
+    size_t other;
+    name_index_free(&file->names);
+    for (size_t i = 0; i < file->count; i++)
+        if (!name_index_find(&file->names, file->entries, entry_name, file->entries[i].name,
+                             &other) &&
+            !name_index_add(&file->names, file->entries[i].name, i, error))
+            return false;
+    return true;
+}
+
 const struct safetensors_entry *safetensors_find(const struct safetensors *file, const char *name)
 {
-    for (size_t i = 0; i < file->count; i++)
-        if (strcmp(file->entries[i].name, name) == 0)
-            return &file->entries[i];
-    return NULL;
+    size_t number;
+    return name_index_find(&file->names, file->entries, entry_name, name, &number)
+               ? &file->entries[number]
+               : NULL;
 }
 
 const char *safetensors_metadata(const struct safetensors *file, const char *key)
@@ -228,6 +248,17 @@ bool safetensors_read(struct safetensors *file, const struct safetensors_entry *
 {
     if (fseeko(file->file, (off_t)(file->data_start + entry->offset), SEEK_SET) == 0 &&
         fread(out, 1, entry->bytes, file->file) == entry->bytes)
+        return true;
+    return wrong(file, error, entry->name, "its data cannot be read");
+}
+
+bool safetensors_read_part(struct safetensors *file, const struct safetensors_entry *entry,
+                           uint64_t first, size_t count, void *out, struct error *error)
+{
+    const size_t size = types[entry->type].size;
+    const uint64_t from = file->data_start + entry->offset + first * size;
+    if (fseeko(file->file, (off_t)from, SEEK_SET) == 0 &&
+        fread(out, size, count, file->file) == count)
         return true;
     return wrong(file, error, entry->name, "its data cannot be read");
 }
@@ -293,11 +324,8 @@ static bool widen_integers(struct safetensors *file, const struct safetensors_en
 bool safetensors_read_floats(struct safetensors *file, const struct safetensors_entry *entry,
                              uint64_t first, size_t count, float *out, struct error *error)
 {
-    const size_t size = types[entry->type].size;
-    const uint64_t from = file->data_start + entry->offset + first * size;
-    if (fseeko(file->file, (off_t)from, SEEK_SET) != 0 ||
-        fread(out, size, count, file->file) != count)
-        return wrong(file, error, entry->name, "its data cannot be read");
+    if (!safetensors_read_part(file, entry, first, count, out, error))
+        return false;
     if (entry->type == SAFETENSORS_I8)
         return widen_integers(file, entry, first, count, out, error);
     if (entry->type != SAFETENSORS_F32)
@@ -358,13 +386,39 @@ static char *build_header(const struct safetensors_array *arrays, size_t count,
     return padded;
 }
 
-static void write_all(FILE *stream, const char *header, uint64_t length,
-                      const struct safetensors_array *arrays, size_t count)
+/* Adds the data of an array to the checksum *sum, or writes it to a stream, whichever is not NULL.
+ */
+static bool pass_data(const struct safetensors_array *array, unsigned long *sum, FILE *stream,
+                      struct error *error)
 {
+    uint64_t block[BLOCK_BYTES / sizeof(uint64_t)];
+    const size_t size = types[array->type].size;
+    const uint64_t count = array_bytes(array) / size;
+    uint64_t first = 0;
+    while (first < count) {
+        const uint64_t left = count - first, most = array->data ? left : sizeof block / size;
+        const size_t some = (size_t)(left < most ? left : most);
+        const void *bytes = array->data ? array->data : block;
+        if (!array->data && !array->source(array, first, some, block, error))
+            return false;
+        if (sum)
+            *sum = crc32_z(*sum, bytes, some * size);
+        if (stream)
+            fwrite(bytes, size, some, stream);
+        first += some;
+    }
+    return true;
+}
+
+static bool write_all(FILE *stream, const char *header, uint64_t length,
+                      const struct safetensors_array *arrays, size_t count, struct error *error)
+{
+    bool written = true;
     fwrite(&length, LENGTH_BYTES, 1, stream);
     fwrite(header, 1, length, stream);
-    for (size_t i = 0; i < count; i++)
-        fwrite(arrays[i].data, 1, array_bytes(&arrays[i]), stream);
+    for (size_t i = 0; written && i < count; i++)
+        written = pass_data(&arrays[i], NULL, stream, error);
+    return written;
 }
 
 /* --- checksums: zlib's CRC-32 over header and data, with zeros in place of the checksum --- */
@@ -383,13 +437,15 @@ static char *find_digits(char *header)
     return digits + 3;
 }
 
-static unsigned long checksum_of(const char *header, size_t length,
-                                 const struct safetensors_array *arrays, size_t count)
+static bool compute_checksum(const char *header, size_t length,
+                             const struct safetensors_array *arrays, size_t count,
+                             unsigned long *sum, struct error *error)
 {
-    unsigned long sum = crc32_z(0, (const unsigned char *)header, length);
-    for (size_t i = 0; i < count; i++)
-        sum = crc32_z(sum, arrays[i].data, array_bytes(&arrays[i]));
-    return sum;
+    bool computed = true;
+    *sum = crc32_z(0, (const unsigned char *)header, length);
+    for (size_t i = 0; computed && i < count; i++)
+        computed = pass_data(&arrays[i], sum, NULL, error);
+    return computed;
 }
 
 /* Returns `metadata` preceded by the key of the checksum and zeros; the caller frees it. */
@@ -408,17 +464,22 @@ static const char **with_checksum(const char *const *metadata, struct error *err
     return all;
 }
 
-/* Returns the header with its checksum; NULL with an error if out of memory. */
+/* Returns the header with its checksum; NULL with an error. */
 static char *build_checked_header(const struct safetensors_array *arrays, size_t count,
                                   const char *const *metadata, size_t *length, struct error *error)
 {
     char digits[CHECKSUM_DIGITS + 1];
+    unsigned long sum;
     const char **all = with_checksum(metadata, error);
     char *header = all ? build_header(arrays, count, all, length, error) : NULL;
     free(all);
     if (!header)
         return NULL;
-    snprintf(digits, sizeof digits, "%08lx", checksum_of(header, *length, arrays, count));
+    if (!compute_checksum(header, *length, arrays, count, &sum, error)) {
+        free(header);
+        return NULL;
+    }
+    snprintf(digits, sizeof digits, "%08lx", sum);
     memcpy(find_digits(header), digits, CHECKSUM_DIGITS);
     return header;
 }
@@ -431,13 +492,14 @@ static bool write_uncommitted(struct file_writer *writer, const char *path, bool
     size_t length;
     char *header = build_checked_header(arrays, count, metadata, &length, error);
     const bool opened = header && file_writer_open(writer, path, private_file, error);
-    if (opened)
-        write_all(writer->stream, header, length, arrays, count);
+    const bool written = opened && write_all(writer->stream, header, length, arrays, count, error);
     free(header);
-    *bytes = opened ? LENGTH_BYTES + length : 0;
-    for (size_t i = 0; opened && i < count; i++)
+    if (opened && !written)
+        file_writer_abandon(writer);
+    *bytes = written ? LENGTH_BYTES + length : 0;
+    for (size_t i = 0; written && i < count; i++)
         *bytes += array_bytes(&arrays[i]);
-    return opened;
+    return written;
 }
 
 bool safetensors_write(const char *path, const struct safetensors_array *arrays, size_t count,

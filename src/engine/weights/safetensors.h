@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json/json.h"
+#include "engine/graph/name_index.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +29,7 @@ struct safetensors_entry {
     uint64_t offset, bytes; /* offset from the start of the data section */
 };
 
-/* An open file. Entries are sorted by their offsets. */
+/* An open file. Entries are sorted by their offsets, and found by their names in constant time. */
 struct safetensors {
     char *path;
     FILE *file;
@@ -36,6 +37,7 @@ struct safetensors {
     size_t count;
     uint64_t data_start; /* offset of the data section */
     struct json_document header;
+    struct name_index names; /* of the entries; of two with one name, the first */
 };
 
 /* Opens a file and reads its header; safetensors_close releases it. Returns false with an error if
@@ -58,6 +60,10 @@ void safetensors_close(struct safetensors *file);
 /* Returns the entry with this name, or NULL. */
 const struct safetensors_entry *safetensors_find(const struct safetensors *file, const char *name);
 
+/* Makes safetensors_find know the names that the entries have now. Call it after changing one.
+ * Returns false with an error if out of memory. */
+bool safetensors_index_names(struct safetensors *file, struct error *error);
+
 /* Returns the value of a metadata key, or NULL. The file owns it. */
 const char *safetensors_metadata(const struct safetensors *file, const char *key);
 
@@ -65,6 +71,11 @@ const char *safetensors_metadata(const struct safetensors *file, const char *key
  */
 bool safetensors_read(struct safetensors *file, const struct safetensors_entry *entry, void *out,
                       struct error *error);
+
+/* Reads values [first, first + count) of an entry, as they are in the file. Returns false with an
+ * error if that fails. */
+bool safetensors_read_part(struct safetensors *file, const struct safetensors_entry *entry,
+                           uint64_t first, size_t count, void *out, struct error *error);
 
 /* Returns whether an entry has real numbers: floating-point values or, of type I8, the integers of
  * quantized weights. The file has the scales of these as NAME_scale, float32, one for each value of
@@ -82,12 +93,22 @@ uint64_t safetensors_count(const struct safetensors_entry *entry);
 bool safetensors_read_floats(struct safetensors *file, const struct safetensors_entry *entry,
                              uint64_t first, size_t count, float *out, struct error *error);
 
-/* An array to write. The data is borrowed until safetensors_write returns. */
+struct safetensors_array;
+
+/* Writes values [first, first + count) of an array to `out`, each time the same. Returns false with
+ * an error. */
+typedef bool safetensors_source(const struct safetensors_array *array, uint64_t first, size_t count,
+                                void *out, struct error *error);
+
+/* An array to write: its data, or where that comes from block by block, so that it is never in
+ * memory as a whole. Both are borrowed until safetensors_write returns. */
 struct safetensors_array {
     const char *name;
     enum safetensors_type type;
     size_t dims[4], rank;
-    const void *data;
+    const void *data;           /* NULL: `source` gives it */
+    safetensors_source *source; /* is called twice for each block: for the checksum, and to write */
+    const void *context;
 };
 
 /* Writes a whole file atomically, with a checksum in its metadata ("tinca.crc32"). `metadata`

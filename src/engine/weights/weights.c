@@ -5,6 +5,7 @@
 #include "engine/weights/weights.h"
 
 #include "base/float16.h"
+#include "base/host/memory_room.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -19,6 +20,8 @@
 bool weights_create(struct weights *weights, const struct graph *graph, struct error *error)
 {
     *weights = (struct weights){.graph = graph, .version = 1};
+    if (!memory_room_check("the weights", graph->total_floats * sizeof *weights->values, error))
+        return false;
     weights->values =
         memory_new_aligned(graph->total_floats, sizeof *weights->values, "the weights", error);
     if (weights->values)
@@ -180,21 +183,6 @@ static bool all_finite(const float *values, size_t count)
     return true;
 }
 
-/* Points an array at the integers of quantized weights, which it writes to `to`. Returns the end of
- * what it has written. */
-static void *round_to_int8(struct safetensors_array *array, const struct parameter *parameter,
-                           const float *scales, void *to)
-{
-    const float *values = array->data;
-    const size_t row = parameter->count / parameter->dims[0];
-    int8_t *integers = to;
-    array->type = SAFETENSORS_I8;
-    array->data = to;
-    for (size_t i = 0; i < parameter->count; i++)
-        integers[i] = quantization_round_weight(scales[i / row], values[i]);
-    return (uint16_t *)to + (parameter->count + 1) / 2;
-}
-
 /* Returns whether the layer of a parameter has quantized weights. */
 static bool is_quantized(const struct graph *graph, const struct parameter *parameter)
 {
@@ -216,55 +204,66 @@ enum safetensors_type weights_stored_type(const struct weights *weights,
     return format == WEIGHTS_BF16 ? SAFETENSORS_BF16 : SAFETENSORS_F16;
 }
 
-/* Points an array at the rounded values of a parameter, which it writes to `to`. Returns the end of
- * what it has written. */
-static uint16_t *round_values(struct safetensors_array *array, const struct weights *weights,
-                              const struct parameter *parameter, enum weights_format format,
-                              uint16_t *to)
+bool weights_rounding_source(const struct safetensors_array *array, uint64_t first, size_t count,
+                             void *out, struct error *error)
 {
-    const float *values = array->data;
+    const struct weights_rounding *rounding = array->context;
+    const float *values = rounding->values + first;
+    int8_t *integers = out;
+    uint16_t *halves = out;
+    (void)error;
+    for (size_t i = 0; i < count; i++)
+        if (array->type == SAFETENSORS_I8)
+            integers[i] =
+                quantization_round_weight(rounding->scales[(first + i) / rounding->row], values[i]);
+        else if (array->type == SAFETENSORS_BF16)
+            halves[i] = bf16_from_float(values[i]);
+        else
+            halves[i] = float16_from_float(values[i]);
+    return true;
+}
+
+/* Describes a parameter as an array; `rounding` stays with it. */
+static struct safetensors_array describe(const struct weights *weights,
+                                         const struct parameter *parameter,
+                                         enum weights_format format,
+                                         struct weights_rounding *rounding)
+{
+    const float *values = weights->values + parameter->offset;
     const struct parameter *scale = graph_weight_scale(weights->graph, parameter);
-    const enum safetensors_type type = weights_stored_type(weights, parameter, format);
-    if (type == SAFETENSORS_I8)
-        return round_to_int8(array, parameter, weights->values + scale->offset, to);
-    if (type == SAFETENSORS_F32)
-        return to;
-    array->type = type;
-    array->data = to;
-    for (size_t i = 0; i < parameter->count; i++)
-        *to++ =
-            type == SAFETENSORS_BF16 ? bf16_from_float(values[i]) : float16_from_float(values[i]);
-    return to;
+    struct safetensors_array array = {.name = parameter->name,
+                                      .type = weights_stored_type(weights, parameter, format),
+                                      .rank = parameter->rank};
+    memcpy(array.dims, parameter->dims, sizeof array.dims);
+    if (array.type == SAFETENSORS_F32) {
+        array.data = values;
+        return array;
+    }
+    *rounding = (struct weights_rounding){.values = values,
+                                          .scales = scale ? weights->values + scale->offset : NULL,
+                                          .row = parameter->count / parameter->dims[0]};
+    array.source = weights_rounding_source;
+    array.context = rounding;
+    return array;
 }
 
 bool weights_save(const struct weights *weights, enum weights_format format, const char *path,
                   const char *const *metadata, struct error *error)
 {
     const struct graph *graph = weights->graph;
-    const bool rounds = format != WEIGHTS_FLOAT32 || graph_is_quantized(graph);
+    const size_t count = graph->parameter_count;
     if (!weights_fetch(weights, error))
         return false;
     struct safetensors_array *arrays =
-        memory_new(graph->parameter_count, sizeof *arrays, "the weights' header", error);
-    uint16_t *rounded =
-        rounds ? memory_new(graph->total_floats, sizeof *rounded, "the rounded weights", error)
-               : NULL;
-    const bool ready = arrays && (rounded || !rounds);
-    uint16_t *to = rounded;
-    for (size_t p = 0; ready && p < graph->parameter_count; p++) {
-        const struct parameter *parameter = &graph->parameters[p];
-        arrays[p] = (struct safetensors_array){.name = parameter->name,
-                                               .type = SAFETENSORS_F32,
-                                               .rank = parameter->rank,
-                                               .data = weights->values + parameter->offset};
-        memcpy(arrays[p].dims, parameter->dims, sizeof arrays[p].dims);
-        if (rounds)
-            to = round_values(&arrays[p], weights, parameter, format, to);
-    }
-    const bool saved =
-        ready && safetensors_write(path, arrays, graph->parameter_count, metadata, error);
+        memory_new(count, sizeof *arrays, "the weights' header", error);
+    struct weights_rounding *roundings =
+        memory_new(count, sizeof *roundings, "the weights' header", error);
+    const bool ready = arrays && roundings;
+    for (size_t p = 0; ready && p < count; p++)
+        arrays[p] = describe(weights, &graph->parameters[p], format, &roundings[p]);
+    const bool saved = ready && safetensors_write(path, arrays, count, metadata, error);
     free(arrays);
-    free(rounded);
+    free(roundings);
     return saved;
 }
 

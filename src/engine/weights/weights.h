@@ -75,6 +75,16 @@ enum weights_format weights_format_of(const struct safetensors *file);
 bool weights_save(const struct weights *weights, enum weights_format format, const char *path,
                   const char *const *metadata, struct error *error);
 
+/* The values of a parameter that are written in fewer bits. */
+struct weights_rounding {
+    const float *values, *scales; /* scales: of integers, one for each `row` of values */
+    size_t row;
+};
+
+/* A safetensors_source whose context is a struct weights_rounding; the type is the array's. */
+bool weights_rounding_source(const struct safetensors_array *array, uint64_t first, size_t count,
+                             void *out, struct error *error);
+
 /* Returns the type in which weights_save writes a parameter in this format. */
 enum safetensors_type weights_stored_type(const struct weights *weights,
                                           const struct parameter *parameter,

@@ -53,12 +53,13 @@ size_t weights_pairing_unused(const struct weights_pairing *pairing)
 }
 
 /* Renames the entries by the pairing's mapping. */
-static void rename_entries(struct weights_pairing *pairing)
+static bool rename_entries(struct weights_pairing *pairing, struct error *error)
 {
     for (size_t i = 0; i < pairing->file.count; i++)
         weights_names_translate(&pairing->mapping, pairing->original[i].name,
                                 pairing->file.entries[i].name,
                                 sizeof pairing->file.entries[i].name);
+    return safetensors_index_names(&pairing->file, error);
 }
 
 static bool use_mapping(struct weights_pairing *pairing, const char *name, struct error *error)
@@ -68,8 +69,7 @@ static bool use_mapping(struct weights_pairing *pairing, const char *name, struc
     if (name[0] && !weights_names_read(&pairing->mapping, name, error))
         return false;
     snprintf(pairing->names, sizeof pairing->names, "%s", name);
-    rename_entries(pairing);
-    return true;
+    return rename_entries(pairing, error);
 }
 
 /* Takes the built-in mapping with the fewest misfits, or none; of those with as many, the one that

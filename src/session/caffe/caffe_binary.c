@@ -3,6 +3,7 @@
 #include "session/caffe/caffe_binary.h"
 
 #include "base/files/file.h"
+#include "base/host/memory_room.h"
 #include "base/memory.h"
 #include "session/caffe/caffe_message.h"
 #include "session/protobuf/message_memory.h"
@@ -29,6 +30,9 @@ bool caffe_binary_check(const char *path, struct error *error)
 struct caffe_model *caffe_model_read(const char *path, struct error *error)
 {
     size_t size;
+    /* the file and its arrays, and then these and the weights of the network */
+    if (!memory_room_check(path, 2 * message_file_size(path), error))
+        return NULL;
     char *bytes = file_read(path, CAFFE_FILE_LIMIT, &size, error);
     struct caffe_model *model = bytes ? memory_new(1, sizeof *model, path, error) : NULL;
     if (!model) {

@@ -6,9 +6,9 @@
 #include "base/files/output_file.h"
 #include "base/memory.h"
 #include "session/caffe/caffe_message.h"
+#include "session/protobuf/message_memory.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- from the tree to messages --- */
@@ -166,17 +166,16 @@ static bool fill_arrays(struct caffe_tree *memory, const Caffe__Net *net,
 
 static bool write_net(const Caffe__Net *net, const char *path, struct error *error)
 {
-    const size_t size = caffe__net__get_packed_size(net);
-    uint8_t *bytes = size <= CAFFE_FILE_LIMIT ? memory_new(size, 1, path, error) : NULL;
-    if (size > CAFFE_FILE_LIMIT)
+    struct message_stream buffer = {.base = {.append = message_stream_append}};
+    struct output_file output;
+    if (caffe__net__get_packed_size(net) > CAFFE_FILE_LIMIT)
         return error_set(error, ERROR_UNSUPPORTED, path, NULL,
                          "protobuf files are limited to 2 GiB, and this one would be larger");
-    if (!bytes)
+    if (!output_file_open(&output, path, OUTPUT_BINARY, error))
         return false;
-    caffe__net__pack(net, bytes);
-    const bool written = output_file_write(path, bytes, size, OUTPUT_BINARY, error);
-    free(bytes);
-    return written;
+    buffer.stream = output.stream;
+    caffe__net__pack_to_buffer(net, &buffer.base);
+    return output_file_commit(&output, error);
 }
 
 bool caffe_binary_write(const char *text, size_t length, const struct caffe_written_layer *layers,

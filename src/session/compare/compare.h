@@ -66,6 +66,7 @@ struct comparison {
     const struct config_field *fields[CONFIG_MAX_FIELDS];
     size_t field_count;
     const struct compare_front *front; /* borrowed; the outputs name its members. NULL: none */
+    bool pairs; /* text and JSON have what belongs to each pair of rows, n(n - 1) / 2 of them */
 };
 
 /* Adds a row for the run and copies `files`, without reading any file. `comparison` starts as {0}.
@@ -184,13 +185,14 @@ char *compare_heading(const struct comparison *comparison, size_t column, char *
 char *compare_cell(const struct comparison *comparison, size_t row, size_t column, char *text,
                    size_t size);
 
-/* Appends the whole table to `text`; text->failed is set if memory runs out. */
+/* Appends the whole table to `text`; text->failed is set if memory runs out. If `stream` is not
+ * NULL, the parts go there as soon as they are written, and `text` ends empty. */
 void compare_write(const struct comparison *comparison, enum compare_format format,
-                   struct text *text);
+                   struct text *text, FILE *stream);
 
-/* Returns {"devices": [...], "runs": [...], "not_measured": [...]}, owned by the caller, or NULL if
- * memory runs out. */
-struct json *compare_to_json(const struct comparison *comparison);
+/* Does so for JSON: {"devices": [...], "not_measured": [...], "runs": [...]}, and "tests": [...]
+ * with `pairs`. */
+void compare_write_json(const struct comparison *comparison, struct text *text, FILE *stream);
 
 /* Adds one row to `object`, as in "runs". Returns false if memory runs out. */
 bool compare_row_to_json(const struct comparison *comparison, size_t row, struct json *object);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool add_count_or_null(struct json *object, const char *key, uint64_t value)
@@ -41,7 +42,7 @@ static bool add_time(const struct comparison *comparison, size_t row, size_t dev
            json_add_number(object, "watts", time->watts) &&
            (!time->energy_unknown[0] ||
             json_add_string(object, "energy_unknown", time->energy_unknown)) &&
-           add_related(comparison, row, device, object);
+           (!comparison->pairs || add_related(comparison, row, device, object));
 }
 
 /* Adds the speed-up of each pair of devices once, with the faster device first. */
@@ -187,37 +188,87 @@ static bool add_time_tests(const struct comparison *comparison, size_t a, size_t
     return added;
 }
 
-/* Adds the tests of each pair of rows that are runs. */
-static bool add_tests(const struct comparison *comparison, struct json *list)
+/* --- the document: lists that grow with the number of rows or pairs are written item by item ---
+ */
+
+/* Appends a value, which it frees, as one line of a list; nothing if `value` is an empty list. */
+static void append_items(struct text *text, struct json *value, bool complete, bool *first)
 {
-    bool added = list;
+    char *printed = complete ? json_print_utf8(value, false, NULL) : NULL;
+    const size_t length = printed ? strlen(printed) : 0;
+    text->failed |= !printed;
+    if (length > 2) { /* without the brackets of the list */
+        text_append(text, *first ? "\n\t\t" : ",\n\t\t");
+        text_append_bytes(text, printed + 1, length - 2);
+        *first = false;
+    }
+    free(printed);
+    json_free(value);
+}
+
+static void append_rows(const struct comparison *comparison, struct text *text, FILE *stream)
+{
+    bool first = true;
+    for (size_t i = 0; i < comparison->count; i++) {
+        struct json *list = json_new_array();
+        const bool added = compare_row_to_json(comparison, i, json_add_object(list, NULL));
+        append_items(text, list, added, &first);
+        text_drain(text, stream);
+    }
+}
+
+/* Appends the tests of each pair of rows that are runs. */
+static void append_tests(const struct comparison *comparison, struct text *text, FILE *stream)
+{
+    bool first = true;
     for (size_t a = 0; a < comparison->count; a++)
         for (size_t b = a + 1; b < comparison->count; b++) {
             if (!comparison->rows[a].run || !comparison->rows[b].run)
                 continue;
+            struct json *list = json_new_array();
             const struct compare_test test = compare_test_rows(comparison, a, b);
-            added = added && add_test(comparison, a, b, &test, "best_top1", list) &&
-                    add_time_tests(comparison, a, b, list);
+            const bool added = add_test(comparison, a, b, &test, "best_top1", list) &&
+                               add_time_tests(comparison, a, b, list);
+            append_items(text, list, added, &first);
+            text_drain(text, stream);
         }
-    return added;
 }
 
-struct json *compare_to_json(const struct comparison *comparison)
+/* Returns what does not belong to single rows or pairs; NULL if memory runs out. */
+static struct json *make_head(const struct comparison *comparison)
 {
     struct json *root = json_new_object();
     struct json *devices = json_add_array(root, "devices");
     bool complete = devices;
     for (size_t d = 0; d < comparison->device_count; d++)
         complete = complete && json_add_string(devices, NULL, comparison->devices[d]);
-    struct json *runs = json_add_array(root, "runs");
-    for (size_t i = 0; i < comparison->count; i++)
-        complete = complete && compare_row_to_json(comparison, i, json_add_object(runs, NULL));
-    complete = complete && runs && add_missing(comparison, json_add_array(root, "not_measured"));
-    complete = complete && add_tests(comparison, json_add_array(root, "tests"));
+    complete = complete && add_missing(comparison, json_add_array(root, "not_measured"));
     if (comparison->front)
         complete = complete && compare_front_to_json(comparison, comparison->front, root);
     if (complete)
         return root;
     json_free(root);
     return NULL;
+}
+
+void compare_write_json(const struct comparison *comparison, struct text *text, FILE *stream)
+{
+    struct json *head = make_head(comparison);
+    char *printed = head ? json_print_utf8(head, true, NULL) : NULL, *end;
+    json_free(head);
+    if (!printed) {
+        text->failed = true;
+        return;
+    }
+    end = strrchr(printed, '\n'); /* before the last brace */
+    text_append_bytes(text, printed, (size_t)(end - printed));
+    free(printed);
+    text_append(text, ",\n\t\"runs\":\t[");
+    append_rows(comparison, text, stream);
+    if (comparison->pairs) {
+        text_append(text, "],\n\t\"tests\":\t[");
+        append_tests(comparison, text, stream);
+    }
+    text_append(text, "]\n}\n");
+    text_drain(text, stream);
 }

@@ -117,10 +117,10 @@ static size_t most_accurate(const struct comparison *comparison)
 
 /* Writes which accuracies differ: of all pairs or, of many rows, of each row and the best one. */
 static void write_tests(const struct comparison *comparison, const struct style *style,
-                        struct text *text)
+                        struct text *text, FILE *stream)
 {
     const size_t best = most_accurate(comparison);
-    const bool all = comparison->count <= TESTED_ROWS;
+    const bool all = comparison->pairs || comparison->count <= TESTED_ROWS;
     char words[400];
     size_t tested = 0;
     for (size_t a = 0; best < comparison->count && a < comparison->count; a++)
@@ -137,6 +137,7 @@ static void write_tests(const struct comparison *comparison, const struct style 
                 : test.differs         ? _("%sbest top-1 of %zu and %zu: they differ (%s)\n")
                                : _("%sbest top-1 of %zu and %zu: no difference is shown (%s)\n"),
                 style->bullet, a + 1, b + 1, words);
+            text_drain(text, stream);
         }
     if (tested > 1)
         put(text, style, _("%sp values are not corrected for the number of tests\n"),
@@ -144,7 +145,7 @@ static void write_tests(const struct comparison *comparison, const struct style 
 }
 
 static void write_notes(const struct comparison *comparison, const struct style *style,
-                        struct text *text)
+                        struct text *text, FILE *stream)
 {
     if (any_mark(comparison))
         put(text, style,
@@ -163,7 +164,7 @@ static void write_notes(const struct comparison *comparison, const struct style 
         put(text, style,
             _("%spublished: Gondim Santos 2019, CIFAR-10, one image, without intervals\n"),
             style->bullet);
-    write_tests(comparison, style, text);
+    write_tests(comparison, style, text, stream);
     write_speed_ups(comparison, style, text);
     write_energy_unknown(comparison, style, text);
     struct compare_missing missing;
@@ -257,16 +258,17 @@ static void write_line(const struct comparison *comparison, size_t row, const si
     }
 }
 
-static void write_text(const struct comparison *comparison, struct text *text)
+static void write_text(const struct comparison *comparison, struct text *text, FILE *stream)
 {
     size_t widths[1 + COMPARE_FIGURES];
     for (size_t c = 0; c < compare_columns(comparison); c++)
         widths[c] = column_width(comparison, c);
     for (size_t row = 0; row <= comparison->count; row++) /* the headings first */
         write_line(comparison, row > 0 ? row - 1 : comparison->count, widths, text);
+    text_drain(text, stream);
     text_append(text, "\n");
     write_runs(comparison, &terminal, text);
-    write_notes(comparison, &terminal, text);
+    write_notes(comparison, &terminal, text, stream);
     if (comparison->front)
         compare_write_front(comparison, comparison->front, text);
 }
@@ -276,7 +278,7 @@ static void write_markdown_cell(const char *cell, struct text *text)
     visible_append_format(text, markdown_append, " %s |", cell);
 }
 
-static void write_markdown(const struct comparison *comparison, struct text *text)
+static void write_markdown(const struct comparison *comparison, struct text *text, FILE *stream)
 {
     char cell[CELL];
     size_t columns = compare_columns(comparison);
@@ -293,7 +295,7 @@ static void write_markdown(const struct comparison *comparison, struct text *tex
     }
     text_append(text, "\n\n");
     write_runs(comparison, &markdown, text);
-    write_notes(comparison, &markdown, text);
+    write_notes(comparison, &markdown, text, stream);
     if (comparison->front) {
         text_append(text, "- ");
         compare_write_front(comparison, comparison->front, text);
@@ -423,7 +425,7 @@ static void write_csv_row(const struct comparison *comparison, size_t number, st
     text_append(text, "\n");
 }
 
-static void write_csv(const struct comparison *comparison, struct text *text)
+static void write_csv(const struct comparison *comparison, struct text *text, FILE *stream)
 {
     text_append(text, "row,run,published,network,technique,data,accuracy,top1,parameters,e_p,flops,"
                       "model_bytes,training_memory_bytes,best_top1,top5,loss,validation_loss,"
@@ -447,28 +449,20 @@ static void write_csv(const struct comparison *comparison, struct text *text)
     for (size_t f = 0; f < SEED_FIGURES; f++)
         text_append(text, ",%s_sd,%s_ci95", seed_figure_names[f], seed_figure_names[f]);
     text_append(text, ",best_top1_low,best_top1_high%s\n", comparison->front ? ",pareto" : "");
-    for (size_t row = 0; row < comparison->count; row++)
+    for (size_t row = 0; row < comparison->count; row++) {
         write_csv_row(comparison, row, text);
-}
-
-static void write_json(const struct comparison *comparison, struct text *text)
-{
-    struct json *root = compare_to_json(comparison);
-    char *printed = root ? json_print_utf8(root, true, NULL) : NULL;
-    json_free(root);
-    if (printed)
-        text_append(text, "%s\n", printed);
-    text->failed |= !printed;
-    free(printed);
+        text_drain(text, stream);
+    }
 }
 
 void compare_write(const struct comparison *comparison, enum compare_format format,
-                   struct text *text)
+                   struct text *text, FILE *stream)
 {
-    static void (*const writers[])(const struct comparison *,
-                                   struct text *) = {[COMPARE_TEXT] = write_text,
-                                                     [COMPARE_JSON] = write_json,
-                                                     [COMPARE_CSV] = write_csv,
-                                                     [COMPARE_MARKDOWN] = write_markdown};
-    writers[format](comparison, text);
+    static void (*const writers[])(const struct comparison *, struct text *,
+                                   FILE *) = {[COMPARE_TEXT] = write_text,
+                                              [COMPARE_JSON] = compare_write_json,
+                                              [COMPARE_CSV] = write_csv,
+                                              [COMPARE_MARKDOWN] = write_markdown};
+    writers[format](comparison, text, stream);
+    text_drain(text, stream);
 }

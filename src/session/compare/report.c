@@ -397,7 +397,7 @@ static bool put_comparison(struct text *text, struct run *const *runs, size_t co
     if (compared) {
         compare_complete(&comparison);
         text_append(text, "\n## %s\n\n", _("Comparison"));
-        compare_write(&comparison, COMPARE_MARKDOWN, text);
+        compare_write(&comparison, COMPARE_MARKDOWN, text, NULL);
     }
     compare_free(&comparison);
     return compared;

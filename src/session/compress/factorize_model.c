@@ -134,13 +134,22 @@ static bool save(const struct factorize_request *request, struct factorized_mode
     return true;
 }
 
+/* Returns the bytes of the decomposed layers. */
+static uint64_t bytes_of_factors(const struct network *network, const void *settings)
+{
+    return factorization_bytes(network, settings);
+}
+
 bool factorize_model(const struct factorize_request *request, struct factorized_model *made,
                      struct error *error)
 {
     *made = (struct factorized_model){.ms_before = (double)NAN, .ms_after = (double)NAN};
+    const struct model_use use = {
+        .copies = 1, .more = bytes_of_factors, .context = &request->settings};
     if (!check_value(request, error) ||
         !model_output_check(request->model, request->output, error) ||
-        !model_load(&made->origin, request->model, request->device, request->threads, error))
+        !model_load_for(&made->origin, request->model, request->device, request->threads, &use,
+                        error))
         return false;
     made->bytes_before = file_bytes(request->model);
     if (check_origin(made->origin.network, error) && find_format(request, &made->format, error) &&

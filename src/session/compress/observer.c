@@ -72,12 +72,17 @@ static bool make_graph(struct observer *observer, const struct graph *graph, con
     return made;
 }
 
+/* Returns the images of a batch whose values take so many bytes for each. */
+static size_t batch_for(uint64_t bytes)
+{
+    const uint64_t fitting = BATCH_BYTES / (bytes ? bytes : 1);
+    return fitting < 1 ? 1 : fitting < BATCH_MOST ? (size_t)fitting : BATCH_MOST;
+}
+
 static bool make_plan(struct observer *observer, struct device *device, struct weights *weights,
                       struct error *error)
 {
-    const size_t bytes = observer->offsets[observer->count] * sizeof(float);
-    const size_t fitting = BATCH_BYTES / (bytes ? bytes : 1);
-    observer->batch = fitting < 1 ? 1 : fitting < BATCH_MOST ? fitting : BATCH_MOST;
+    observer->batch = batch_for(observer->offsets[observer->count] * sizeof(float));
     const struct plan_settings settings = {.mode = PLAN_INFERENCE,
                                            .batch = observer->batch,
                                            .threads = device->threads,
@@ -106,6 +111,26 @@ void observer_close(struct observer *observer)
     graph_free(&observer->graph);
     free(observer->offsets);
     *observer = (struct observer){0};
+}
+
+uint64_t observer_bytes(const struct graph *graph, const size_t *nodes, size_t count,
+                        const struct device_driver *driver, size_t threads)
+{
+    struct observer observer = {.count = count};
+    uint64_t bytes = 0;
+    observer.offsets = memory_new(count + 1, sizeof *observer.offsets, "the observer", NULL);
+    if (observer.offsets && make_graph(&observer, graph, nodes, NULL)) {
+        const struct plan_settings settings = {
+            .mode = PLAN_INFERENCE,
+            .batch = batch_for(observer.offsets[count] * sizeof(float)),
+            .threads = threads,
+            .only_forecast = true};
+        observer.plan = plan_build(&observer.graph, driver, &settings, NULL);
+    }
+    if (observer.plan)
+        bytes = observer.plan->forecast.total - observer.plan->forecast.weights;
+    observer_close(&observer);
+    return bytes;
 }
 
 const float *observer_run(struct observer *observer, const struct sample_images *sample,

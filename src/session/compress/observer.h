@@ -18,6 +18,10 @@ struct observer {
     size_t batch;
 };
 
+/* Returns the bytes of an observer without the weights; 0 if it cannot be planned. */
+uint64_t observer_bytes(const struct graph *graph, const size_t *nodes, size_t count,
+                        const struct device_driver *driver, size_t threads);
+
 /* Makes an observer of nodes[0..count) of a graph without auxiliary heads. Device and weights are
  * borrowed. Call observer_close in any case. Returns false with an error. */
 bool observer_open(struct observer *observer, const struct graph *graph, const size_t *nodes,

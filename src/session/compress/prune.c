@@ -341,9 +341,12 @@ bool prune_run(const struct prune_request *request, const struct prune_hooks *ho
 {
     struct pruning pruning = {.request = request, .hooks = hooks, .result = result};
     const struct run_config *config = &request->config;
+    /* what a step begins with, and what it makes */
+    const struct model_use use = {.copies = request->steps > 1, .models = 1};
     *result = (struct prune_result){0};
     if (!prune_check(request, error) ||
-        !model_load(&pruning.origin, request->model, config->device, config->threads, error))
+        !model_load_for(&pruning.origin, request->model, config->device, config->threads, &use,
+                        error))
         return false;
     bool done = prune_state_open(&pruning.state, request, pruning.origin.network->name, error) &&
                 run_all(&pruning, error);

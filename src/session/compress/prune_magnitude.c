@@ -125,12 +125,13 @@ bool magnitude_run(const struct magnitude_request *request, const struct prune_h
                    struct magnitude_result *result, struct error *error)
 {
     struct model origin, pruned;
+    const struct model_use use = {.models = 1};
     *result = (struct magnitude_result){0};
     if (!(request->share > 0) || !(request->share < 1))
         return error_set(error, ERROR_USAGE, "--unstructured", "give what becomes zero, as 0.9",
                          "it is a share above 0 and below 1");
     if (!model_output_check(request->model, request->output, error) ||
-        !model_load(&origin, request->model, request->device, request->threads, error))
+        !model_load_for(&origin, request->model, request->device, request->threads, &use, error))
         return false;
     bool done = model_load(&pruned, request->model, request->device, request->threads, error);
     if (done) {

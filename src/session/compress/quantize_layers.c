@@ -3,6 +3,7 @@
  * observed on the same images. */
 #include "session/compress/quantize_state.h"
 
+#include "base/host/host.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/ops/op.h"
@@ -82,6 +83,36 @@ bool quantize_measure_layers(struct quantize_state *state, struct error *error)
     }
     free(alone);
     return measured;
+}
+
+/* --- memory --- */
+
+/* Returns the bytes of the two observers that compare the outputs of the layers; 0: unknown. The
+ * network is planned as it is, though they observe one whose batch norms are folded. */
+static uint64_t bytes_of_observers(const struct graph *graph, const struct run_config *config)
+{
+    const struct device_driver *driver = device_find(config->device, NULL, NULL);
+    size_t *nodes = memory_new(graph->node_count, sizeof *nodes, "the layers", NULL), count = 0;
+    bool *wanted = memory_new(graph->node_count, sizeof *wanted, "the layers", NULL);
+    uint64_t bytes = 0;
+    if (nodes && wanted && driver && driver->computes_on_host) {
+        graph_mark_ancestors(graph, graph->output, wanted);
+        for (size_t i = 0; i < graph->node_count; i++)
+            if (wanted[i] && quantize_has_weights(&graph->nodes[i]))
+                nodes[count++] = i;
+        bytes = 2 * observer_bytes(graph, nodes, count, driver,
+                                   config->threads ? config->threads : host_cores());
+    }
+    free(nodes);
+    free(wanted);
+    return bytes;
+}
+
+uint64_t quantize_bytes(const struct network *network, const void *request)
+{
+    const struct quantize_request *asked = request;
+    const uint64_t images = (uint64_t)asked->images * shape_count(network->input) * sizeof(float);
+    return images + bytes_of_observers(&network->graph, &asked->config);
 }
 
 /* --- noise --- */

@@ -97,10 +97,12 @@ static uint64_t size_of(const char *path)
 static bool begin(struct quantize_state *state, struct error *error)
 {
     const struct quantize_request *request = state->request;
+    /* the folded network's weights and the quantized one's */
+    const struct model_use use = {.copies = 2, .more = quantize_bytes, .context = request};
     if (!model_output_check(request->model, request->output, error) ||
         !quantize_step(state, _("reading the model"), error) ||
-        !model_load(&state->model, request->model, request->config.device, request->config.threads,
-                    error) ||
+        !model_load_for(&state->model, request->model, request->config.device,
+                        request->config.threads, &use, error) ||
         !check_model(state, error) ||
         !name_pattern_check(request->keep, &state->model.network->graph, "--keep", error))
         return false;
@@ -224,13 +226,26 @@ static bool save(struct quantize_state *state, struct error *error)
     return saved;
 }
 
+/* Makes the network that rounds as the quantized one, whose values it takes. */
+static bool make_simulated(struct quantize_state *state, const char *step, struct error *error)
+{
+    struct made_network *made = &state->simulated;
+    made->network = quantize_network(&state->plan, state->folded.network, NULL, state->grids,
+                                     !state->request->per_tensor, step, NULL, error);
+    if (!made->network || !network_simulate(made->network, error))
+        return false;
+    made->weights = (struct weights){
+        .graph = &made->network->graph, .values = state->quantized.weights.values, .version = 1};
+    return true;
+}
+
 /* Makes the quantized network and measures it. */
 static bool make_result(struct quantize_state *state, struct error *error)
 {
     char step[64];
     snprintf(step, sizeof step, "quantize:%s", calibration_method_names[state->request->method]);
     if (!quantize_make(state, &state->plan, false, step, &state->quantized, error) ||
-        !quantize_make(state, &state->plan, true, step, &state->simulated, error))
+        !make_simulated(state, step, error))
         return false;
     state->result->images = state->sample.count;
     network_full_name(state->quantized.network, state->result->network,
@@ -256,8 +271,9 @@ static bool tune(struct quantize_state *state, struct error *error)
 
 static void free_state(struct quantize_state *state)
 {
-    made_network_free(&state->quantized);
+    state->simulated.weights.values = NULL; /* they are the quantized network's */
     made_network_free(&state->simulated);
+    made_network_free(&state->quantized);
     made_network_free(&state->folded);
     quantize_plan_free(&state->plan);
     sample_images_free(&state->sample);

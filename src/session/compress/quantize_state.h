@@ -25,7 +25,8 @@ struct quantize_state {
     struct quantize_plan plan;
     struct sample_range *ranges;              /* by node */
     struct quantization *grids;               /* by node */
-    struct made_network quantized, simulated; /* the result, and the same with rounding */
+    struct made_network quantized, simulated; /* the result, and the same with rounding, which has
+                                                 the values of the result */
 };
 
 /* Reports what begins. Returns false with an error if the work shall end. */
@@ -33,6 +34,9 @@ bool quantize_step(const struct quantize_state *state, const char *text, struct 
 
 /* quantize_calibrate.c: sets the ranges of all nodes that the plan gives a grid, by the method. */
 bool quantize_calibrate(struct quantize_state *state, struct error *error);
+
+/* Returns the bytes of a quantization besides copies of the weights. */
+uint64_t quantize_bytes(const struct network *network, const void *request);
 
 /* Makes the network that `plan` describes; with `simulate`, one whose graph rounds. The chain of
  * techniques gets `step` (NULL: none). Call made_network_free in any case. */

@@ -63,8 +63,8 @@ bool quantize_tune(struct quantize_state *state, struct error *error)
     char *trained =
         check_end(run, error) ? file_join(run_facts(run)->directory, "weights.safetensors") : NULL;
     run_free(run);
-    const bool loaded = trained && weights_load(&state->quantized.weights, trained, error) &&
-                        weights_load(&state->simulated.weights, trained, error);
+    const bool loaded = trained && weights_load(&state->quantized.weights, trained, error);
+    weights_mark_changed(&state->simulated.weights); /* it has the same values */
     free(trained);
     return loaded;
 }

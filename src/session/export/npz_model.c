@@ -1,3 +1,4 @@
+#include "base/host/memory_room.h"
 #include "base/memory.h"
 #include "engine/weights/safetensors.h"
 #include "session/export/export_tables.h"
@@ -17,7 +18,9 @@ static bool add_entry(struct npz_file *npz, struct safetensors *file,
     const bool widened = entry->type == SAFETENSORS_BF16;
     const size_t count = (size_t)safetensors_count(entry);
     const size_t bytes = widened ? count * sizeof(float) : (size_t)entry->bytes;
-    void *data = memory_new_aligned(bytes > 0 ? bytes : 1, 1, entry->name, error);
+    void *data = memory_room_check(file->path, bytes, error)
+                     ? memory_new_aligned(bytes > 0 ? bytes : 1, 1, entry->name, error)
+                     : NULL;
     const bool added = data &&
                        (widened ? safetensors_read_floats(file, entry, 0, count, data, error)
                                 : safetensors_read(file, entry, data, error)) &&

@@ -122,8 +122,9 @@ static bool measure_model(const char *path, const struct run_config *config,
     if (request->data)
         data = request->data;
     /* before the model is read: if it is replaced meanwhile, this entry becomes stale */
+    const struct model_use use = {.bytes = dataset_bytes(data, "test")};
     if (!measurement_note_model(measurement, path, error) ||
-        !model_load(&model, path, device, request->threads, error))
+        !model_load_for(&model, path, device, request->threads, &use, error))
         return false;
     bool measured = set_precision(&model, config, request, error);
     struct energy_meter *meter = energy_meter_begin(model.device, NULL);

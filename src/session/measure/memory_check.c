@@ -11,7 +11,7 @@
 #include "session/measure/memory_check.h"
 
 #include "base/host/host.h"
-#include "base/host/host_load.h"
+#include "base/host/memory_room.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "data/loader/data_loader.h"
@@ -20,7 +20,6 @@
 #include "session/files/sample_files.h"
 
 #include <stdio.h>
-#include <sys/resource.h>
 
 enum { LISTED_FILE = 400 }; /* bytes of an entry of data.json: five JSON values and their text */
 enum { PNG_WRITER = 268 << 10 }; /* bytes of zlib's window and tables in libpng */
@@ -30,36 +29,10 @@ enum { PNG_WRITER = 268 << 10 }; /* bytes of zlib's window and tables in libpng 
 enum { LOADED_SHARE = 2 };
 enum { RESERVE_SHARE = 20 }; /* a twentieth stays free, because the forecast may be wrong by it */
 
-#define MEBIBYTES(n) ((uint64_t)(n) << 20)
-
-/* Returns the addresses that pthread_create reserves for a thread's stack. */
-static uint64_t stack_bytes(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return MEBIBYTES(2);
-    return limit.rlim_cur;
-}
-
-/* Returns the bytes of addresses that will be reserved but not used. They count only under a limit
- * on addresses (ulimit -v, -d).
- *
- * OpenBLAS maps 128 MiB for each thread that computes a product, and retries for ever if it cannot;
- * what 0.3.29 maps when it is loaded does not serve tinca's threads. Each thread has a stack: the
- * run's, the other compute threads, and two decode workers. Unless `beforehand`, the compute
- * threads exist already. malloc reserves nothing, because main.c limits it to one arena in this
- * case. */
-static uint64_t address_reserve(size_t threads, bool beforehand)
-{
-    if (!host_addresses_are_limited())
-        return 0;
-    return threads * MEBIBYTES(128) + (beforehand ? threads + 2 : 2) * stack_bytes();
-}
-
 /* Returns how many of `bytes` free bytes the run may use; at least 1, because 0 means unknown. */
 static uint64_t usable_bytes(uint64_t bytes, const struct memory_check_request *request)
 {
-    uint64_t reserve = address_reserve(request->settings->threads, request->beforehand);
+    uint64_t reserve = memory_room_reserve(request->settings->threads, request->beforehand);
     if (request->beforehand)
         bytes -= bytes / RESERVE_SHARE;
     return bytes > reserve ? bytes - reserve : 1;
@@ -252,7 +225,7 @@ static void compare(const struct memory_check_request *request,
     forecast->memory_free = usable_bytes(available->without_swap, request);
     forecast->memory_bound = available->bound;
     forecast->memory_limit = available->bound == BOUND_ULIMIT ? available->without_swap : 0;
-    forecast->reserved_bytes = address_reserve(request->settings->threads, request->beforehand);
+    forecast->reserved_bytes = memory_room_reserve(request->settings->threads, request->beforehand);
     forecast->fits = needed <= usable_bytes(available->with_swap, request);
     forecast->swaps = forecast->fits && needed > forecast->memory_free;
     if (!forecast->fits || forecast->swaps)

@@ -3,6 +3,7 @@
 #include "session/model/evaluate.h"
 
 #include "base/host/host.h"
+#include "base/host/memory_room.h"
 #include "base/memory.h"
 #include "data/formats/image_file.h"
 #include "data/loader/augment.h"
@@ -17,21 +18,61 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- memory --- */
+
+/* Returns the bytes of a plan for one image, without the weights; 0 if the device has memory of its
+ * own, or if it cannot be planned, which is found out when it is needed. */
+static uint64_t plan_bytes(const struct model *model)
+{
+    const struct device *device = model->device;
+    const struct plan_settings settings = {.mode = PLAN_INFERENCE,
+                                           .batch = 1,
+                                           .threads = device->threads,
+                                           .precision = device->precision,
+                                           .machine = &device->machine,
+                                           .choices = device->choices,
+                                           .only_forecast = true};
+    if (!device->driver->computes_on_host)
+        return 0;
+    struct plan *plan = plan_build(&model->network->graph, device->driver, &settings, NULL);
+    const uint64_t bytes =
+        plan ? plan->forecast.total - plan->forecast.weights + plan->forecast.tables : 0;
+    plan_free(plan);
+    return bytes + memory_room_reserve(device->threads, false);
+}
+
+bool model_check_memory(const struct network *network, const struct model_use *use,
+                        const char *path, struct error *error)
+{
+    const uint64_t weights = (uint64_t)network->graph.total_floats * sizeof(float);
+    const uint64_t more = use->more ? use->more(network, use->context) : 0;
+    return memory_room_check(path, (1 + use->copies) * weights + use->bytes + more, error);
+}
+
+/* --- loading --- */
+
 bool model_load(struct model *model, const char *path, const char *device, size_t threads,
                 struct error *error)
 {
+    return model_load_for(model, path, device, threads, &(struct model_use){0}, error);
+}
+
+bool model_load_for(struct model *model, const char *path, const char *device, size_t threads,
+                    const struct model_use *use, struct error *error)
+{
     struct run_config defaults;
+    struct model_use all = *use;
     config_defaults(&defaults);
     *model = (struct model){.tolerance = (double)defaults.tolerance};
     bool loaded = model_file_describe(model, path, error) &&
-                  weights_create(&model->weights, &model->network->graph, error) &&
-                  weights_load(&model->weights, path, error) &&
-                  (model->device = tuned_device_open(device, threads, NULL, error));
-    if (!loaded) {
-        model_free(model);
-        return false;
-    }
-    loaded = model_compute_in(model, model_own_precision(model), error);
+                  (model->device = tuned_device_open(device, threads, NULL, error)) &&
+                  model_compute_in(model, model_own_precision(model), error);
+    all.copies += all.models;
+    if (loaded)
+        all.bytes += (1 + all.models) * plan_bytes(model);
+    loaded = loaded && model_check_memory(model->network, &all, path, error) &&
+             weights_create(&model->weights, &model->network->graph, error) &&
+             weights_load(&model->weights, path, error);
     if (!loaded)
         model_free(model);
     return loaded;

@@ -35,6 +35,26 @@ struct model {
  * an error. */
 bool model_load(struct model *model, const char *path, const char *device, size_t threads,
                 struct error *error);
+
+/* What a command will hold at once besides a model's weights and its plan for one image. */
+struct model_use {
+    size_t copies;  /* of the weights */
+    size_t models;  /* others of the same size, each with its plan */
+    uint64_t bytes; /* anything else, such as a data set */
+    /* NULL, or returns what depends on the network, given `context` */
+    uint64_t (*more)(const struct network *network, const void *context);
+    const void *context;
+};
+
+/* Does the same for a command that will hold more than the model, and refuses with both numbers
+ * what would not fit, before anything large is allocated. */
+bool model_load_for(struct model *model, const char *path, const char *device, size_t threads,
+                    const struct model_use *use, struct error *error);
+
+/* Returns whether the weights of `network`, with so many copies, and `bytes` more fit into the
+ * memory that is left; otherwise sets an error about the file `path`. */
+bool model_check_memory(const struct network *network, const struct model_use *use,
+                        const char *path, struct error *error);
 void model_free(struct model *model);
 
 /* Sets the precision of the device, if the configuration was given one. Returns false with an error

@@ -30,6 +30,7 @@ bool half_model_save(const char *path, enum weights_format format, const char *o
         return error_set(error, ERROR_USAGE, "--save-precision", "give bf16 or float16",
                          "half precision has 16 bits");
     bool saved = model_file_describe(&model, path, error) &&
+                 model_check_memory(model.network, &(struct model_use){0}, path, error) &&
                  weights_create(&model.weights, &model.network->graph, error) &&
                  weights_load(&model.weights, path, error);
     struct network *renamed = saved ? rename_network(model.network, format, error) : NULL;

@@ -107,7 +107,8 @@ bool model_measure_file(const char *path, const struct model_measure_request *re
     struct model_measured measured = {0};
     snprintf(measured.data, sizeof measured.data, "%s", request->data);
     model_data_key(request->data, measured.data_key); /* before it is read: it may be replaced */
-    if (!model_load(&model, path, request->device, request->threads, error))
+    const struct model_use use = {.bytes = dataset_bytes(request->data, "test")};
+    if (!model_load_for(&model, path, request->device, request->threads, &use, error))
         return false;
     struct dataset *dataset = model_open_set(&model, request->data, error);
     measured.ms = measured.ms_low = measured.ms_high = (double)NAN;
@@ -172,7 +173,8 @@ bool model_measure_pair(const char *path, const char *origin,
     struct model models[2] = {{0}};
     struct model_pair pair = {0};
     struct model_measured machine;
-    if (!model_load(&models[0], path, request->device, request->threads, error))
+    const struct model_use use = {.models = 1};
+    if (!model_load_for(&models[0], path, request->device, request->threads, &use, error))
         return false;
     bool done = model_load(&models[1], origin, request->device, request->threads, error);
     if (done) {

@@ -10,6 +10,7 @@
 #include "engine/quantize/fold_batch_norm.h"
 #include "session/model/model_file.h"
 #include "session/onnx/onnx_exporter.h"
+#include "session/protobuf/message_memory.h"
 
 #include "config.h"
 
@@ -124,21 +125,10 @@ static bool add_metadata(struct onnx_exporter *exporter, const struct network *n
     return true;
 }
 
-/* Writes what protobuf-c packs to a stream. */
-struct stream_buffer {
-    ProtobufCBuffer base;
-    FILE *stream;
-};
-
-static void append(ProtobufCBuffer *buffer, size_t length, const uint8_t *data)
-{
-    fwrite(data, 1, length, ((struct stream_buffer *)buffer)->stream);
-}
-
 static bool write_model(const Onnx__Model *model, const char *path, struct error *error)
 {
     struct output_file output;
-    struct stream_buffer buffer = {.base = {.append = append}};
+    struct message_stream buffer = {.base = {.append = message_stream_append}};
     if (onnx__model__get_packed_size(model) > INT32_MAX)
         return error_set(error, ERROR_UNSUPPORTED, path, "add --save-precision bf16",
                          "the model has more than 2 GiB, which an ONNX file cannot have");
@@ -241,6 +231,14 @@ static bool export_model(const struct onnx_export_request *request, struct model
     return done;
 }
 
+/* Returns the bytes of weights that are written in fewer bits than 32. */
+static uint64_t bytes_of_rounded(const struct network *network, const void *rounds)
+{
+    return *(const bool *)rounds || graph_is_quantized(&network->graph)
+               ? network->graph.total_floats * sizeof(uint16_t)
+               : 0;
+}
+
 bool onnx_export(const struct onnx_export_request *request, const char *path,
                  struct onnx_export_result *result, struct error *error)
 {
@@ -250,7 +248,14 @@ bool onnx_export(const struct onnx_export_request *request, const char *path,
     if (!output_file_check(path, OUTPUT_BINARY, error) ||
         !safetensors_open(&file, request->model, error))
         return false;
+    const bool rounds =
+        (request->format_given ? request->format : weights_format_of(&file)) != WEIGHTS_FLOAT32;
+    /* output_file.h collects what goes to a stream */
+    const struct model_use use = {.copies = (size_t)request->fold + output_file_is_stream(path),
+                                  .more = bytes_of_rounded,
+                                  .context = &rounds};
     const bool done = model_file_describe(&model, request->model, error) &&
+                      model_check_memory(model.network, &use, request->model, error) &&
                       weights_create(&model.weights, &model.network->graph, error) &&
                       weights_load(&model.weights, request->model, error) &&
                       (!request->fold || fold(&model, error)) &&

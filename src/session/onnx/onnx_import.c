@@ -183,12 +183,12 @@ static bool read_inputs(struct onnx_importer *im, const Onnx__Graph *graph)
 {
     const Onnx__ValueInfo *input = NULL;
     for (size_t i = 0; i < graph->n_input; i++) {
-        bool constant = false;
         if (!graph->input[i]->name)
             return onnx_damaged(im, "input", N_("it has no name"));
-        for (size_t k = 0; k < graph->n_initializer; k++)
-            constant |= graph->initializer[k]->name &&
-                        strcmp(graph->initializer[k]->name, graph->input[i]->name) == 0;
+        const struct onnx_value *value = onnx_find_value(im, graph->input[i]->name);
+        if (!value)
+            return false;
+        const bool constant = value->kind == ONNX_STORED;
         if (!constant && input)
             return onnx_damaged(im, graph->input[i]->name,
                                 N_("a network of tinca has one input, and this is another"));
@@ -228,7 +228,7 @@ static bool import_model(struct onnx_importer *im, const struct onnx_import_requ
     }
     if (!graph || graph->n_output < 1)
         return onnx_damaged(im, "model", N_("it has no graph, or no output"));
-    if (!read_inputs(im, graph) || !import_graph(im, graph))
+    if (!add_initializers(im, graph) || !read_inputs(im, graph) || !import_graph(im, graph))
         return false;
     const size_t output = find_output(im, graph);
     if (im->failed)

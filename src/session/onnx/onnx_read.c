@@ -2,6 +2,7 @@
 #include "session/onnx/onnx_importer.h"
 
 #include "base/files/file.h"
+#include "base/host/memory_room.h"
 #include "base/memory.h"
 #include "session/protobuf/message_memory.h"
 
@@ -23,6 +24,9 @@ struct onnx_model {
 struct onnx_model *onnx_model_read(const char *path, struct error *error)
 {
     size_t size;
+    /* the file and its arrays, and then these and the weights of the network */
+    if (!memory_room_check(path, 2 * message_file_size(path), error))
+        return NULL;
     char *bytes = file_read(path, FILE_LIMIT, &size, error);
     struct onnx_model *model = bytes ? memory_new(1, sizeof *model, path, error) : NULL;
     if (!model) {

@@ -2,6 +2,7 @@
 #include "session/onnx/onnx_importer.h"
 
 #include "base/character.h"
+#include "base/host/memory_room.h"
 #include "base/language.h"
 #include "base/memory.h"
 
@@ -16,6 +17,10 @@ void *onnx_import_memory(struct onnx_importer *im, size_t count, size_t size)
     if (count > 0 && size > im->budget / count) {
         error_set(im->error, ERROR_MEMORY, im->path, NULL,
                   "its constants and moves take more memory than such a file may");
+        im->failed = true;
+        return NULL;
+    }
+    if (!memory_room_check(im->path, count * size, im->error)) {
         im->failed = true;
         return NULL;
     }

@@ -1,11 +1,13 @@
 /* message_memory.h: the memory that protobuf-c may take to unpack a message of a stranger's file.
  * The smallest message takes two bytes in a file and a hundred in memory, so a hostile file would
- * take a hundred times its size. */
+ * take a hundred times its size. A message that is written goes to a stream piece by piece. */
 #ifndef TINCA_SESSION_PROTOBUF_MESSAGE_MEMORY_H
 #define TINCA_SESSION_PROTOBUF_MESSAGE_MEMORY_H
 
 #include <protobuf-c/protobuf-c.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* Set up by message_memory_prepare. `left` may be set anew before each message. */
 struct message_memory {
@@ -34,6 +36,25 @@ static inline void message_memory_prepare(struct message_memory *memory, size_t 
     memory->allocator =
         (ProtobufCAllocator){message_memory_allocate, message_memory_release, memory};
     memory->left = bytes;
+}
+
+/* Writes what protobuf-c packs to a stream. */
+struct message_stream {
+    ProtobufCBuffer base;
+    FILE *stream;
+};
+
+static inline void message_stream_append(ProtobufCBuffer *buffer, size_t length,
+                                         const uint8_t *data)
+{
+    fwrite(data, 1, length, ((struct message_stream *)buffer)->stream);
+}
+
+/* Returns the size of a file, 0 if it is not known. */
+static inline uint64_t message_file_size(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
 }
 
 /* Returns the bytes for a file of `size` bytes: its arrays, and for its messages 160 times its

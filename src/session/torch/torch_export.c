@@ -22,7 +22,7 @@ struct state {
     enum weights_format format;
     struct safetensors_array *arrays;
     char (*array_names)[NAME_SIZE];
-    void **buffers; /* what the arrays own */
+    void **buffers; /* what the arrays own: zeros, or how they are rounded */
     size_t count;
 };
 
@@ -50,15 +50,19 @@ static bool add_rounded(struct state *state, const char *name, const struct para
         add(state, name, type, parameter, values, NULL);
         return true;
     }
-    void *buffer = memory_new(parameter->count, sizeof *values, "the weights", error);
-    if (!buffer)
+    struct weights_rounding *rounding = NULL;
+    void *zeros = zero ? memory_new(parameter->count, sizeof *values, "the weights", error)
+                       : (rounding = memory_new(1, sizeof *rounding, "the weights", error));
+    if (!zeros)
         return false;
-    uint16_t *rounded = buffer;
-    memset(buffer, 0, parameter->count * sizeof *values);
-    for (size_t i = 0; !zero && i < parameter->count; i++)
-        rounded[i] =
-            type == SAFETENSORS_BF16 ? bf16_from_float(values[i]) : float16_from_float(values[i]);
-    add(state, name, type, parameter, NULL, buffer);
+    add(state, name, type, parameter, NULL, zeros);
+    if (rounding) {
+        struct safetensors_array *array = &state->arrays[state->count - 1];
+        rounding->values = values;
+        array->data = NULL;
+        array->source = weights_rounding_source;
+        array->context = rounding;
+    }
     return true;
 }
 
@@ -239,10 +243,12 @@ bool torch_export(const struct torch_export_request *request, const char *path,
     const enum weights_format format =
         request->format_given ? request->format : weights_format_of(&file);
     safetensors_close(&file);
-    const bool done = model_file_describe(&model, request->model, error) &&
-                      weights_create(&model.weights, &model.network->graph, error) &&
-                      weights_load(&model.weights, request->model, error) &&
-                      export_model(request, &model, format, path, result, error);
+    const bool done =
+        model_file_describe(&model, request->model, error) &&
+        model_check_memory(model.network, &(struct model_use){0}, request->model, error) &&
+        weights_create(&model.weights, &model.network->graph, error) &&
+        weights_load(&model.weights, request->model, error) &&
+        export_model(request, &model, format, path, result, error);
     model_free(&model);
     return done;
 }

@@ -46,6 +46,7 @@ static bool save(const struct torch_import_request *request, struct torch_import
     const enum weights_format format = weights_format_of(&import->pairing.file);
     const char *normalise = normalisation_of(import->network, request->normalise);
     bool saved = describe(&model, normalise, error) &&
+                 model_check_memory(model.network, &(struct model_use){0}, request->path, error) &&
                  weights_create(&model.weights, &import->network->graph, error) &&
                  weights_begin(&model.weights, &source, &import->match, error);
     const struct model_facts facts = {

@@ -43,7 +43,7 @@ static bool write_comparison(const struct app *app, const char *path, enum compa
                              struct error *error)
 {
     struct text text = {0};
-    compare_write(&compare_model(app)->table, format, &text);
+    compare_write(&compare_model(app)->table, format, &text, NULL);
     bool written = text.failed || !text.data
                        ? error_set_memory(error, "the comparison", 0)
                        : output_file_write(path, text.data, text.length, OUTPUT_TEXT, error);
