@@ -9,7 +9,7 @@ case $TINCA in /*) ;; *) TINCA=$PWD/${TINCA:-tinca} ;; esac
 CONFUSE_JSON=${CONFUSE_JSON:-$(dirname "$TINCA")/confuse_json}
 case $CONFUSE_JSON in /*) ;; *) CONFUSE_JSON=$PWD/$CONFUSE_JSON ;; esac
 SAMPLE=${SAMPLE:-599} OFFSET=${OFFSET:-0} FILES=${FILES:-}
-export ASAN_OPTIONS="exitcode=99:detect_leaks=0:${ASAN_OPTIONS:-}" UBSAN_OPTIONS="halt_on_error=1:exitcode=99:${UBSAN_OPTIONS:-}"
+export ASAN_OPTIONS="exitcode=99:detect_leaks=0:allocator_may_return_null=1:${ASAN_OPTIONS:-}" UBSAN_OPTIONS="halt_on_error=1:exitcode=99:${UBSAN_OPTIONS:-}"
 cd "$T" || exit 99
 state=$T/state/tinca runs=$T/state/tinca/runs
 
