@@ -31,9 +31,12 @@ struct predict {
     struct predict_raw raw;
     const char *output; /* a file, or for pictures that are made also a folder */
     bool as_json, continues;
+    bool goes_on; /* a batch was computed */
     size_t format;
     struct json *list; /* with as_json */
 };
+
+static const char continue_advice[] = N_("the same command with --continue goes on");
 
 /* --- classes --- */
 
@@ -41,6 +44,8 @@ static bool add_picture(void *context, size_t index, const float *output,
                         const struct error *broken, struct error *error)
 {
     struct predict *predict = context;
+    if (index < predict->rows.done) /* computed again, to compare */
+        return predict_rows_add(&predict->rows, index, output, broken, error);
     if (broken)
         output_error(broken);
     predict_raw_add(&predict->raw, output);
@@ -57,33 +62,39 @@ static bool end_batch(void *context, struct error *error)
     struct predict *predict = context;
     if (!predict_raw_flush(&predict->raw, error) || !predict_rows_flush(&predict->rows, error))
         return false;
+    if (predict->rows.done > 0 && !predict->goes_on)
+        output_note(_("%zu of %zu pictures have their rows already\n"), predict->rows.done,
+                    predict->paths.count);
+    predict->goes_on = true;
     if (!stop_signal_came())
         return true;
     return error_set(error, ERROR_INTERRUPTED, "predict",
-                     predict->output && predict->format == PREDICT_CSV
-                         ? N_("the same command with --continue goes on")
-                         : NULL,
+                     predict_rows_part(&predict->rows) ? continue_advice : NULL,
                      "stopped by a signal");
 }
 
-/* Computes all pictures in batches, for rows and the array. */
-static int predict_batches(struct predict *predict, bool rows)
+/* Opens the outputs and, with --continue, finds out where to go on. */
+static bool open_outputs(struct predict *predict, bool rows, struct error *error)
 {
-    struct error error;
-    struct predictor_request request = {
-        .model = &predict->model, .paths = predict->paths.name, .count = predict->paths.count};
-    if (rows && !predict_rows_open(&predict->rows, predict->continues, &error))
-        return output_error(&error);
-    request.first = predict->rows.done;
-    if (!predict_raw_open(&predict->raw, &predict->model, request.count, request.first, &error))
-        return output_error(&error);
-    stop_signal_catch();
-    if (!predictor_run(&request, add_picture, end_batch, predict, &error) ||
-        !end_batch(predict, &error)) {
-        output_error(&error);
-        return error.kind == ERROR_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_FAILED;
-    }
-    return predict->rows.broken ? EXIT_FAILED : EXIT_DONE;
+    struct predict_rows *const table = &predict->rows;
+    const size_t count = predict->paths.count;
+    if (!predict_raw_open(&predict->raw, &predict->model, count, predict->continues, error) ||
+        (rows && !predict_rows_open(table, predict->continues, &predict->raw, error)) ||
+        !predict_raw_begin(&predict->raw, &predict->model, table->done, error))
+        return false;
+    return true;
+}
+
+/* Reports why the prediction has ended. Returns the exit status. */
+static int report_end(const struct predict *predict, const struct error *error)
+{
+    const char *part = predict_rows_part(&predict->rows);
+    output_error(error);
+    if (error->kind == ERROR_INTERRUPTED)
+        return EXIT_INTERRUPTED;
+    if (part && error->kind == ERROR_SYSTEM)
+        output_note("%s: %s\n", part, language_text(continue_advice));
+    return EXIT_FAILED;
 }
 
 static void report_broken(const struct predict *predict)
@@ -92,6 +103,24 @@ static void report_broken(const struct predict *predict)
         output_note(ngettext("%zu of %zu pictures could not be read\n",
                              "%zu of %zu pictures could not be read\n", predict->rows.broken),
                     predict->rows.broken, predict->paths.count);
+}
+
+/* Computes all pictures in batches, for rows and the array. */
+static int predict_batches(struct predict *predict, bool rows)
+{
+    struct error error;
+    struct predictor_request request = {
+        .model = &predict->model, .paths = predict->paths.name, .count = predict->paths.count};
+    if (!open_outputs(predict, rows, &error))
+        return output_error(&error);
+    request.first = predict->rows.first;
+    stop_signal_catch();
+    if (!predictor_run(&request, add_picture, end_batch, predict, &error) ||
+        !end_batch(predict, &error) || !predict_raw_commit(&predict->raw, &error) ||
+        !predict_rows_commit(&predict->rows, &error))
+        return report_end(predict, &error);
+    report_broken(predict);
+    return predict->rows.broken ? EXIT_FAILED : EXIT_DONE;
 }
 
 /* --- generators: pictures made from pictures --- */
@@ -212,6 +241,20 @@ static int translate_all(struct predict *predict)
 
 /* --- checks --- */
 
+/* Fails if rows, pictures or the JSON document and the array of --raw would go to one place. */
+static bool check_raw_output(const struct predict *predict, struct error *error)
+{
+    const char *raw = predict->raw.path, *other = predict->output ? predict->output : "-";
+    if (!raw)
+        return true;
+    const bool printed = !predict->output || predict->as_json || output_file_is_stdout(other);
+    if (!(printed && output_file_is_stdout(raw)) && strcmp(raw, other) != 0 &&
+        (output_file_is_stream(raw) || !is_same_file(raw, other)))
+        return true;
+    return error_set(error, ERROR_USAGE, "--raw", "name another file for the array",
+                     "the array and other output cannot both go to %s", raw);
+}
+
 static bool check_picture_output(const struct predict *predict, struct error *error)
 {
     const struct name_list *paths = &predict->paths;
@@ -300,11 +343,10 @@ static int predict_all(struct predict *predict, const struct operands *operands)
                   "there are no pictures (*.png, *.jpg, *.jpeg) in it");
         return output_error(&error);
     }
-    if (!(classes ? check_row_output : check_picture_output)(predict, &error))
+    if (!(classes ? check_row_output : check_picture_output)(predict, &error) ||
+        !check_raw_output(predict, &error))
         return output_error(&error);
-    const int status = classes ? predict_classes(predict) : predict_pictures(predict);
-    report_broken(predict);
-    return status;
+    return classes ? predict_classes(predict) : predict_pictures(predict);
 }
 
 static void free_predict(struct predict *predict)
@@ -355,7 +397,7 @@ static int predict_run(const struct command *command, int argc, char **argv)
          .value = &predict.format,
          .choices = formats},
         {.name = "continue",
-         .help = N_("Go on with the CSV file of a prediction that was interrupted."),
+         .help = N_("Go on with the CSV file of a prediction that was interrupted, FILE.part."),
          .kind = OPTION_SWITCH,
          .value = &predict.continues},
         {.name = "raw",

@@ -197,7 +197,7 @@ static void copy_metadata(const struct safetensors *file, const char **metadata)
 {
     size_t n = 0;
     const struct json *texts = json_member(file->header.root, "__metadata__");
-    for (const struct json *text = json_first(texts); text && n + 2 < MAX_METADATA;
+    for (const struct json *text = json_first_member(texts); text && n + 2 < MAX_METADATA;
          text = json_next(text))
         if (strcmp(json_key(text), "tinca.crc32") != 0 && json_string(text)) {
             metadata[n++] = json_key(text);

@@ -58,7 +58,7 @@ int main(int argc, char **argv)
     if (!value)
         printf("there is no %s\n", argv[2]);
     else if (length)
-        printf("%zu\n", json_length(value));
+        printf("%zu\n", json_is_object(value) ? json_member_count(value) : json_length(value));
     else if (argc == 3)
         print_value(value);
     json_document_free(&document);

@@ -99,9 +99,124 @@ head -c 5000 "$T/whole.csv" >"$T/part.csv"
 refuses 1 'row 1 is not that of picture' "another folder" predict "$T/m.safetensors" "$T/set" --format csv \
     -o "$T/part.csv" --continue
 refuses 1 'heading' "other options" predict "$T/m.safetensors" "$T/many" --format csv --top 1 -o "$T/part.csv" --continue
-head -c 300 "$T/whole.npy" >"$T/part.npy"
-refuses 1 'not the array' "an array that is shorter than the rows" predict "$T/m.safetensors" "$T/many" --format csv \
+
+# continues NAME: part.csv and part.npy become those of an uninterrupted prediction
+continues() {
+    ends 1 "$1" predict "$T/m.safetensors" "$T/many" --format csv -o "$T/part.csv" --raw "$T/part.npy" --continue
+    if cmp "$T/whole.csv" "$T/part.csv" && cmp "$T/whole.npy" "$T/part.npy"; then
+        ok "  to the same rows and array"
+    else
+        not_ok "  to the same rows and array" "$(told)"
+    fi
+    [ -z "$(ls "$T" | grep '\.part$')" ] && ok "  and leaves no .part" || not_ok "  and leaves no .part" "$(ls "$T")"
+}
+# overwrite FILE OFFSET TEXT: replaces bytes in the middle of a file
+overwrite() { printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; }
+# begin_part: a prediction that is complete but for its end, and older results
+begin_part() {
+    cp "$T/whole.csv" "$T/part.csv.part"
+    cp "$T/whole.npy" "$T/part.npy.part"
+    echo "an older result" >"$T/part.csv"
+    echo "an older array" >"$T/part.npy"
+}
+begin_part
+head -c 300 "$T/whole.npy" >"$T/part.npy.part"
+continues "an array that is shorter than the rows"
+check "  by what it lacks" grep -q '^21 of 90 pictures' "$T/err"
+begin_part
+continues "files that lack only their names"
+begin_part
+head -c 5000 "$T/whole.csv" >"$T/part.csv.part"
+head -c 4000 /dev/zero >>"$T/part.csv.part"
+continues "zeros behind the rows"
+begin_part
+truncate -s 200 "$T/part.npy.part"
+truncate -s "$(wc -c <"$T/whole.npy")" "$T/part.npy.part"
+continues "zeros in the array"
+begin_part
+overwrite "$T/part.csv.part" 4000 '\0\0\0\0'
+continues "zeros in a row"
+check "  that is not the first" grep -q '^[1-9][0-9]* of 90 pictures' "$T/err"
+begin_part
+end=$(head -n 30 "$T/whole.csv" | wc -c)
+digit=$(head -c $((end - 1)) "$T/whole.csv" | tail -c 1)
+overwrite "$T/part.csv.part" $((end - 2)) $(((digit + 1) % 10))
+continues "another digit in a row"
+check "  goes on there" grep -Eq '^28 of 90 pictures' "$T/err"
+begin_part
+: >"$T/part.csv.part"
+truncate -s 6000 "$T/part.csv.part"
+continues "only zeros"
+begin_part
+overwrite "$T/part.npy.part" 30 X
+refuses 1 'not the array' "an array of something else" predict "$T/m.safetensors" "$T/many" --format csv \
     -o "$T/part.csv" --continue --raw "$T/part.npy"
+run train lenet --data "list:$T/all.csv" --batch 1 --iterations 2 --seed 8 --save "$T/other.safetensors" --quiet
+begin_part
+refuses 1 'not what this model computes' "another model" predict "$T/other.safetensors" "$T/many" --format csv \
+    -o "$T/part.csv" --continue
+check "  and leaves the older result" grep -q 'an older result' "$T/part.csv"
+rm -f "$T"/part.*
+
+# --- what the outputs are, and stay ---
+# The raw outputs go to a pipe that nobody empties: the prediction stops for good once it is full.
+: >"$T/long.csv"
+i=0
+while [ $i -lt 100 ]; do
+    for name in "$T"/set/cat/*; do echo "$name"; done >>"$T/long.csv"
+    i=$((i + 1))
+done
+i=0
+while [ $i -lt 5 ]; do
+    cat "$T/long.csv"
+    i=$((i + 1))
+done >"$T/longer.csv"
+run predict "$T/m.safetensors" "list:$T/longer.csv" --format csv -o "$T/uninterrupted.csv"
+mkfifo "$T/pipe"
+exec 9<>"$T/pipe"
+echo "an older result" >"$T/old.csv"
+"$TINCA" predict "$T/m.safetensors" "list:$T/longer.csv" --format csv -o "$T/old.csv" --raw "$T/pipe" >"$T/log" 2>&1 &
+process=$!
+full() { [ "$(cat "$T/old.csv.part" 2>/dev/null | wc -l)" -gt 500 ]; }
+wait_until full
+check "while it runs, the older result is there" grep -q 'an older result' "$T/old.csv"
+refuses 2 'another process' "a second one on the same file" predict "$T/m.safetensors" "$T/more" --format csv -o "$T/old.csv"
+kill -9 $process
+wait $process 2>/dev/null
+exec 9<&-
+check "after a kill, too" grep -q 'an older result' "$T/old.csv"
+chmod 640 "$T/old.csv"
+ln -s old.csv "$T/link.csv"
+succeeds "goes on, through a link" predict "$T/m.safetensors" "list:$T/longer.csv" --format csv -o "$T/link.csv" --continue
+check "  behind what there was" grep -Eq '^[0-9]{3,} of 4500 pictures' "$T/err"
+check "  to the same rows" cmp "$T/uninterrupted.csv" "$T/old.csv"
+check "  and keeps the mode" test "$(stat -c %a "$T/old.csv")" = 640
+check "  and the link" test -L "$T/link.csv"
+ln "$T/old.csv" "$T/twin.csv"
+succeeds "a file with two names" predict "$T/m.safetensors" "list:$T/ok.csv" --format csv -o "$T/old.csv" --raw "$T/ok.npy"
+check "  keeps both" cmp "$T/old.csv" "$T/twin.csv"
+check "  and has the new rows" test "$(wc -l <"$T/twin.csv")" = 3
+cat "$T/pipe" >"$T/piped" &
+process=$!
+succeeds "into a FIFO" predict "$T/m.safetensors" "list:$T/ok.csv" --format csv -o "$T/pipe"
+wait $process
+check "  the same rows" cmp "$T/old.csv" "$T/piped"
+check "  and it stays one" test -p "$T/pipe"
+succeeds "the array to standard output" predict "$T/m.safetensors" "list:$T/ok.csv" --format csv -o "$T/pipe.csv" --raw -
+check "  the same array" cmp "$T/ok.npy" "$T/out"
+succeeds "the rows to standard output" predict "$T/m.safetensors" "list:$T/ok.csv" --format csv -o -
+check "  the same rows" cmp "$T/old.csv" "$T/out"
+refuses 2 'another file' "both to standard output" predict "$T/m.safetensors" "list:$T/ok.csv" --raw -
+refuses 2 'another file' "both to one file" predict "$T/m.safetensors" "list:$T/ok.csv" --format csv -o "$T/ok.npy" --raw "$T/ok.npy"
+ends 1 "a full disk" predict "$T/m.safetensors" "list:$T/ok.csv" --format csv -o /dev/full
+check "  is named" grep -q 'No space left' "$T/err"
+ln -s old.csv "$T/planted.csv.part"
+refuses 1 'not a file of yours' "a link in place of FILE.part" predict "$T/m.safetensors" "list:$T/ok.csv" --format csv \
+    -o "$T/planted.csv"
+check "  is not followed" cmp "$T/old.csv" "$T/twin.csv"
+rm "$T/planted.csv.part"
+check "nothing is left" test -z "$(ls "$T" | grep '\.part$')"
+
 logit=$(sed -n 2p "$T/whole.csv" | awk -F, '{ print $NF }')
 header=$(($(od -An -tu1 -j8 -N1 "$T/whole.npy") + 10))
 number=$(od -An -tf4 -j$((header + 4)) -N4 "$T/whole.npy")

@@ -15,7 +15,7 @@ enum { FILES = sizeof files / sizeof *files };
 static const char *find_file(const struct json_document *goldens, const struct network *network)
 {
     for (size_t f = 0; f < FILES; f++)
-        for (const struct json *golden = json_first(goldens[f].root); golden;
+        for (const struct json *golden = json_first_member(goldens[f].root); golden;
              golden = json_next(golden))
             if (golden_is_of(golden, network))
                 return files[f];

@@ -298,7 +298,7 @@ static int test_all(void)
         tap_ok(false, "reads the goldens: %s", error.why);
         return tap_done();
     }
-    tap_ok(json_length(goldens.root) == LESSONS, "a golden for each case");
+    tap_ok(json_member_count(goldens.root) == LESSONS, "a golden for each case");
     for (size_t i = 0; i < LESSONS; i++) {
         const struct json *golden = json_member(goldens.root, lessons[i].name);
         const double move =

@@ -82,7 +82,8 @@ double golden_tensor_difference(const float *values, size_t count, uint64_t from
 static double longest_gradient(const struct json *gradients)
 {
     double longest = 0;
-    for (const struct json *golden = json_first(gradients); golden; golden = json_next(golden))
+    for (const struct json *golden = json_first_member(gradients); golden;
+         golden = json_next(golden))
         longest = fmax(longest, golden_number(golden, 0));
     return longest;
 }

@@ -540,8 +540,8 @@ static int test_suite(const struct suite *suite, const char *only)
         tap_ok(false, "reads the goldens %s: %s", suite->goldens, error.why);
         return tap_done();
     }
-    tap_ok(json_length(goldens.root) == suite->count, "%s: %zu goldens for %zu cases",
-           suite->goldens, json_length(goldens.root), suite->count);
+    tap_ok(json_member_count(goldens.root) == suite->count, "%s: %zu goldens for %zu cases",
+           suite->goldens, json_member_count(goldens.root), suite->count);
     test_cases(suite, only, goldens.root, test_reference, (struct share){1, 0});
     for (int set = 0; set < INSTRUCTION_SETS; set++)
         if (instruction_set_force((enum instruction_set)set))

@@ -61,9 +61,10 @@ static void fill(const struct safetensors_array *array, uint32_t stream, float *
 /* Describes the state dict of a golden, without values. */
 static struct safetensors_array *read_arrays(const struct json *tensors, size_t *count)
 {
-    struct safetensors_array *arrays = memory_new(json_length(tensors), sizeof *arrays, "a", NULL);
+    struct safetensors_array *arrays =
+        memory_new(json_member_count(tensors), sizeof *arrays, "a", NULL);
     *count = 0;
-    for (const struct json *tensor = json_first(tensors); arrays && tensor;
+    for (const struct json *tensor = json_first_member(tensors); arrays && tensor;
          tensor = json_next(tensor)) {
         struct safetensors_array *array = &arrays[(*count)++];
         *array = (struct safetensors_array){.name = json_key(tensor)};
@@ -293,7 +294,8 @@ int main(void)
     struct error error = {0};
     if (!mkdtemp(folder) || !golden_read(&goldens, "torchvision", &error))
         return tap_ok(false, "reads the goldens: %s", error.why), tap_done();
-    for (const struct json *golden = json_first(goldens.root); golden; golden = json_next(golden)) {
+    for (const struct json *golden = json_first_member(goldens.root); golden;
+         golden = json_next(golden)) {
         const char *names = json_string(json_member(golden, "names"));
         if (!json_member(golden, "logits"))
             test_shapes(golden);

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
+#include "session/export/export.h"
 #include "ui/screens.h"
 #include "ui/terminal/draw.h"
 #include "ui/ui.h"
@@ -368,6 +369,9 @@ int main(int argc, char **argv)
 {
     size_t events = argc > 1 ? strtoul(argv[1], NULL, 10) : EVENTS;
     char command[64];
+    struct error error;
+    if (argc > 5 && strcmp(argv[1], "export") == 0) /* export --format json -o FILE, as the child */
+        return export_session(NULL, 0, argv[5], &error) ? EXIT_SUCCESS : EXIT_FAILURE;
     seed = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 1;
     if (!mkdtemp(folder) || chdir(folder) != 0) {
         tap_ok(false, "a folder for the test");

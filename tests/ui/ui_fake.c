@@ -3,6 +3,7 @@
 #include "ui/ui.h"
 
 #include "base/language.h"
+#include "session/export/export.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@ int main(int argc, char **argv)
     struct error error = {0};
     char text[1200];
     language_begin(NULL);
+    if (argc > 5 && strcmp(argv[1], "export") == 0) /* export --format json -o FILE, as the child */
+        return export_session(NULL, 0, argv[5], &error) ? EXIT_SUCCESS : EXIT_FAILURE;
     preferences_defaults(&preferences);
     config_defaults(&options.config);
     config_set(&options.config, "validate", "digits", &error);

@@ -16,6 +16,28 @@ screen_keys C-u
 screen_keys session.json Enter
 screen_shows 'Wrote session.json' "and writes the session during the run"
 has "the session has the run's losses" runs.0.series.loss.0 session.json
+# the picture of a report waits for the reader of a pipe, and the process that writes it crashes meanwhile
+mkfifo pipe.png
+screen_keys e
+screen_shows 'Export' "e asks again"
+screen_keys Right Right Right Right Right Right C-u
+screen_keys pipe.md Enter
+screen_shows 'Press Enter again' "the picture's file exists"
+screen_keys Enter
+exporting() {
+    for process in $(grep -las -- "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null); do
+        process=${process#/proc/} process=${process%/environ}
+        { tr '\0' ' ' <"/proc/$process/cmdline"; } 2>/dev/null | grep -q '^tinca export ' && return
+    done
+    return 1
+}
+if wait_until exporting; then
+    kill -SEGV "$process"
+    screen_shows 'signal 11' "an export that crashes says so"
+    screen_shows 'ms/image +[0-9]' "and the run is on"
+else
+    not_ok "an export is a process" "$(screen_text)"
+fi
 screen_keys q
 screen_shows 'What it takes' "q returns to the form"
 screen_keys q

@@ -31,6 +31,15 @@ static void test_reading(void)
     tap_ok(json_count(json_first(list), &count) && count == 1, "a count");
     tap_ok(!json_count(second, &count), "2.5 is no count");
     tap_ok(json_bool(deep, &flag) && flag, "a flag");
+    tap_ok(!json_first(document.root) && !json_first_member(list) && !json_next(NULL) &&
+               !json_member(list, "deep") && !json_first(second) && !json_first_member(NULL),
+           "only arrays have values, and only objects have members");
+    tap_ok(json_length(document.root) == 0 && json_member_count(document.root) == 3 &&
+               json_member_count(list) == 0 && json_length(NULL) == 0,
+           "and are counted as such");
+    tap_ok(strcmp(json_key(second), "") == 0 && strcmp(json_key(NULL), "") == 0 &&
+               strcmp(json_key(list), "list") == 0,
+           "a value without a name has an empty one");
     tap_ok(json_line(&document, document.root) == 1, "the root is on line 1");
     tap_ok(json_line(&document, list) == 3, "the list is on line 3");
     tap_ok(json_line(&document, second) == 4, "2.5 is on line 4");

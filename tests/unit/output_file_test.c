@@ -196,6 +196,72 @@ static void test_refused(void)
     tap_ok(!write_text(name, "x", &error), "a closed descriptor: %s", error.why);
 }
 
+/* Opens a document that takes long, and writes `text` behind the first `keep` bytes of what there
+ * is. */
+static bool begin_part(struct output_file *output, const char *path, bool continues, size_t keep,
+                       const char *text)
+{
+    struct error error = {0};
+    return output_file_open_part(output, path, OUTPUT_TEXT, continues, &error) &&
+           (!continues || output_file_cut(output, keep, &error)) &&
+           fputs(text, output->stream) >= 0 && output_file_flush(output, &error);
+}
+
+static void test_parts(void)
+{
+    struct error error = {0};
+    struct output_file output, second;
+    const char *path = in_folder(0, "rows"), *part = in_folder(1, "rows.part");
+    tap_ok(begin_part(&output, path, false, 0, "one two") && holds(part, "one two") &&
+               !file_exists(path),
+           "a document that takes long is written beside its file");
+    tap_ok(!output_file_open_part(&second, path, OUTPUT_TEXT, false, &error) &&
+               strstr(error.why, "another process") && holds(part, "one two"),
+           "which a second writer does not touch: %s", error.why);
+    output_file_leave(&output);
+    tap_ok(begin_part(&output, path, true, 4, "three") && holds(part, "one three"),
+           "it is continued where its rows end");
+    tap_ok(output_file_commit(&output, &error) && holds(path, "one three") && !file_exists(part),
+           "and becomes the file");
+    chmod(path, 0604);
+    tap_ok(begin_part(&output, path, true, 3, "") && holds(part, "one"),
+           "without it, the file itself is continued");
+    output_file_leave(&output);
+    tap_ok(!file_exists(part) && holds(path, "one three"), "and nothing is left if nothing is new");
+    tap_ok(begin_part(&output, path, false, 0, "four") && output_file_commit(&output, &error) &&
+               holds(path, "four") && mode_of(path) == 0604,
+           "a file that is replaced keeps its mode");
+    link(path, in_folder(2, "twin"));
+    tap_ok(begin_part(&output, path, false, 0, "5") && output_file_commit(&output, &error) &&
+               holds(in_folder(2, "twin"), "5") && !file_exists(part),
+           "and its links");
+    symlink("twin", part);
+    tap_ok(!output_file_open_part(&output, path, OUTPUT_TEXT, false, &error) && holds(path, "5"),
+           "a link in its place is not followed: %s", error.why);
+    unlink(part);
+    unlink(path);
+    unlink(in_folder(2, "twin"));
+}
+
+static void test_direct(void)
+{
+    int ends[2];
+    char name[32], got[8] = "";
+    struct error error = {0};
+    struct output_file output;
+    tap_ok(pipe(ends) == 0, "makes a pipe");
+    snprintf(name, sizeof name, "/dev/fd/%d", ends[1]);
+    tap_ok(begin_part(&output, name, false, 0, "a") && read(ends[0], got, sizeof got) == 1 &&
+               fputs("bc", output.stream) >= 0 && output_file_flush(&output, &error) &&
+               read(ends[0], got, sizeof got) == 2 && strcmp(got, "bc") == 0,
+           "a descriptor receives a document that takes long flush by flush");
+    close(ends[0]);
+    fputs("lost", output.stream);
+    tap_ok(!output_file_commit(&output, &error) && strstr(error.why, "Broken pipe"),
+           "a closed pipe is an error: %s", error.why);
+    close(ends[1]);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
@@ -205,6 +271,8 @@ int main(void)
     test_links();
     test_streams();
     test_refused();
+    test_parts();
+    test_direct();
     tap_ok(rmdir(folder) == 0, "nothing is left in the folder");
     return tap_done();
 }

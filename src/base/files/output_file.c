@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #if HAVE_LINUX_XATTR
 #include <sys/xattr.h>
 #endif
@@ -150,6 +151,12 @@ static bool cannot_write(const struct output_target *target, struct error *error
     return error_set_errno(error, what, advice, "cannot write");
 }
 
+static bool refuse_terminal(const struct output_target *target, struct error *error)
+{
+    return error_set(error, ERROR_INPUT, target->path, "name a file",
+                     "this is a terminal, and the document is not text");
+}
+
 static int open_existing(const char *path)
 {
     int descriptor;
@@ -172,8 +179,7 @@ static bool put_into(const struct output_target *target, const struct source *so
         return cannot_write(target, error);
     bool written;
     if (target->kind == OUTPUT_STREAM && content == OUTPUT_BINARY && isatty(descriptor))
-        written = error_set(error, ERROR_INPUT, target->path, "name a file",
-                            "this is a terminal, and the document is not text");
+        written = refuse_terminal(target, error);
     else
         written = (target->kind == OUTPUT_STREAM ? put(descriptor, source)
                                                  : overwrite(descriptor, source)) ||
@@ -248,6 +254,201 @@ static bool open_aside(struct output_file *output, struct error *error)
     return true;
 }
 
+/* --- TARGET.part --- */
+
+static bool refuse_part(const char *part, struct error *error)
+{
+    if (errno == EWOULDBLOCK)
+        return error_set(error, ERROR_USAGE, part, "wait for its end, or choose another place",
+                         "another process writes this file");
+    if (errno == EINVAL || errno == ELOOP)
+        return error_set(error, ERROR_INPUT, part, "remove it, or choose another place",
+                         "this is not a file of yours that could be written to");
+    return error_set_errno(error, part, "check that the folder exists and can be written to",
+                           "cannot create");
+}
+
+/* Returns 0 if the open file is a regular one of this user, without further links, that no other
+ * process has locked and that still has the name `path`; ESTALE if it has lost it; another error
+ * number otherwise. */
+static int check_part(int descriptor, const char *path)
+{
+    struct stat opened, named;
+    if (fstat(descriptor, &opened) != 0)
+        return errno;
+    if (!S_ISREG(opened.st_mode) || opened.st_uid != geteuid())
+        return EINVAL;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return EWOULDBLOCK; /* other errors: this file system has no locks */
+    if (lstat(path, &named) != 0 || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev)
+        return ESTALE; /* its writer has renamed it meanwhile */
+    return named.st_nlink == 1 ? 0 : EINVAL;
+}
+
+/* Opens and locks TARGET.part. Returns a descriptor, or -1 with errno. */
+static int open_locked(const char *path, mode_t mode)
+{
+    const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    int reason = ESTALE;
+    while (reason == ESTALE) {
+        const int descriptor = open(path, flags, mode);
+        if (descriptor < 0)
+            return -1;
+        reason = check_part(descriptor, path);
+        if (reason == 0)
+            return descriptor;
+        close(descriptor);
+    }
+    errno = reason;
+    return -1;
+}
+
+/* Returns the stream of TARGET.part, or of a file without a name where none can be made beside an
+ * existing target. NULL with an error. */
+static FILE *open_part_stream(struct output_file *output, struct error *error)
+{
+    const bool is_new = output->target.kind == OUTPUT_NEW;
+    const int descriptor = open_locked(output->part, is_new ? 0666 : 0600);
+    FILE *stream = descriptor < 0 ? NULL : fdopen(descriptor, "r+b");
+    if (!stream && descriptor < 0 && !is_new &&
+        (errno == EACCES || errno == EROFS || errno == EPERM || errno == ENAMETOOLONG)) {
+        free(output->part);
+        output->part = NULL;
+        stream = tmpfile();
+    }
+    if (!stream)
+        refuse_part(output->part ? output->part : output->target.path, error);
+    if (!stream && descriptor >= 0)
+        close(descriptor);
+    return stream;
+}
+
+static bool open_part(struct output_file *output, bool continues, struct error *error)
+{
+    const size_t size = strlen(output->target.path) + sizeof ".part";
+    struct stat found;
+    output->part = memory_new(size, 1, output->target.path, error);
+    if (!output->part)
+        return false;
+    snprintf(output->part, size, "%s.part", output->target.path);
+    output->stream = open_part_stream(output, error);
+    if (!output->stream)
+        return false;
+    if (!continues)
+        return ftruncate(fileno(output->stream), 0) == 0 || cannot_write(&output->target, error);
+    if (output->part && fstat(fileno(output->stream), &found) == 0 && found.st_size > 0)
+        output->earlier = output->part;
+    else if (output->target.kind != OUTPUT_NEW)
+        output->earlier = output->target.path;
+    return true;
+}
+
+static bool open_direct(struct output_file *output, struct error *error)
+{
+    const struct output_target *target = &output->target;
+    const bool named = target->kind == OUTPUT_STREAM;
+    output->descriptor = named ? open_existing(target->path) : target->descriptor;
+    if (output->descriptor < 0)
+        return cannot_write(target, error);
+    output->direct = true;
+    if (named && output->content == OUTPUT_BINARY && isatty(output->descriptor))
+        return refuse_terminal(target, error);
+    output->collected = open_memstream(&output->document, &output->size);
+    output->stream = output->collected;
+    return output->stream || error_set_memory(error, target->path, 0);
+}
+
+bool output_file_open_part(struct output_file *output, const char *name,
+                           enum output_content content, bool continues, struct error *error)
+{
+    *output = (struct output_file){.content = content, .lasting = true};
+    if (!output_target_find(&output->target, name, content, error))
+        return false;
+    const enum output_kind kind = output->target.kind;
+    if (kind == OUTPUT_DESCRIPTOR || kind == OUTPUT_STREAM ? open_direct(output, error)
+                                                           : open_part(output, continues, error))
+        return true;
+    output_file_leave(output);
+    return false;
+}
+
+/* Copies the first `end` bytes of the target to TARGET.part. */
+static bool keep_target(struct output_file *output, uint64_t end, struct error *error)
+{
+    char block[1 << 16];
+    FILE *from = file_open_stream(output->target.path, error);
+    if (!from)
+        return false;
+    for (uint64_t left = end; left > 0;) {
+        const size_t wanted = left < sizeof block ? (size_t)left : sizeof block;
+        if (fread(block, 1, wanted, from) != wanted)
+            break;
+        fwrite(block, 1, wanted, output->stream);
+        left -= wanted;
+    }
+    fclose(from);
+    output->kept = end;
+    return output_file_flush(output, error);
+}
+
+bool output_file_cut(struct output_file *output, uint64_t end, struct error *error)
+{
+    const bool own = output->earlier == output->part;
+    if (output->earlier && !own && !keep_target(output, end, error))
+        return false;
+    return (ftruncate(fileno(output->stream), (off_t)end) == 0 &&
+            fseeko(output->stream, (off_t)end, SEEK_SET) == 0) ||
+           cannot_write(&output->target, error);
+}
+
+bool output_file_flush(struct output_file *output, struct error *error)
+{
+    bool written = fflush(output->stream) == 0 && !ferror(output->stream);
+    if (written && output->direct) {
+        const struct source source = {output->document, output->size, -1};
+        if (output->descriptor == STDOUT_FILENO)
+            fflush(stdout);
+        written = put(output->descriptor, &source);
+        rewind(output->stream);
+    }
+    return written || cannot_write(&output->target, error);
+}
+
+/* Brings the complete file to the target. TARGET.part stays if that fails. */
+static bool commit_part(struct output_file *output, struct error *error)
+{
+    struct output_target *target = &output->target;
+    const int descriptor = fileno(output->stream);
+    struct stat status;
+    if (fstat(descriptor, &status) != 0)
+        return cannot_write(target, error);
+    if (output->part && (target->kind == OUTPUT_NEW ||
+                         (target->kind == OUTPUT_REPLACED && imitate(descriptor, target)))) {
+        if (fsync(descriptor) != 0 || rename(output->part, target->path) != 0 ||
+            !file_sync_directory_of(target->path))
+            return cannot_write(target, error);
+    } else {
+        const struct source source = {NULL, (size_t)status.st_size, descriptor};
+        target->kind = OUTPUT_IN_PLACE;
+        if (!put_into(target, &source, output->content, error))
+            return false;
+        if (output->part)
+            unlink(output->part);
+    }
+    free(output->part);
+    output->part = NULL;
+    return true;
+}
+
+void output_file_leave(struct output_file *output)
+{
+    struct stat status;
+    if (output->part && output->stream && fflush(output->stream) == 0 &&
+        fstat(fileno(output->stream), &status) == 0 && (uint64_t)status.st_size <= output->kept)
+        unlink(output->part); /* also an empty one */
+    output_file_abandon(output);
+}
+
 /* --- documents --- */
 
 static bool begin(struct output_file *output, const char *name, enum output_content content,
@@ -294,7 +495,11 @@ bool output_file_open(struct output_file *output, const char *name, enum output_
 bool output_file_commit(struct output_file *output, struct error *error)
 {
     bool written;
-    if (!output->collected)
+    if (output->direct)
+        written = output_file_flush(output, error);
+    else if (output->lasting)
+        written = output_file_flush(output, error) && commit_part(output, error);
+    else if (!output->collected)
         written = file_writer_commit(&output->writer, error);
     else {
         const bool complete = fflush(output->collected) == 0 && !ferror(output->collected);
@@ -310,6 +515,11 @@ void output_file_abandon(struct output_file *output)
 {
     if (output->collected)
         fclose(output->collected);
+    else if (output->lasting && output->stream)
+        fclose(output->stream);
+    if (output->direct && output->target.kind == OUTPUT_STREAM && output->descriptor >= 0)
+        close(output->descriptor);
+    free(output->part);
     file_writer_abandon(&output->writer);
     free(output->document);
     output_target_free(&output->target);

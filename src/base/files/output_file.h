@@ -6,6 +6,8 @@
  *   attributes (access control lists). If such a file cannot be made (the folder is not writable,
  *   the owner cannot be set, the file has hard links), the document is written into the old file.
  * - A descriptor, FIFO or device receives the document and is never replaced.
+ * A document that takes long (output_file_open_part) is written to TARGET.part, which outlives an
+ * interruption, so that a later process can go on with it.
  *
  * The program's private files (run directories, configuration) are written with file.h instead.
  */
@@ -17,6 +19,7 @@
 #include "base/files/output_target.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Returns whether a document could be written to `name` now; if not, the error says why. Changes
@@ -39,6 +42,13 @@ struct output_file {
     FILE *collected;           /* otherwise a stream that collects the document in memory */
     char *document;
     size_t size;
+    /* of output_file_open_part: */
+    bool lasting;
+    char *part;          /* TARGET.part, which is locked; NULL: a file without a name */
+    const char *earlier; /* the file with what an earlier process has written; NULL: none */
+    uint64_t kept;       /* bytes that were copied from the target to TARGET.part */
+    bool direct;         /* each flush goes to `descriptor`, which is the target's */
+    int descriptor;
 };
 
 /* Begins a document. Returns false with an error if it cannot be written to `name`. */
@@ -46,11 +56,29 @@ bool output_file_open(struct output_file *output, const char *name, enum output_
                       struct error *error);
 
 /* Completes the document and brings it to the target; blocks until a FIFO has a reader. Frees
- * `output` in any case. Returns false with an error. */
+ * `output` in any case. Returns false with an error; TARGET.part is then left. */
 bool output_file_commit(struct output_file *output, struct error *error);
 
 /* Frees `output` and leaves the target unchanged. Does nothing after a commit. */
 void output_file_abandon(struct output_file *output);
+
+/* Begins a document that takes long. It is written to TARGET.part, and the target changes when it
+ * is committed. With `continues`, TARGET.part or, if there is none, the target itself is `earlier`:
+ * the caller reads it and calls output_file_cut. Where the folder of an existing target cannot be
+ * written to, a file without a name takes the document. Descriptors, FIFOs and devices receive it
+ * flush by flush. Returns false with an error, also if another process writes TARGET.part. */
+bool output_file_open_part(struct output_file *output, const char *name,
+                           enum output_content content, bool continues, struct error *error);
+
+/* Keeps the first `end` bytes of `earlier`; what is written next follows them. */
+bool output_file_cut(struct output_file *output, uint64_t end, struct error *error);
+
+/* Writes what is buffered. Returns false with an error. */
+bool output_file_flush(struct output_file *output, struct error *error);
+
+/* Leaves TARGET.part to a later process, unless there is nothing in it that the target has not, and
+ * frees `output`. Does nothing after a commit. */
+void output_file_leave(struct output_file *output);
 
 /* Writes `size` bytes as a document. */
 bool output_file_write(const char *name, const void *bytes, size_t size,

@@ -179,27 +179,44 @@ size_t json_line(const struct json_document *document, const struct json *value)
 
 const struct json *json_member(const struct json *object, const char *key)
 {
-    return (const struct json *)cJSON_GetObjectItemCaseSensitive(inner(object), key);
+    return json_is_object(object)
+               ? (const struct json *)cJSON_GetObjectItemCaseSensitive(inner(object), key)
+               : NULL;
 }
 
-const struct json *json_first(const struct json *container)
+static const struct json *first_child(const struct json *container, bool of_type)
 {
-    return container ? (const struct json *)inner(container)->child : NULL;
+    return of_type ? (const struct json *)inner(container)->child : NULL;
+}
+
+const struct json *json_first(const struct json *array)
+{
+    return first_child(array, json_is_array(array));
+}
+
+const struct json *json_first_member(const struct json *object)
+{
+    return first_child(object, json_is_object(object));
 }
 
 const struct json *json_next(const struct json *value)
 {
-    return (const struct json *)inner(value)->next;
+    return value ? (const struct json *)inner(value)->next : NULL;
 }
 
-size_t json_length(const struct json *container)
+size_t json_length(const struct json *array)
 {
-    return container ? (size_t)cJSON_GetArraySize(inner(container)) : 0;
+    return json_is_array(array) ? (size_t)cJSON_GetArraySize(inner(array)) : 0;
+}
+
+size_t json_member_count(const struct json *object)
+{
+    return json_is_object(object) ? (size_t)cJSON_GetArraySize(inner(object)) : 0;
 }
 
 const char *json_key(const struct json *value)
 {
-    return inner(value)->string;
+    return value && inner(value)->string ? inner(value)->string : "";
 }
 
 bool json_is_object(const struct json *value)

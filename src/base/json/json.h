@@ -39,18 +39,23 @@ void json_document_free(struct json_document *document);
 /* Returns the line, from 1, on which a value of this document stands. */
 size_t json_line(const struct json_document *document, const struct json *value);
 
-/* Returns the member with this name, or NULL. */
+/* Returns the member with this name; NULL if there is none, or if this is no object. */
 const struct json *json_member(const struct json *object, const char *key);
 
-/* Walk the members of an object or the values of an array; NULL at the end. json_first accepts
+/* Files come from strangers, so every value may have any type. The functions that expect a type
+ * say nothing of a value of another one: it is as if the value were absent. All of them accept
  * NULL. */
-const struct json *json_first(const struct json *container);
+
+/* Walk the values of an array, or the members of an object; NULL at the end. */
+const struct json *json_first(const struct json *array);
+const struct json *json_first_member(const struct json *object);
 const struct json *json_next(const struct json *value);
 
-/* Returns the number of members or values; 0 for NULL. */
-size_t json_length(const struct json *container);
+/* Return the number of values of an array, or of members of an object. */
+size_t json_length(const struct json *array);
+size_t json_member_count(const struct json *object);
 
-/* Returns the name of an object's member. */
+/* Returns the name of an object's member; "" for other values. */
 const char *json_key(const struct json *value);
 
 /* All of these accept NULL, which has no type. */

@@ -43,7 +43,7 @@ static bool copy_layer(const struct rewriting *rewriting, const struct json *lay
                        struct json *layers)
 {
     struct json *copy = json_add_object(layers, NULL);
-    for (const struct json *value = json_first(layer); value; value = json_next(value)) {
+    for (const struct json *value = json_first_member(layer); value; value = json_next(value)) {
         const char *key = json_key(value);
         struct json *tree = NULL;
         if (strcmp(key, "from") == 0
@@ -102,7 +102,8 @@ static struct json *rewrite_tree(const struct rewriting *rewriting, const struct
 {
     struct json *root = json_new_object();
     bool good = root || out_of_memory(rewriting);
-    for (const struct json *value = json_first(old); good && value; value = json_next(value)) {
+    for (const struct json *value = json_first_member(old); good && value;
+         value = json_next(value)) {
         const char *key = json_key(value);
         struct json *tree;
         if (strcmp(key, "layers") == 0)

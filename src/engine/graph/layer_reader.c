@@ -196,8 +196,8 @@ static bool parse_initialiser(const struct json *value, struct initialiser *out)
         }
     double number;
     enum initialiser_kind kind = INITIALISE_CONSTANT;
-    if (json_is_object(value) && json_length(value) == 1) {
-        const struct json *member = json_first(value);
+    if (json_is_object(value) && json_member_count(value) == 1) {
+        const struct json *member = json_first_member(value);
         if (strcmp(json_key(member), "gaussian") == 0)
             kind = INITIALISE_GAUSSIAN;
         else if (strcmp(json_key(member), "constant") != 0)
@@ -253,7 +253,7 @@ bool layer_reader_finish(struct layer_reader *reader)
 {
     if (reader->failed)
         return false;
-    for (const struct json *member = json_first(reader->layer); member;
+    for (const struct json *member = json_first_member(reader->layer); member;
          member = json_next(member)) {
         const char *key = json_key(member);
         if (!is_known(reader, key))

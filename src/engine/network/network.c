@@ -175,7 +175,7 @@ static bool build_discriminator(const struct builder *generator, const struct js
                               .variation = {.width_multiple = 1},
                               .prefix = "",
                               .error = generator->error};
-    if (!json_is_array(layers) || json_length(section) != 1)
+    if (!json_is_array(layers) || json_member_count(section) != 1)
         return builder_fail(generator, section,
                             "\"discriminator\": {\"layers\": [...]} was expected");
     if (network->classes || image.height != network->input.height ||

@@ -46,7 +46,7 @@ static bool check_keys(const struct builder *builder, const struct json *root)
         "name",       "title",       "input",           "classes",        "normalise",
         "loss",       "layers",      "discriminator",   "shuffle_groups", "widths",
         "activation", "compression", "input_quantized", "crc32"}; /* in a run's network.json */
-    for (const struct json *value = json_first(root); value; value = json_next(value)) {
+    for (const struct json *value = json_first_member(root); value; value = json_next(value)) {
         bool found = false;
         char why[256];
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)

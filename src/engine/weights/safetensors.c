@@ -102,10 +102,10 @@ static int by_offset(const void *a, const void *b)
 static bool parse_entries(struct safetensors *file, uint64_t data_bytes, struct error *error)
 {
     file->entries =
-        memory_new(json_length(file->header.root), sizeof *file->entries, file->path, error);
+        memory_new(json_member_count(file->header.root), sizeof *file->entries, file->path, error);
     if (!file->entries)
         return false;
-    for (const struct json *v = json_first(file->header.root); v; v = json_next(v)) {
+    for (const struct json *v = json_first_member(file->header.root); v; v = json_next(v)) {
         if (strcmp(json_key(v), "__metadata__") == 0)
             continue;
         if (!parse_entry(file, v, data_bytes, &file->entries[file->count++], error))

@@ -91,6 +91,8 @@ static bool refuse(const char *name, const char *why, struct error *error)
 /* Checks a list of pairs of patterns, which may be missing. */
 static bool check_pairs(const struct json *pairs, const char *name, struct error *error)
 {
+    if (pairs && !json_is_array(pairs))
+        return refuse(name, N_("a line of the mapping is no pair of names"), error);
     for (const struct json *pair = json_first(pairs); pair; pair = json_next(pair)) {
         const char *from = json_string(json_first(pair));
         const char *to = json_length(pair) == 2 ? json_string(json_next(json_first(pair))) : NULL;

@@ -79,8 +79,8 @@ static bool has_members(const struct json *line, const struct member *members, b
             return false;
         }
     }
-    snprintf(detail, DETAIL, _("%zu members are not known"), json_length(line) - known);
-    return known == json_length(line);
+    snprintf(detail, DETAIL, _("%zu members are not known"), json_member_count(line) - known);
+    return known == json_member_count(line);
 }
 
 /* --- iterations --- */

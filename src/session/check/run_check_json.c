@@ -71,7 +71,7 @@ static void inspect_members(struct check *check, const char *file,
     size_t version = 0;
     const struct json *number = json_member(document->root, "version");
     const char *id = json_string(json_member(document->root, "id"));
-    for (const struct json *m = json_first(document->root); m; m = json_next(m))
+    for (const struct json *m = json_first_member(document->root); m; m = json_next(m))
         if (!is_one_of(json_key(m), known))
             check_report(check, file, RUN_PROBLEM_WARNING, REMEDY_NONE,
                          _("line %zu: \"%.64s\" is not known to this version of tinca"),

@@ -81,7 +81,7 @@ static void inspect_members(struct check *check, const char *file, const struct 
                          value ? _("its \"%s\" has the wrong type") : _("its \"%s\" is missing"),
                          members[i].key);
     }
-    for (const struct json *m = json_first(tree); m; m = json_next(m)) {
+    for (const struct json *m = json_first_member(tree); m; m = json_next(m)) {
         size_t i = 0;
         while (i < MEMBERS && strcmp(members[i].key, json_key(m)) != 0)
             i++;

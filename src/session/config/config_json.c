@@ -166,7 +166,8 @@ bool config_from_json(struct run_config *config, const struct json_document *doc
         return error_set(error, ERROR_INPUT, document->name, NULL,
                          "a configuration was expected: { \"network\": ... }");
     config_defaults(config);
-    for (const struct json *member = json_first(object); member; member = json_next(member)) {
+    for (const struct json *member = json_first_member(object); member;
+         member = json_next(member)) {
         field = find_after(field, json_key(member));
         if (pending && field && strcmp(field->key, "preset") == 0) { /* replaces what they filled */
             config_fill_dependent(config);

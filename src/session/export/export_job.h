@@ -1,8 +1,8 @@
-/* export_job.h: an export in a separate thread, so that neither keys nor running experiments wait
- * for it.
+/* export_job.h: an export in a child process, so that neither keys nor running experiments wait for
+ * it, or end with it.
  *
- * A job writes one document at a time. It borrows open runs until it has ended, and opens and frees
- * those that are given by their directories. */
+ * A job writes one document at a time. It borrows open runs until it has ended; the child reads the
+ * folders of all of them. */
 #ifndef TINCA_SESSION_EXPORT_EXPORT_JOB_H
 #define TINCA_SESSION_EXPORT_EXPORT_JOB_H
 
@@ -29,8 +29,8 @@ enum export_format {
 };
 
 struct export_item {
-    struct run *run;     /* NULL: open the directory */
-    char directory[512]; /* folder of a finished run */
+    struct run *run;     /* a run of this process; NULL: another one */
+    char directory[512]; /* its folder */
 };
 
 /* Writes a report of the runs to `path`; `chart` is the path of their chart, or NULL. */
@@ -57,7 +57,7 @@ struct export_job {
     pthread_t thread;
     atomic_bool ended;
     bool written;
-    struct error error;
+    struct error error; /* with `written`: what is damaged in a run */
 };
 
 /* Starts the export and copies what `request` points to. Returns false if the thread cannot be

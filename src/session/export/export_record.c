@@ -60,7 +60,7 @@ static bool add_set(struct json *data, const char *key, const struct json *set)
     if (!json_is_object(set))
         return json_add_null(data, key);
     bool added = object;
-    for (const struct json *m = json_first(set); added && m; m = json_next(m)) {
+    for (const struct json *m = json_first_member(set); added && m; m = json_next(m)) {
         const char *name = json_key(m);
         const bool list = strcmp(name, "files") == 0 || strcmp(name, "folders") == 0 ||
                           strcmp(name, "parts") == 0;
@@ -87,7 +87,7 @@ static bool add_network(struct json *tree, const struct json *root)
 {
     struct json *network = root ? json_add_object(tree, "network") : NULL;
     bool added = !root || network;
-    for (const struct json *m = json_first(root); added && m; m = json_next(m))
+    for (const struct json *m = json_first_member(root); added && m; m = json_next(m))
         if (strcmp(json_key(m), "crc32") != 0)
             added = json_add_tree(network, json_key(m), json_copy(m));
     return added;

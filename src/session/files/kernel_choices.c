@@ -70,7 +70,7 @@ static bool read_node(const struct json *kernel, const struct json *node,
 
 static bool read_kernels(const struct json *root, struct plan_choices *choices)
 {
-    for (const struct json *kernel = json_first(root); kernel; kernel = json_next(kernel)) {
+    for (const struct json *kernel = json_first_member(root); kernel; kernel = json_next(kernel)) {
         if (!json_is_array(kernel))
             return false;
         for (const struct json *node = json_first(kernel); node; node = json_next(node))
@@ -83,7 +83,7 @@ static bool read_kernels(const struct json *root, struct plan_choices *choices)
 static size_t count_nodes(const struct json *root)
 {
     size_t count = 0;
-    for (const struct json *kernel = json_first(root); kernel; kernel = json_next(kernel))
+    for (const struct json *kernel = json_first_member(root); kernel; kernel = json_next(kernel))
         count += json_length(kernel);
     return count;
 }
@@ -126,7 +126,7 @@ char *kernel_choices_summarise(const char *text, char summary[KERNEL_CHOICES_SUM
     summary[0] = '\0';
     if (!json_parse(&document, text, strlen(text), "the kernels", NULL))
         return summary;
-    for (const struct json *kernel = json_first(document.root);
+    for (const struct json *kernel = json_first_member(document.root);
          kernel && used < KERNEL_CHOICES_SUMMARY; kernel = json_next(kernel))
         used += (size_t)snprintf(summary + used, KERNEL_CHOICES_SUMMARY - used, "%s %zu, ",
                                  json_key(kernel), json_length(kernel));

@@ -28,7 +28,9 @@ bool run_json_open(struct json_document *document, const char *directory, const 
     if (path && file_exists(path))
         opened = json_read_file(document, path, limit, error);
     free(path);
-    if (!opened || !document->root || json_verify_checksum(document, advice, error))
+    if (opened && document->root && !json_is_object(document->root))
+        opened = error_set(error, ERROR_INPUT, document->name, advice, "it is no JSON object");
+    else if (!opened || !document->root || json_verify_checksum(document, advice, error))
         return opened;
     json_document_free(document);
     return false;

@@ -31,8 +31,8 @@ static void walk_members(struct walk *walk, const struct json *object, const cha
                          unsigned depth)
 {
     char name[IMPORT_NAME_SIZE];
-    for (const struct json *member = json_first(object); member && walk->members < MEMBERS_MOST;
-         member = json_next(member)) {
+    for (const struct json *member = json_first_member(object);
+         member && walk->members < MEMBERS_MOST; member = json_next(member)) {
         walk->members++;
         const int length =
             snprintf(name, sizeof name, "%s%s%s", before, before[0] ? "/" : "", json_key(member));

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { HEADER = 256 };
 
@@ -18,59 +17,102 @@ static size_t write_header(uint8_t *header, const struct model *model, size_t pi
     return npy_header_write(header, "<f4", sides, shape.height == 1 && shape.width == 1 ? 2 : 4);
 }
 
-/* Opens the file of an interrupted prediction behind `done` pictures. */
-static bool open_again(struct predict_raw *raw, const uint8_t *header, size_t length, size_t done,
-                       struct error *error)
+/* Returns whether the bytes are only zeros, as those that a power failure left. */
+static bool is_empty(const uint8_t *bytes, size_t length)
+{
+    size_t zeros = 0;
+    while (zeros < length && bytes[zeros] == 0)
+        zeros++;
+    return zeros == length;
+}
+
+/* Opens what an interrupted prediction has written, behind its header; nothing if that is lost. */
+static bool open_earlier(struct predict_raw *raw, const uint8_t *header, struct error *error)
 {
     uint8_t found[HEADER];
-    const off_t end = (off_t)(length + done * raw->values * sizeof(float));
-    raw->stream = fopen(raw->path, "r+b");
-    if (!raw->stream)
-        return error_set_errno(error, raw->path, "begin without --continue", "cannot be opened");
-    if (fread(found, 1, length, raw->stream) != length || memcmp(found, header, length) != 0 ||
-        fseeko(raw->stream, 0, SEEK_END) != 0 || ftello(raw->stream) < end)
-        return error_set(error, ERROR_INPUT, raw->path, "begin without --continue",
-                         "it is not the array of this prediction, or ends before the rows do");
-    return (ftruncate(fileno(raw->stream), end) == 0 && fseeko(raw->stream, end, SEEK_SET) == 0) ||
-           error_set_errno(error, raw->path, "check the disk", "cannot be continued");
+    raw->earlier = file_open_stream(raw->output.earlier, error);
+    if (!raw->earlier)
+        return false;
+    const size_t length = fread(found, 1, raw->header, raw->earlier);
+    if (length == raw->header && memcmp(found, header, length) == 0)
+        return true;
+    fclose(raw->earlier);
+    raw->earlier = NULL;
+    return length < raw->header || is_empty(found, length) ||
+           error_set(error, ERROR_INPUT, raw->output.earlier, "begin without --continue",
+                     "it is not the array of this prediction");
 }
 
 bool predict_raw_open(struct predict_raw *raw, const struct model *model, size_t pictures,
-                      size_t done, struct error *error)
+                      bool continues, struct error *error)
 {
     const struct graph *graph = &model->network->graph;
     uint8_t header[HEADER];
     if (!raw->path)
         return true;
-    const size_t length = write_header(header, model, pictures);
+    raw->pictures = pictures;
+    raw->header = write_header(header, model, pictures);
     raw->values = shape_count(graph->nodes[graph->output].output);
+    return output_file_open_part(&raw->output, raw->path, OUTPUT_BINARY, continues, error) &&
+           (!raw->output.earlier || open_earlier(raw, header, error));
+}
+
+/* NaN agrees with NaN. */
+static bool agree(float a, float b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+bool predict_raw_matches(struct predict_raw *raw, const float *logits, size_t classes)
+{
+    bool same = !raw->path || raw->earlier;
+    for (size_t i = 0; raw->earlier && i < raw->values; i++) {
+        float value;
+        same = same && fread(&value, sizeof value, 1, raw->earlier) == 1 &&
+               (i >= classes || agree(value, logits ? logits[i] : NAN));
+    }
+    return same;
+}
+
+bool predict_raw_begin(struct predict_raw *raw, const struct model *model, size_t done,
+                       struct error *error)
+{
+    uint8_t header[HEADER];
+    if (!raw->path)
+        return true;
     if (done > 0)
-        return open_again(raw, header, length, done, error);
-    raw->stream = fopen(raw->path, "wb");
-    if (!raw->stream)
-        return error_set_errno(error, raw->path, "name another file", "cannot be written");
-    fwrite(header, 1, length, raw->stream);
+        return output_file_cut(&raw->output, raw->header + done * raw->values * sizeof(float),
+                               error);
+    if (raw->output.earlier && !output_file_cut(&raw->output, 0, error))
+        return false;
+    fwrite(header, 1, write_header(header, model, raw->pictures), raw->output.stream);
     return predict_raw_flush(raw, error);
 }
 
 void predict_raw_add(struct predict_raw *raw, const float *output)
 {
     const float nothing = NAN;
-    for (size_t i = 0; raw->stream && !output && i < raw->values; i++)
-        fwrite(&nothing, sizeof nothing, 1, raw->stream);
-    if (raw->stream && output)
-        fwrite(output, sizeof *output, raw->values, raw->stream);
+    FILE *stream = raw->output.stream;
+    for (size_t i = 0; stream && !output && i < raw->values; i++)
+        fwrite(&nothing, sizeof nothing, 1, stream);
+    if (stream && output)
+        fwrite(output, sizeof *output, raw->values, stream);
 }
 
 bool predict_raw_flush(struct predict_raw *raw, struct error *error)
 {
-    return !raw->stream || (fflush(raw->stream) == 0 && !ferror(raw->stream)) ||
-           error_set_errno(error, raw->path, "is the disk full?", "writing failed");
+    return !raw->output.stream || output_file_flush(&raw->output, error);
+}
+
+bool predict_raw_commit(struct predict_raw *raw, struct error *error)
+{
+    return !raw->output.stream || output_file_commit(&raw->output, error);
 }
 
 void predict_raw_close(struct predict_raw *raw)
 {
-    if (raw->stream)
-        fclose(raw->stream);
-    raw->stream = NULL;
+    if (raw->earlier)
+        fclose(raw->earlier);
+    raw->earlier = NULL;
+    output_file_leave(&raw->output);
 }

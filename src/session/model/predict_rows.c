@@ -1,19 +1,18 @@
 /* A CSV file has exactly one row for each picture, also for one that cannot be read, in the order
- * of the pictures: the number of its complete rows is where an interrupted prediction continues. */
+ * of the pictures: the number of its complete rows is where an interrupted prediction continues.
+ * A power failure may leave anything in the last of them, so each row is compared with the one that
+ * would be written for its logits; the network must agree with the last. */
 #include "session/model/predict_rows.h"
 
 #include "base/escape/csv.h"
 #include "base/escape/visible.h"
 #include "base/files/lines.h"
-#include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/memory.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { LONGEST_ROW = 16 << 20 };
 
@@ -125,93 +124,171 @@ static void append_text(const struct predict_rows *rows, const char *path, struc
     }
 }
 
-/* --- the file --- */
+/* --- the rows of an interrupted prediction --- */
 
-static bool refuse_row(const struct predict_rows *rows, size_t number, struct error *error)
+static const char same_again[] =
+    N_("give the same model, pictures and options again, or begin without --continue");
+
+/* A row that was read. */
+struct old_row {
+    const char *line, *behind; /* the row, and what follows the name of its picture */
+    const float *logits;       /* NULL: the picture could not be read */
+};
+
+static bool refuse_row(const struct predict_rows *rows, struct error *error)
 {
-    return error_set(error, ERROR_INPUT, rows->path,
-                     "give the same pictures and options again, or begin without --continue",
+    const size_t number = rows->done;
+    return error_set(error, ERROR_INPUT, rows->output.earlier, same_again,
                      "row %zu is not that of picture %s", number + 1,
                      number < rows->count ? rows->paths[number] : "-");
 }
 
-/* Checks that a row is that of picture number `done`, and counts it. */
-static bool take_row(struct predict_rows *rows, const char *line, struct error *error)
+/* Returns what follows `count` fields and their commas; NULL if there are fewer. */
+static const char *skip_fields(const char *text, size_t count)
 {
-    struct text field = {0};
-    if (rows->done == rows->count)
-        return refuse_row(rows, rows->done, error);
-    csv_append(&field, rows->paths[rows->done]);
-    text_append(&field, ",");
-    if (field.failed) {
-        text_free(&field);
-        return error_set_memory(error, rows->path, 0);
+    for (; text && count > 0; count--) {
+        const char *end = text[0] == '"' ? strchr(text + 1, '"') : text;
+        while (end && end[0] == '"' && end[1] == '"')
+            end = strchr(end + 2, '"');
+        end = end ? end + strcspn(end, ",") : NULL;
+        text = end && *end ? end + 1 : NULL;
     }
-    const bool same = strncmp(line, field.data, field.length) == 0;
-    rows->broken += same && line[field.length] != ',';
-    text_free(&field);
-    if (!same)
-        return refuse_row(rows, rows->done, error);
+    return text;
+}
+
+static void read_logits(const char *text, float *logits, size_t classes)
+{
+    for (size_t c = 0; c < classes; c++) {
+        char *end;
+        logits[c] = strtof(text, &end);
+        text = *end ? end + 1 : end;
+    }
+}
+
+/* Splits a row. Returns whether it is the one that append_csv writes for its logits, or for a
+ * picture that cannot be read; else it is damaged. */
+static bool split_row(struct predict_rows *rows, const char *line, struct old_row *row)
+{
+    const size_t classes = rows->model->network->classes;
+    struct text wanted = {0};
+    *row = (struct old_row){.line = line, .behind = skip_fields(line, 1)};
+    const char *reason = row->behind, *guess = skip_fields(reason, 1);
+    const char *logits = skip_fields(guess, 3 + 2 * rows->top);
+    if (!logits)
+        return false;
+    if (reason[0] == ',') {
+        read_logits(logits, rows->old, classes);
+        model_choose_top(rows->old, classes, rows->top, rows->predictions);
+        row->logits = rows->old;
+    }
+    append_csv(rows, "", row->logits, NULL, &wanted); /* begins with ",," */
+    const bool whole = !wanted.failed && strlen(guess) + 3 == wanted.length &&
+                       memcmp(guess, wanted.data + 2, strlen(guess)) == 0;
+    text_free(&wanted);
+    return whole;
+}
+
+static bool is_of_picture(const struct predict_rows *rows, const struct old_row *row)
+{
+    struct text name = {0};
+    csv_append(&name, rows->paths[rows->done]);
+    text_append(&name, ",");
+    const bool is = !name.failed && (size_t)(row->behind - row->line) == name.length &&
+                    memcmp(row->line, name.data, name.length) == 0;
+    text_free(&name);
+    return is;
+}
+
+/* Counts a row, which must be that of picture number `done`. Sets *whole to false instead if it is
+ * damaged or its output is not in the array: the prediction goes on there. */
+static bool take_row(struct predict_rows *rows, const char *line, size_t length,
+                     struct predict_raw *raw, bool *whole, struct error *error)
+{
+    struct old_row row;
+    *whole = strlen(line) == length && split_row(rows, line, &row);
+    if (!*whole)
+        return true;
+    if (rows->done == rows->count || !is_of_picture(rows, &row))
+        return refuse_row(rows, error);
+    *whole = predict_raw_matches(raw, row.logits, rows->model->network->classes);
+    if (!*whole)
+        return true;
+    if (row.logits) {
+        memcpy(rows->last, row.logits, rows->model->network->classes * sizeof *rows->last);
+        rows->first = rows->done;
+        rows->has_last = true;
+    }
+    rows->broken += !row.logits;
     rows->done++;
     return true;
 }
 
-static bool read_rows(struct predict_rows *rows, uint64_t *end, struct error *error)
+/* Reads the rows behind the heading. Sets *end to where those end that are kept. */
+static bool read_rows(struct predict_rows *rows, struct lines *lines, struct predict_raw *raw,
+                      uint64_t *end, struct error *error)
+{
+    struct error failure = {0};
+    size_t length;
+    const char *line;
+    bool whole = true;
+    while (whole && (line = lines_next(lines, &length, &failure))) {
+        if (!take_row(rows, line, length, raw, &whole, error))
+            return false;
+        *end = whole ? lines_offset(lines) : *end;
+    }
+    if (failure.kind == ERROR_NONE)
+        return true;
+    *error = failure;
+    return false;
+}
+
+/* Reads what an interrupted prediction has written. *end is 0 if nothing of it can be kept. */
+static bool read_earlier(struct predict_rows *rows, struct predict_raw *raw, uint64_t *end,
+                         struct error *error)
 {
     struct lines lines;
     struct text heading = {0};
     size_t length;
-    if (!lines_open(&lines, rows->path, LONGEST_ROW, error))
+    if (!lines_open(&lines, rows->output.earlier, LONGEST_ROW, error))
         return false;
     append_heading(rows, &heading);
-    struct error failure = {0};
-    const char *line = lines_next(&lines, &length, &failure);
+    const char *line = lines_next(&lines, &length, NULL);
     bool read = !heading.failed || error_set_memory(error, rows->path, 0);
-    if (read && line && strcmp(line, heading.data) != 0)
-        read = error_set(error, ERROR_INPUT, rows->path,
-                         "give the same model and options again, or begin without --continue",
-                         "its heading is not that of this prediction");
-    *end = read && line ? lines_offset(&lines) : 0;
-    while (read && line && (line = lines_next(&lines, &length, &failure))) {
-        read = take_row(rows, line, error);
+    if (read && line && strlen(line) == length) { /* zeros are what a power failure left */
         *end = lines_offset(&lines);
-    }
-    if (read && failure.kind != ERROR_NONE) {
-        read = false;
-        *error = failure;
+        read = strcmp(line, heading.data) == 0
+                   ? read_rows(rows, &lines, raw, end, error)
+                   : error_set(error, ERROR_INPUT, rows->output.earlier, same_again,
+                               "its heading is not that of this prediction");
     }
     lines_close(&lines);
     text_free(&heading);
     return read;
 }
 
-/* Opens the file behind the rows that it has. */
-static bool continue_file(struct predict_rows *rows, bool *begun, struct error *error)
+/* Checks that the output of the last row that has one is still computed. The limit allows another
+ * machine's order of sums, also in half precision, not another network. */
+static bool check_last(const struct predict_rows *rows, size_t index, const float *logits,
+                       struct error *error)
 {
-    uint64_t end = 0;
-    *begun = false;
-    if (!file_exists(rows->path))
-        return true; /* nothing was written before the interruption */
-    if (!read_rows(rows, &end, error))
-        return false;
-    if (end == 0)
+    const size_t classes = rows->model->network->classes;
+    float largest = 0, difference = 0;
+    if (index != rows->first || !rows->has_last)
         return true;
-    *begun = true;
-    rows->stream = fopen(rows->path, "r+b");
-    return (rows->stream && ftruncate(fileno(rows->stream), (off_t)end) == 0 &&
-            fseeko(rows->stream, 0, SEEK_END) == 0) ||
-           error_set_errno(error, rows->path, "check its permissions", "cannot be continued");
+    for (size_t c = 0; logits && c < classes; c++) {
+        largest = fmaxf(largest, fabsf(rows->last[c]));
+        difference = fmaxf(difference, fabsf(rows->last[c] - logits[c]));
+    }
+    return (logits && !(difference > 0.02F * largest)) ||
+           error_set(error, ERROR_INPUT, rows->output.earlier, same_again,
+                     "row %zu is not what this model computes for %s", index + 1,
+                     rows->paths[index]);
 }
 
-static bool begin_file(struct predict_rows *rows, struct error *error)
+/* --- the file --- */
+
+static bool write_heading(struct predict_rows *rows, struct error *error)
 {
-    rows->stream = rows->standard;
-    if (rows->path && !output_file_is_stdout(rows->path))
-        rows->stream = fopen(rows->path, "wb");
-    if (!rows->stream)
-        return error_set_errno(error, rows->path, "name another file", "cannot be written");
-    if (rows->format != PREDICT_CSV)
-        return true;
     struct text heading = {0};
     append_heading(rows, &heading);
     text_append(&heading, "\n");
@@ -221,13 +298,29 @@ static bool begin_file(struct predict_rows *rows, struct error *error)
     return written;
 }
 
-bool predict_rows_open(struct predict_rows *rows, bool continues, struct error *error)
+static bool allocate(struct predict_rows *rows, struct error *error)
 {
-    bool begun = false;
+    const size_t classes = rows->model->network->classes;
     rows->predictions = memory_new(rows->top, sizeof *rows->predictions, "the predictions", error);
-    if (!rows->predictions || (continues && !continue_file(rows, &begun, error)))
+    rows->last = memory_new(2 * classes, sizeof *rows->last, "the predictions", error);
+    rows->old = rows->last ? rows->last + classes : NULL;
+    return rows->predictions && rows->last;
+}
+
+bool predict_rows_open(struct predict_rows *rows, bool continues, struct predict_raw *raw,
+                       struct error *error)
+{
+    uint64_t end = 0;
+    if (!allocate(rows, error) ||
+        (rows->path &&
+         !output_file_open_part(&rows->output, rows->path, OUTPUT_TEXT, continues, error)))
         return false;
-    return begun || begin_file(rows, error);
+    rows->stream = rows->path ? rows->output.stream : rows->standard;
+    if (rows->output.earlier &&
+        (!read_earlier(rows, raw, &end, error) || !output_file_cut(&rows->output, end, error)))
+        return false;
+    rows->first = rows->has_last ? rows->first : rows->done;
+    return end > 0 || rows->format != PREDICT_CSV || write_heading(rows, error);
 }
 
 bool predict_rows_add(struct predict_rows *rows, size_t index, const float *logits,
@@ -235,6 +328,8 @@ bool predict_rows_add(struct predict_rows *rows, size_t index, const float *logi
 {
     const char *path = rows->paths[index];
     struct text text = {0};
+    if (index < rows->done)
+        return check_last(rows, index, logits, error);
     rows->broken += broken != NULL;
     if (logits)
         model_choose_top(logits, rows->model->network->classes, rows->top, rows->predictions);
@@ -257,16 +352,28 @@ bool predict_rows_add(struct predict_rows *rows, size_t index, const float *logi
 
 bool predict_rows_flush(struct predict_rows *rows, struct error *error)
 {
+    if (rows->output.stream)
+        return output_file_flush(&rows->output, error);
     return !rows->stream || (fflush(rows->stream) == 0 && !ferror(rows->stream)) ||
-           error_set_errno(error, rows->path ? rows->path : "standard output", "is the disk full?",
-                           "writing failed");
+           error_set_errno(error, "standard output", "is the disk full?", "writing failed");
+}
+
+const char *predict_rows_part(const struct predict_rows *rows)
+{
+    return rows->format == PREDICT_CSV ? rows->output.part : NULL;
+}
+
+bool predict_rows_commit(struct predict_rows *rows, struct error *error)
+{
+    return !rows->output.stream || output_file_commit(&rows->output, error);
 }
 
 void predict_rows_close(struct predict_rows *rows)
 {
-    if (rows->stream && rows->stream != rows->standard)
-        fclose(rows->stream);
+    output_file_leave(&rows->output);
     rows->stream = NULL;
     free(rows->predictions);
+    free(rows->last);
     rows->predictions = NULL;
+    rows->last = rows->old = NULL;
 }

@@ -29,10 +29,10 @@ static void compare_member(const char *where, const char *key, const struct json
 static void compare_members(const char *where, const struct json *then, const struct json *now,
                             struct differences *differences)
 {
-    for (const struct json *member = json_first(then); member; member = json_next(member))
+    for (const struct json *member = json_first_member(then); member; member = json_next(member))
         compare_member(where, json_key(member), member, json_member(now, json_key(member)),
                        differences);
-    for (const struct json *member = json_first(now); member; member = json_next(member))
+    for (const struct json *member = json_first_member(now); member; member = json_next(member))
         if (!json_member(then, json_key(member)))
             compare_member(where, json_key(member), NULL, member, differences);
 }

@@ -131,7 +131,8 @@ static bool read_tree(struct sweep_grid *grid, const struct json_document *docum
     if (!json_is_object(document->root))
         return error_set(error, ERROR_INPUT, document->name, _("see tinca(1), sweep"),
                          _("a grid was expected: { \"networks\": [...] }"));
-    for (const struct json *member = json_first(document->root); member; member = json_next(member))
+    for (const struct json *member = json_first_member(document->root); member;
+         member = json_next(member))
         if (!read_member(grid, document, member, error))
             return false;
     const char *preset = json_string(json_member(document->root, "grid"));

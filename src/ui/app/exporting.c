@@ -21,7 +21,10 @@ void exporting_poll(struct app *app)
     const struct export_job *job = &app->shared.export;
     if (!export_job_poll(&app->shared.export))
         return;
-    if (job->written)
+    if (job->written && job->error.kind != ERROR_NONE)
+        app_say(app, ROLE_WARNING, _("Wrote %s, of a run that is damaged: %s"), job->path,
+                job->error.why);
+    else if (job->written)
         app_say(app, ROLE_GOOD, ngettext("Wrote %s: %zu run.", "Wrote %s: %zu runs.", job->count),
                 job->path, job->count);
     else

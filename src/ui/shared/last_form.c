@@ -40,7 +40,8 @@ bool last_form_read(struct run_config *config, struct error *skipped)
     if (!read)
         return false;
     config_defaults(config);
-    for (const struct json *member = json_first(document.root); member; member = json_next(member))
+    for (const struct json *member = json_first_member(document.root); member;
+         member = json_next(member))
         apply_member(config, &document, member, skipped);
     json_document_free(&document);
     return true;

@@ -50,7 +50,8 @@ static bool read_members(struct preferences *preferences, const struct json_docu
     if (!json_is_object(document->root))
         return error_set(error, ERROR_INPUT, document->name, NULL, "%s",
                          _("an object was expected, such as { \"colours\": \"mono\" }"));
-    for (const struct json *member = json_first(document->root); member; member = json_next(member))
+    for (const struct json *member = json_first_member(document->root); member;
+         member = json_next(member))
         if (!read_member(preferences, document, member, good ? error : NULL))
             good = false;
     return good;

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Type confusion in every JSON file of a run's folder, in full: all changes for the code behind the commands, and
+# with a program under AddressSanitizer and UndefinedBehaviorSanitizer all changes for every command that opens runs
+# (tests/cli/confusion_test.sh). SAMPLE=N: every N-th of the latter.
+. "${srcdir:-.}/tests/cli/tap.sh"
+source=$(cd "${srcdir:-.}" && pwd)
+here=$(pwd)
+SAMPLE=${SAMPLE:-1}
+
+if make -s run_confusion_test >"$T/log" 2>&1 && ./run_confusion_test --long >"$T/log" 2>&1; then
+    ok "the code behind the commands: all changes"
+else
+    not_ok "the code behind the commands: all changes" "$(tail -n 20 "$T/log")"
+fi
+mkdir "$T/build"
+cd "$T/build" || exit 99
+if ! "$source/configure" -q --without-cuda --enable-asan --enable-ubsan CFLAGS='-O1 -g1' >log 2>&1 ||
+    ! make -s -j"$(getconf _NPROCESSORS_ONLN)" tinca confuse_json run_confusion_test >>log 2>&1; then
+    skip "the sanitized program" "it cannot be built: $(tail -n 1 log)"
+    done_testing
+fi
+if ASAN_OPTIONS=detect_leaks=0 ./run_confusion_test >log 2>&1; then
+    ok "the code behind the commands, under sanitizers"
+else
+    not_ok "the code behind the commands, under sanitizers" "$(tail -n 30 log)"
+fi
+status=0
+SAMPLE=$SAMPLE TINCA=$T/build/tinca CONFUSE_JSON=$T/build/confuse_json srcdir=$source \
+    sh "$source/tests/cli/confusion_test.sh" >log 2>&1 || status=$?
+grep '^# [0-9]' log
+if [ "$status" = 0 ]; then
+    ok "every command, under sanitizers"
+else
+    cp log "$here/confusion_long.log"
+    not_ok "every command, under sanitizers" "$(grep -A4 '^not' log | head -n 40)"
+fi
+done_testing
