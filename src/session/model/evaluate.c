@@ -9,6 +9,7 @@
 #include "session/config/config.h"
 #include "session/files/kernel_choices.h"
 #include "session/machine/tuned_device.h"
+#include "session/model/class_match.h"
 #include "session/model/evaluator.h"
 #include "session/model/model_file.h"
 #include "session/model/translate.h"
@@ -58,23 +59,6 @@ void model_free(struct model *model)
 
 /* --- a data set --- */
 
-/* Checks that the set has the model's classes: the names of folders number the classes. */
-static bool check_names(const struct model *model, const struct dataset *dataset,
-                        struct error *error)
-{
-    const struct dataset_facts *facts = dataset_facts(dataset);
-    for (size_t i = 0; i < facts->classes && i < model->network->classes; i++) {
-        const char *name = dataset_class_name(dataset, i);
-        if ((strcmp(facts->kind, "folder") == 0 || strcmp(facts->kind, "list") == 0) &&
-            strncmp(name, model->class_names[i], sizeof model->class_names[i] - 1) != 0)
-            return error_set(error, ERROR_INPUT, facts->spec,
-                             "give it the same folders that the model was trained on",
-                             "its class %zu is %s, but the model's is %s", i, name,
-                             model->class_names[i]);
-    }
-    return true;
-}
-
 struct telling {
     const struct evaluation_request *request;
     uint64_t of;
@@ -118,7 +102,7 @@ bool model_evaluate_set(struct model *model, const struct dataset *dataset,
     struct telling telling = {request, request->images && request->images < images ? request->images
                                                                                    : images};
     struct evaluator evaluator = {0};
-    bool evaluated = check_names(model, dataset, error) &&
+    bool evaluated = class_match_model(model, dataset, error) &&
                      evaluator_create(&evaluator, &settings, error) &&
                      record_kernels(model, evaluator.plan, error) &&
                      evaluator_run(&evaluator, request->progress ? tell_progress : NULL, &telling,
@@ -132,12 +116,15 @@ bool model_evaluate_set(struct model *model, const struct dataset *dataset,
     return evaluated;
 }
 
-struct dataset *model_open_set(const struct model *model, const char *data_spec,
-                               struct error *error)
+struct dataset *model_open_set(struct model *model, const char *data_spec, struct error *error)
 {
     const struct shape input = model->network->input;
     const struct dataset_request wish = {input.channels, input.height, input.width};
-    return dataset_open(data_spec, "test", &wish, error);
+    struct dataset *dataset = dataset_open(data_spec, "test", &wish, error);
+    if (!dataset || class_match_model(model, dataset, error))
+        return dataset;
+    dataset_free(dataset);
+    return NULL;
 }
 
 static bool evaluate_spec(struct model *model, const char *data_spec,

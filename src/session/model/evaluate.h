@@ -99,9 +99,9 @@ bool model_evaluate(struct model *model, const char *data_spec, size_t batch,
                     struct evaluation *evaluation, struct error *error);
 
 /* Opens the set `data_spec` as it is evaluated: its test split unless it names one, with the shape
- * of the network's input. Returns NULL with an error. */
-struct dataset *model_open_set(const struct model *model, const char *data_spec,
-                               struct error *error);
+ * of the network's input and the classes of the model (class_match_model). Returns NULL with an
+ * error. */
+struct dataset *model_open_set(struct model *model, const char *data_spec, struct error *error);
 
 /* Measures the time of single images, the inference time of the dissertation, over the first
  * request->images of the set (0: all); batch and timed of the request are set. */

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "session/model/class_match.h"
 #include "session/model/correct_images.h"
 #include "session/model/device_batch.h"
 #include "session/values/statistics.h"
@@ -13,26 +14,6 @@
 #include <string.h>
 
 /* --- creation --- */
-
-static bool check_set(const struct network *network, const struct dataset *dataset,
-                      struct error *error)
-{
-    const struct dataset_facts *facts = dataset_facts(dataset);
-    if (facts->images == 0)
-        return error_set(error, ERROR_INPUT, facts->spec, "choose another data set",
-                         "it holds no images");
-    if (facts->paired != (network->classes == 0))
-        return error_set(error, ERROR_INPUT, facts->spec, "choose another data set",
-                         facts->paired
-                             ? "its examples are pairs of pictures, but %s predicts classes"
-                             : "its examples have labels, but %s makes pictures",
-                         network->name);
-    if (network->classes && facts->classes > network->classes)
-        return error_set(error, ERROR_INPUT, facts->spec, "choose a set with the same classes",
-                         "it has %zu classes, but %s only predicts %zu", facts->classes,
-                         network->name, network->classes);
-    return true;
-}
 
 size_t evaluator_batch(const struct network *network, size_t images)
 {
@@ -104,7 +85,7 @@ bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settin
                                     .parts = 1,
                                     .watch = settings->watch,
                                     .watcher = settings->watcher};
-    if (!check_set(settings->network, settings->dataset, error) ||
+    if (!class_match_labels(settings->network, settings->dataset, error) ||
         !make_plan(evaluator, settings, error))
         return false;
     for (size_t c = 0; c < 3;
