@@ -110,7 +110,8 @@ static int find_rate_run(const struct command *command, int argc, char **argv)
         "names",      "reset",        "freeze",        "rates",          "solver",
         "momentum",   "weight-decay", "beta2",         "epsilon",        "label-smoothing",
         "clip-norm",  "clip-value",   "augment",       "normalise",      "seed",
-        "preset",     "teacher",      "temperature",   "distill-weight", NULL};
+        "preset",     "teacher",      "temperature",   "distill-weight", "reset-classes",
+        NULL};
     int status;
     struct operands operands;
     const char *low = NULL, *high = NULL;

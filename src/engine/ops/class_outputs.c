@@ -85,8 +85,7 @@ static bool read_by_losses_alone(const struct graph *graph, const bool *marks)
 static bool are_last(const struct graph *graph, const bool *marks)
 {
     for (size_t i = 0; i < graph->node_count; i++)
-        if (marks[i] && graph_counts_outputs(&graph->nodes[i]) &&
-            marks[graph->nodes[i].inputs[0]])
+        if (marks[i] && graph_counts_outputs(&graph->nodes[i]) && marks[graph->nodes[i].inputs[0]])
             return false;
     return true;
 }

@@ -38,7 +38,8 @@ static size_t find_output(struct caffe_importer *im)
         }
     if (output == 0) /* a layer that changes nothing reads the last one */
         output = im->graph.node_count - 1;
-    if (im->graph.nodes[output].op == &op_softmax) {
+    if (im->graph.nodes[output].op == &op_softmax &&
+        shape_area(im->graph.nodes[output].output) == 1) {
         output = im->graph.nodes[output].inputs[0]; /* the loss has the softmax */
         im->result->softmax_left_out = true;
     }

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "data/loader/data_loader.h"
 #include "session/model/class_match.h"
+#include "session/model/ranking.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -87,14 +88,14 @@ void sample_images_free(struct sample_images *sample)
 /* Adds an image's logits to the result. */
 static void tally(const float *logits, size_t classes, int32_t label, struct sample_result *result)
 {
-    size_t best = 0;
-    double sum = 0;
-    for (size_t c = 0; c < classes; c++)
-        best = logits[c] > logits[best] ? c : best;
-    for (size_t c = 0; c < classes; c++)
-        sum += exp((double)logits[c] - (double)logits[best]);
-    result->right += best == (size_t)label;
-    result->loss += log(sum) + (double)logits[best] - (double)logits[label];
+    const uint32_t first = ranking_first(logits, classes);
+    result->right += first == (uint32_t)label;
+    if (first == RANKING_NONE) {
+        result->loss = NAN;
+    } else {
+        const struct class_shares shares = ranking_shares(logits, classes);
+        result->loss += log(shares.sum) + (double)shares.largest - (double)logits[label];
+    }
     result->images++;
 }
 

@@ -67,8 +67,7 @@ bool class_match_sets(const struct dataset *training, const struct dataset *othe
     if (facts->classes > known)
         return error_set(error, ERROR_INPUT, facts->spec, "give both sets the same classes",
                          "it has %zu classes, but the training set has %zu", facts->classes, known);
-    for (size_t i = 0;
-         named_by_files(training) && named_by_files(other) && i < facts->classes; i++)
+    for (size_t i = 0; named_by_files(training) && named_by_files(other) && i < facts->classes; i++)
         if (strcmp(dataset_class_name(training, i), dataset_class_name(other, i)) != 0)
             return error_set(error, ERROR_INPUT, facts->spec, "give both sets the same folders",
                              "its class %zu is %s, but that of the training set is %s", i,

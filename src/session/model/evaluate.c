@@ -209,20 +209,17 @@ bool model_read_image(const struct model *model, const char *path, float *values
     return fits;
 }
 
-/* Computes the softmax of the logits in double, without overflow. */
-void model_choose_top(const float *logits, size_t classes, size_t top,
+bool model_choose_top(const float *logits, size_t classes, size_t top,
                       struct prediction *predictions)
 {
-    double sum = 0, largest = -INFINITY;
-    for (size_t c = 0; c < classes; c++)
-        largest = fmax(largest, (double)logits[c]);
-    for (size_t c = 0; c < classes; c++)
-        sum += exp((double)logits[c] - largest);
     size_t chosen = 0;
+    if (!ranking_exists(logits, classes))
+        return false;
+    const struct class_shares shares = ranking_shares(logits, classes);
     for (size_t c = 0; c < classes; c++) {
-        struct prediction prediction = {c, (float)(exp((double)logits[c] - largest) / sum)};
+        const struct prediction prediction = {c, (float)ranking_share(&shares, logits[c])};
         size_t place = chosen;
-        while (place > 0 && predictions[place - 1].probability < prediction.probability)
+        while (place > 0 && logits[predictions[place - 1].label] < logits[c])
             place--;
         if (place >= top)
             continue;
@@ -231,6 +228,7 @@ void model_choose_top(const float *logits, size_t classes, size_t top,
         predictions[place] = prediction;
         chosen += chosen < top;
     }
+    return true;
 }
 
 bool model_predict(struct model *model, const char *image_path, size_t top,
@@ -248,8 +246,10 @@ bool model_predict(struct model *model, const char *image_path, size_t top,
     bool predicted =
         input && make_execution(model, error) && model_read_image(model, image_path, input, error);
     const float *logits = predicted ? model_infer(model, input, 0, error) : NULL;
-    if (logits)
-        model_choose_top(logits, classes, top, predictions);
+    predicted = logits && (model_choose_top(logits, classes, top, predictions) ||
+                           error_set(error, ERROR_INPUT, model->network->name,
+                                     "train it anew, from weights that are numbers",
+                                     "its output is NaN: it predicts no class"));
     free(input);
-    return logits;
+    return predicted;
 }

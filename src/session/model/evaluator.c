@@ -7,6 +7,7 @@
 #include "session/model/class_match.h"
 #include "session/model/correct_images.h"
 #include "session/model/device_batch.h"
+#include "session/model/ranking.h"
 #include "session/values/statistics.h"
 
 #include <math.h>
@@ -148,16 +149,6 @@ struct tally {
     size_t pixels, right_pixels;
 };
 
-/* Returns how many classes rank before the right one; NaN never counts as right. */
-static size_t rank_of(const float *values, size_t classes, size_t label)
-{
-    size_t better = 0;
-    for (size_t c = 0; c < classes; c++)
-        better +=
-            c != label && !(values[c] < values[label] || (values[c] == values[label] && c > label));
-    return better;
-}
-
 static struct shape output_shape(const struct evaluator *evaluator)
 {
     const struct graph *graph = &evaluator->network->graph;
@@ -182,23 +173,6 @@ static size_t count_right_pixels(const struct evaluator *evaluator, const float 
     return count;
 }
 
-/* Returns the class of rank 0 and its probability; OUTCOME_NONE if a value is NaN, because no class
- * has rank 0 then. */
-static void find_guess(const float *values, size_t classes, struct outcome *outcome)
-{
-    double sum = 0;
-    size_t best = 0;
-    bool numbers = true;
-    for (size_t c = 0; c < classes; c++) {
-        numbers = numbers && !isnan(values[c]);
-        best = values[c] > values[best] ? c : best;
-    }
-    for (size_t c = 0; c < classes; c++)
-        sum += exp((double)values[c] - (double)values[best]);
-    outcome->guess = numbers ? (uint32_t)best : OUTCOME_NONE;
-    outcome->share = numbers ? (float)(1 / sum) : 0;
-}
-
 static void report(const struct evaluator *evaluator, struct outcome outcome, const float *logits)
 {
     if (evaluator->watch)
@@ -221,11 +195,17 @@ static size_t judge_image(const struct evaluator *evaluator, const struct data_b
         return right;
     }
     if (evaluator->watch) {
-        struct outcome outcome = {batch->indices[i], (uint32_t)batch->labels[i], 0, 0};
-        find_guess(output, classes, &outcome);
-        report(evaluator, outcome, output);
+        const uint32_t guess = ranking_first(output, classes);
+        double share = 0;
+        if (guess != RANKING_NONE) {
+            const struct class_shares shares = ranking_shares(output, classes);
+            share = ranking_share(&shares, output[guess]);
+        }
+        report(evaluator,
+               (struct outcome){batch->indices[i], (uint32_t)batch->labels[i], guess, (float)share},
+               output);
     }
-    return rank_of(output, classes, (size_t)batch->labels[i]);
+    return ranking_of(output, classes, (size_t)batch->labels[i]);
 }
 
 /* Computes the next batch, the evaluator's own one of this number, and fills results[count].

@@ -217,7 +217,8 @@ bool onnx_import_save(struct onnx_importer *im, const Onnx__Model *model,
     struct model origin = {0};
     char loss[32] = "";
     /* the loss has the softmax; a network of tinca that has one, too, is left as it is */
-    if (im->graph.nodes[output].op == &op_softmax && !metadata(model, ONNX_NETWORK_KEY)) {
+    if (im->graph.nodes[output].op == &op_softmax &&
+        shape_area(im->graph.nodes[output].output) == 1 && !metadata(model, ONNX_NETWORK_KEY)) {
         output = im->graph.nodes[output].inputs[0];
         im->result->softmax_left_out = true;
     }
