@@ -21,7 +21,7 @@ static void test_formats(void)
 }
 
 /* A duration is rounded before its unit is chosen. */
-static void test_durations(void)
+static void test_rounded_durations(void)
 {
     static const struct {
         double seconds;
@@ -140,7 +140,7 @@ int main(void)
     test_sizes();
 
     test_formats();
-    test_durations();
+    test_rounded_durations();
     test_parsing();
     test_growing();
     test_errors();
