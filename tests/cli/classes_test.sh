@@ -145,4 +145,24 @@ refuses 1 'four: it has 4 classes, but three only predicts 3' "a set of more cla
 run quantize numbers.safetensors --calibrate folder:four -o q.safetensors
 [ "$status" = 1 ] && [ ! -e q.safetensors ] && ok "the same for a calibration" || not_ok "a calibration" "$(told)"
 says 'four: it has 4 classes, but three only predicts 3' "  which is said"
+
+# --- NaN: no class, neither in top-1 nor in top-5 ---
+network nan.json 3 '{"op": "relu"}, {"op": "linear", "name": "a", "output": 8, "init": {"constant": 3e38}},
+ {"op": "linear", "name": "fc", "output": "classes", "init": {"gaussian": 1}}'
+run train ./nan.json --data folder:three --batch 4 --iterations 0 --seed 1 --save nan.safetensors -q --threads 1
+succeeds "a network whose output is NaN" eval nan.safetensors --data folder:three --per-class --confusion --threads 1 --json
+is "  counts not in top-1" top1 0
+is "  nor in top-5" top5 0
+is "  nor as a class" per_class.0.predicted 0
+succeeds "  in a table" eval nan.safetensors --data folder:three --per-class --threads 1
+if grep -q 'calibration error - %' out && ! grep -Eiq '(^| )-?nan %|-nan' out; then ok "  without a figure that is none"; else
+    not_ok "  without a figure that is none" "$(cat out)"; fi
+picture=$(find three -name '*.png' | sort | head -n 1)
+succeeds "a prediction" predict nan.safetensors "$picture" --threads 1
+shows "no class: the network's output is NaN" "  says so"
+run predict nan.safetensors "$picture" --threads 1 --json
+is "  and has no classes" 'predictions.0.classes.#' 0
+printf '{"name": "none", "input": [1, 1, 10], "classes": 10, "layers": [{"op": "flatten"}]}' >none.json
+succeeds "a network that moves no bytes" info ./none.json
+if grep -q 'R = ' out; then not_ok "  has no intensity" "$(cat out)"; else ok "  has no intensity"; fi
 done_testing

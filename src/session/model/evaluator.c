@@ -288,7 +288,7 @@ static bool conclude(const struct evaluator *evaluator, const struct tally *tall
         statistics_wilson(tally->right1, tally->images, &low, &high);
     *evaluation = (struct evaluation){
         .images = tally->images,
-        .loss = tally->loss / images,
+        .loss = isnan(tally->loss) ? NAN : tally->loss / images, /* without a sign */
         .loss_error = loss_error(tally),
         .top1 = classes ? 100 * (double)tally->right1 / images : NAN,
         .top5 = classes ? 100 * (double)tally->right5 / images : NAN,
