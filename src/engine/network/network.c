@@ -160,7 +160,8 @@ static bool build_graph(struct builder *builder)
     return graph_create(&network->graph, network->input, builder->error) &&
            read_input_quantization(builder) && builder_add_layers(builder, layers) &&
            add_main_loss(builder) && graph_finish(&network->graph, builder->error) &&
-           builder_count_classes(builder) && check_variation_used(builder) && check_choices_used(builder) && check_quantized(builder);
+           builder_count_classes(builder) && check_variation_used(builder) &&
+           check_choices_used(builder) && check_quantized(builder);
 }
 
 /* Builds the discriminator. No variation changes it, because only training needs it. */

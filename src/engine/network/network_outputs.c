@@ -60,8 +60,8 @@ static bool open_layers(struct builder *builder, const bool *outputs, size_t cla
 char *builder_remake_outputs(struct builder *builder, size_t classes)
 {
     struct json *root = (struct json *)builder->document->root;
-    bool *outputs = memory_new(builder->graph->node_count, sizeof *outputs, "the network file",
-                               builder->error);
+    bool *outputs =
+        memory_new(builder->graph->node_count, sizeof *outputs, "the network file", builder->error);
     char *text = NULL;
     if (outputs && !graph_mark_outputs(builder->graph, outputs))
         refuse(builder, classes, N_("no single layer computes them"));

@@ -133,8 +133,9 @@ bool weights_pairing_open(struct weights_pairing *pairing, const struct graph *g
         memcpy(pairing->original, pairing->file.entries, count * sizeof *pairing->original);
     if (pairing->is_output)
         graph_mark_outputs(graph, pairing->is_output); /* none, if other layers read them */
-    if (pairing->original && pairing->is_output && (source->names[0] ? use_mapping(pairing, source->names, error)
-                                               : choose_mapping(pairing, error)))
+    if (pairing->original && pairing->is_output &&
+        (source->names[0] ? use_mapping(pairing, source->names, error)
+                          : choose_mapping(pairing, error)))
         return true;
     weights_pairing_close(pairing);
     return false;

@@ -18,8 +18,8 @@
 bool class_match_labels(const struct network *network, const struct dataset *dataset,
                         struct error *error);
 
-/* Checks that the network has an output for each of `classes` classes of the set `spec` and no other
- * ones. A network that makes pictures has none. */
+/* Checks that the network has an output for each of `classes` classes of the set `spec` and no
+ * other ones. A network that makes pictures has none. */
 bool class_match_outputs(const struct network *network, size_t classes, const char *spec,
                          struct error *error);
 

@@ -41,8 +41,8 @@ static bool read_input(struct model *model, const struct safetensors *file, stru
     return true;
 }
 
-/* Returns the number of classes that the file states. In a file of an earlier version it can be less
- * than the network has outputs: those of the data that it was trained on. */
+/* Returns the number of classes that the file states. In a file of an earlier version it can be
+ * less than the network has outputs: those of the data that it was trained on. */
 static size_t stated_classes(const struct safetensors *file)
 {
     const char *text = safetensors_metadata(file, "tinca.classes");

@@ -29,8 +29,7 @@ bool prepare_drop_validation(struct preparation *prepared, const struct error *e
 
 bool prepare_check_class_names(const struct preparation *prepared, struct error *error)
 {
-    return !prepared->validation ||
-           class_match_sets(prepared->data, prepared->validation, error);
+    return !prepared->validation || class_match_sets(prepared->data, prepared->validation, error);
 }
 
 struct weights *prepare_validated_weights(struct preparation *prepared)
