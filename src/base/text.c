@@ -103,18 +103,33 @@ char *text_si(double value, char *out, size_t size)
     return scaled(value, 1000, units, 6, out, size);
 }
 
+/* Writes a duration with tenths below `tenths` seconds. It is rounded before the unit is chosen, so
+ * that 59.7 s are 1:00 min, not 60 s. */
+static char *write_duration(double seconds, double tenths, char *out, size_t size)
+{
+    const double tenth = round(10 * seconds) / 10;
+    const long whole = seconds >= 0 && seconds <= 1e9 ? lround(seconds) : -1;
+    if (whole < 0)
+        snprintf(out, size, "-");
+    else if (tenth < tenths)
+        snprintf(out, size, "%.1f s", tenth);
+    else if (whole < 60)
+        snprintf(out, size, "%ld s", whole);
+    else if (whole < 3600)
+        snprintf(out, size, "%ld:%02ld min", whole / 60, whole % 60);
+    else
+        snprintf(out, size, "%ld:%02ld:%02ld h", whole / 3600, whole / 60 % 60, whole % 60);
+    return out;
+}
+
 char *text_duration(double seconds, char *out, size_t size)
 {
-    if (!(seconds >= 0) || seconds > 1e9)
-        snprintf(out, size, "-");
-    else if (seconds < 60)
-        snprintf(out, size, seconds < 10 ? "%.1f s" : "%.0f s", seconds);
-    else if (seconds < 3600)
-        snprintf(out, size, "%d:%02d min", (int)seconds / 60, (int)seconds % 60);
-    else
-        snprintf(out, size, "%d:%02d:%02d h", (int)seconds / 3600, (int)seconds / 60 % 60,
-                 (int)seconds % 60);
-    return out;
+    return write_duration(seconds, 10, out, size);
+}
+
+char *text_whole_duration(double seconds, char *out, size_t size)
+{
+    return write_duration(seconds, 0, out, size);
 }
 
 size_t text_columns(const char *text)

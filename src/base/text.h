@@ -38,9 +38,12 @@ char *text_bytes(uint64_t bytes, char *out, size_t size);
 /* Writes a number with an SI prefix: "41.6 M", "1.43 G". Returns `out`. */
 char *text_si(double value, char *out, size_t size);
 
-/* Writes a duration: "42 s", "3:07 min", "2:41:09 h"; "-" if it is negative or NaN. Returns `out`.
- */
+/* Writes a duration, rounded: "4.2 s", "42 s", "3:07 min", "2:41:09 h"; "-" if it is negative or
+ * NaN. Returns `out`. */
 char *text_duration(double seconds, char *out, size_t size);
+
+/* Writes the same without tenths, which only flicker while the duration grows: "4 s". */
+char *text_whole_duration(double seconds, char *out, size_t size);
 
 /* Returns the number of terminal columns that a text takes, or its length in bytes if it is not
  * valid in the locale. */

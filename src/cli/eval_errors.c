@@ -10,6 +10,7 @@
 #include "data/formats/image_file.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,31 +112,32 @@ void eval_errors_free(struct eval_errors *errors)
 
 /* --- tables --- */
 
-static void print_percent(struct table *table, double value)
+/* Writes a percentage, or "-" if there is none: nothing was counted. Returns `text`. */
+static const char *percent(double value, char text[32])
 {
-    if (isnan(value))
-        table_cell(table, "-");
-    else
-        table_cell(table, "%.2f", value);
+    snprintf(text, 32, isfinite(value) ? "%.2f" : "-", value);
+    return text;
 }
 
 static int print_classes(const struct eval_errors *errors)
 {
     const struct error_analysis *analysis = &errors->analysis;
+    char text[32], other[32];
     struct table table = table_begin("lrrrr", _("Class|Images|Precision %|Recall %|F1 %"));
     for (size_t c = 0; c < analysis->confusion.classes; c++) {
         const struct class_figures figures = error_analysis_class(analysis, c);
         table_cell(&table, "%s", errors->model->class_names[c]);
         table_cell(&table, "%zu", figures.images);
-        print_percent(&table, figures.precision);
-        print_percent(&table, figures.recall);
-        print_percent(&table, figures.f1);
+        table_cell(&table, "%s", percent(figures.precision, text));
+        table_cell(&table, "%s", percent(figures.recall, text));
+        table_cell(&table, "%s", percent(figures.f1, text));
     }
     output_print("\n");
     const int status = table_print(&table);
-    output_print(_("Mean F1 of the classes %.2f %%; calibration error %.2f %%: the mean distance "
+    output_print(_("Mean F1 of the classes %s %%; calibration error %s %%: the mean distance "
                    "between probability and accuracy.\n"),
-                 error_analysis_macro_f1(analysis), 100 * error_analysis_calibration(analysis));
+                 percent(error_analysis_macro_f1(analysis), text),
+                 percent(100 * error_analysis_calibration(analysis), other));
     return status;
 }
 

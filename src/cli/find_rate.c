@@ -103,15 +103,43 @@ static int find(struct rate_search *search, const char *low, const char *high, b
 
 static int find_rate_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {
-        "technique",  "groups",       "width-rate",    "block-rate",   "widths",
-        "activation", "data",         "batch",         "device",       "threads",
-        "precision",  "blocks",       "strict-device", "memory-limit", "weights",
-        "names",      "reset",        "freeze",        "rates",        "solver",
-        "momentum",   "weight-decay", "beta2",         "epsilon",      "label-smoothing",
-        "clip-norm",  "clip-value",   "augment",       "normalise",    "filter",
-        "seed",       "preset",       "teacher",       "temperature",  "distill-weight",
-        NULL};
+    static const char *const fields[] = {"technique",
+                                         "groups",
+                                         "width-rate",
+                                         "block-rate",
+                                         "widths",
+                                         "activation",
+                                         "data",
+                                         "batch",
+                                         "device",
+                                         "threads",
+                                         "precision",
+                                         "blocks",
+                                         "strict-device",
+                                         "memory-limit",
+                                         "weights",
+                                         "names",
+                                         "reset",
+                                         "freeze",
+                                         "rates",
+                                         "solver",
+                                         "momentum",
+                                         "weight-decay",
+                                         "beta2",
+                                         "epsilon",
+                                         "label-smoothing",
+                                         "clip-norm",
+                                         "clip-value",
+                                         "augment",
+                                         "normalise",
+                                         "filter",
+                                         "seed",
+                                         "preset",
+                                         "teacher",
+                                         "temperature",
+                                         "distill-weight",
+                                         "reset-classes",
+                                         NULL};
     int status;
     struct operands operands;
     const char *low = NULL, *high = NULL;

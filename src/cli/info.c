@@ -420,7 +420,9 @@ static void print_traffic(const struct part *part, size_t batch)
     uint64_t flops = graph_flops(part->graph);
     double bytes = traffic_bytes(part->inference, batch);
     text_bytes((uint64_t)bytes, text, sizeof text);
-    if (batch > 1)
+    if (!(bytes > 0)) /* a network that only passes its input on */
+        output_print(_("no bytes moved an image, and no arithmetic intensity R\n"));
+    else if (batch > 1)
         output_print(_("%s moved an image at batch %zu: R = %.3g FLOPs a byte (%.3g at batch 1)\n"),
                      text, batch, intensity(flops, bytes),
                      intensity(flops, traffic_bytes(part->inference, 1)));

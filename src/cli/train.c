@@ -184,7 +184,7 @@ static void print_summary(const struct train *train, const struct run *run,
     output_printer *const print_line = stdout_taken ? output_note : output_print;
     const struct run_facts *facts = run_facts(run);
     const struct run_figures figures = run_figures_of(snapshot, NULL);
-    print_line(_("%s: %s after %llu iterations in %s\n"), facts->id,
+    print_line(_("%s: %s after %llu iterations in %s, preparation not counted\n"), facts->id,
                gettext(run_snapshot_word(snapshot)), (unsigned long long)snapshot->iteration,
                text_duration(snapshot->elapsed_seconds, duration, sizeof duration));
     if (snapshot->iteration == 0 && isfinite(figures.top1))

@@ -340,7 +340,7 @@ static int compare(struct weights_request *request)
     const struct network_request wanted = settings_network(&request->config, request->classes);
     struct network *network = network_build(&wanted, &error);
     const struct weights_source source = {request->path, request->config.reset,
-                                          request->config.names};
+                                          request->config.names, WEIGHTS_OUTPUTS_READ};
     if (!network || !weights_pairing_open(&pairing, &network->graph, &source, &error)) {
         network_free(network);
         return output_error(&error);

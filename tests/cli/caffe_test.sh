@@ -224,6 +224,23 @@ printf '%b' "$head"'layer { name: "x" type: "InnerProduct" bottom: "data" top: "
 run import text.prototxt -o text.json
 if [ "$status" = 1 ] && grep -q 'several layers share' err; then ok "shared weights are refused"; else not_ok "shared weights" "$(told)"; fi
 if [ -e text.json ]; then not_ok "and no file is written"; else ok "and no file is written"; fi
+
+# --- statistics of the batch after training ---
+norm='layer { name: "n" type: "BatchNorm" bottom: "data" top: "n" batch_norm_param { use_global_stats: VALUE } }
+layer { name: "y" type: "InnerProduct" bottom: "n" top: "y" inner_product_param { num_output: 2 } }'
+for value in false true; do
+    printf '%b%s' "$head" "$norm" | sed "s/VALUE/$value/" >norm.prototxt
+    succeeds "a batch norm with use_global_stats $value for one image" import norm.prototxt -o norm.json
+    instance=no
+    grep -Eq '"instance":[[:space:]]*true' norm.json && instance=yes
+    if [ "$instance$value" = yesfalse ] || [ "$instance$value" = notrue ]; then ok "  has the right statistics"; else
+        not_ok "  has the right statistics" "$(cat norm.json)"; fi
+    rm norm.json
+done
+printf 'input: "data" input_dim: 4 input_dim: 3 input_dim: 8 input_dim: 8\n%s' "$norm" | sed "s/VALUE/false/" >norm.prototxt
+run import norm.prototxt -o norm.json
+if [ "$status" = 1 ] && grep -q 'use_global_stats is false' err; then ok "for more images it is refused"; else
+    not_ok "for more images it is refused" "exit $status: $(told)"; fi
 refuses 1 'read|directory|No such' "a file that is not there" import nowhere.prototxt -o x.json
 refuses 2 'one network at a time' "two networks" import net.prototxt "$files/net.prototxt"
 refuses 2 'ends neither' "a network beside a log" import net.prototxt raw.npy

@@ -66,6 +66,11 @@ static void add_dropout(struct json *to, const union attributes *a)
     json_add_bool(to, "channels", a->dropout.channels);
 }
 
+static void add_softmax(struct json *to, const union attributes *a)
+{
+    json_add_bool(to, "image", a->softmax.image);
+}
+
 static void add_shuffle(struct json *to, const union attributes *a)
 {
     json_add_count(to, "groups", a->shuffle.groups);
@@ -94,6 +99,7 @@ static const struct {
     {&op_batch_norm, add_batch_norm},
     {&op_lrn, add_lrn},
     {&op_dropout, add_dropout},
+    {&op_softmax, add_softmax},
     {&op_channel_shuffle, add_shuffle},
     {&op_softmax_cross_entropy, add_loss},
     {&op_perceptron, add_loss},

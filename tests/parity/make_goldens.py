@@ -126,7 +126,7 @@ def forward(case, settings, x, p, labels):
         "hardsigmoid": lambda: F.hardsigmoid(x[0]),
         "sigmoid": lambda: torch.sigmoid(x[0]),
         "tanh": lambda: torch.tanh(x[0]),
-        "softmax": lambda: F.softmax(x[0], 1),
+        "softmax": lambda: F.softmax(x[0].flatten(1), 1).view_as(x[0]) if a["image"] else F.softmax(x[0], 1),
         "batch_norm": lambda: batch_norm(case, x[0], p),
         "lrn": lambda: F.local_response_norm(x[0], a["size"], a["alpha"], a["beta"], a["k"]),
         "dropout": lambda: dropout(case, settings, x[0]),

@@ -132,7 +132,7 @@ static void test_logits(const char *name, const struct json *golden, const char 
     char *path = file_join(folder, "state.safetensors");
     struct network *network = golden_build_network(
         &(struct network_request){.network = json_string(json_member(golden, "network"))}, &error);
-    const struct weights_source source = {path, "", names};
+    const struct weights_source source = {path, "", names, WEIGHTS_OUTPUTS_READ};
     const bool loaded = network && weights_create(&weights, &network->graph, &error) &&
                         write_state(golden, path, &error) &&
                         weights_begin(&weights, &source, &match, &error);

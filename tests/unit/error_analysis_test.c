@@ -1,6 +1,7 @@
 /* Figures of each class, calibration and confidence intervals, compared with scikit-learn's and
  * SciPy's. */
 #include "session/model/error_analysis.h"
+#include "session/model/evaluate.h"
 #include "session/values/statistics.h"
 #include "tap.h"
 
@@ -67,9 +68,40 @@ static void test_figures(void)
     error_analysis_free(&analysis);
 }
 
+/* Logits with a NaN predict no class, whatever the label is. */
+static void test_ranking(void)
+{
+    static const struct {
+        float logits[4];
+        uint32_t first, of[4];
+    } cases[] = {
+        {{1, 3, 2, 0}, 1, {2, 0, 1, 3}},
+        {{5, 5, 5, 5}, 0, {0, 1, 2, 3}},
+        {{1, INFINITY, 2, INFINITY}, 1, {3, 0, 2, 1}},
+        {{-INFINITY, -INFINITY, 0, 1}, 3, {2, 3, 1, 0}},
+        {{NAN, 3, 2, 0}, RANKING_NONE, {RANKING_NONE, RANKING_NONE, RANKING_NONE, RANKING_NONE}},
+        {{1, 3, 2, NAN}, RANKING_NONE, {RANKING_NONE, RANKING_NONE, RANKING_NONE, RANKING_NONE}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool same = ranking_first(cases[i].logits, 4) == cases[i].first;
+        for (size_t c = 0; c < 4; c++)
+            same = same && ranking_of(cases[i].logits, 4, c) == cases[i].of[c];
+        tap_ok(same, "case %zu: the first class and the rank of each", i);
+    }
+    const struct class_shares shares = ranking_shares(cases[2].logits, 4);
+    tap_ok(ranking_share(&shares, INFINITY) == 0.5 && ranking_share(&shares, 2) == 0,
+           "infinite logits share the probability");
+    struct prediction predictions[3] = {{7, 7}};
+    tap_ok(!model_choose_top(cases[4].logits, 4, 3, predictions) && predictions[0].label == 7,
+           "there is no most probable class of NaN");
+    tap_ok(model_choose_top(cases[0].logits, 4, 3, predictions) && predictions[0].label == 1 &&
+               predictions[1].label == 2 && predictions[2].label == 0,
+           "the others come in the order of their logits");
+}
+
 int main(void)
 {
     test_wilson();
     test_figures();
+    test_ranking();
     return tap_done();
 }

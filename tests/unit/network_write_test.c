@@ -3,6 +3,7 @@
 #include "engine/network/network.h"
 #include "engine/network/network_compression.h"
 #include "engine/network/network_write.h"
+#include "engine/ops/class_outputs.h"
 #include "engine/ops/op.h"
 #include "tap.h"
 
@@ -133,6 +134,85 @@ static void test_choices(void)
     check(&(struct network_request){.network = "pix2pix-shuffle", .groups = 4}, "chosen groups");
 }
 
+/* Returns whether the network has as many classes as its main loss reads, and names output layers.
+ */
+static bool has_outputs(const struct network *network, size_t classes)
+{
+    char names[192];
+    return network && network->classes == classes &&
+           network->graph.nodes[network->graph.output].output.channels == classes &&
+           graph_output_names(&network->graph, names, sizeof names)[0];
+}
+
+/* A written network has no number in its output layers, so that it can be built for other classes.
+ */
+static void test_outputs(void)
+{
+    for (size_t i = 0; i < network_builtin_count; i++) {
+        const char *name = network_builtins[i].name;
+        struct network *network = network_build(&(struct network_request){.network = name}, NULL);
+        if (network->classes > 0) {
+            struct json *tree = network_to_json(network);
+            char *text = json_print(tree, true, NULL);
+            struct network *other = network_build(
+                &(struct network_request){.network = name, .text = text, .classes = 7}, NULL);
+            tap_ok(has_outputs(network, network->classes) && has_outputs(other, 7),
+                   "%s as it is written has as many outputs as there are classes", name);
+            network_free(other);
+            free(text);
+            json_free(tree);
+        }
+        network_free(network);
+    }
+}
+
+static struct network *build_fixed(const char *outputs, size_t classes, bool remake,
+                                   struct error *error)
+{
+    char text[640];
+    snprintf(text, sizeof text,
+             "{\"name\": \"fixed\", \"input\": [3, 8, 8], \"classes\": 3, \"layers\": [\n"
+             "{\"op\": \"conv\", \"name\": \"a\", \"output\": 10, \"kernel\": 1},\n%s]}",
+             outputs);
+    return network_build(
+        &(struct network_request){
+            .network = "fixed", .text = text, .classes = classes, .remake_outputs = remake},
+        error);
+}
+
+/* Networks whose files give a number of outputs. */
+static void test_fixed_outputs(void)
+{
+    static const char head[] =
+        "{\"op\": \"average_pool\", \"global\": true}, {\"op\": \"linear\", \"name\": \"fc\", "
+        "\"output\": 10}, {\"op\": \"relu\"}";
+    static const char shared[] =
+        "{\"op\": \"average_pool\", \"global\": true, \"name\": \"p\"}, {\"op\": \"linear\", "
+        "\"name\": \"b\", \"from\": \"p\", \"output\": 4}, {\"op\": \"concat\", \"from\": "
+        "[\"p\", \"b\"]}";
+    struct error error = {0};
+    struct network *network = build_fixed(head, 5, false, &error);
+    tap_ok(has_outputs(network, 10) && network->remade == 0,
+           "the classes are the outputs, whatever the file and the request say");
+    network_free(network);
+    network = build_fixed(head, 5, true, &error);
+    tap_ok(has_outputs(network, 5) && network->remade == 10 &&
+               strstr(network->source, ":\t\"classes\""),
+           "output layers are made anew, in the text, too");
+    struct network *again =
+        network
+            ? network_build(&(struct network_request){.network = "fixed", .text = network->source},
+                            &error)
+            : NULL;
+    tap_ok(has_outputs(again, 5), "which gives the same network");
+    network_free(again);
+    network_free(network);
+    network = build_fixed(shared, 5, true, &error);
+    tap_ok(!network && strstr(error.why, "no single layer"),
+           "outputs that several layers compute stay: %s", error.why);
+    network_free(network);
+}
+
 /* A network with every operator, each attribute different from its default. */
 static const char every_operator[] =
     "{\"name\": \"all\", \"input\": [3, 13, 12], \"classes\": 4, \"loss\": \"l2_loss\",\n"
@@ -167,7 +247,7 @@ static const char every_operator[] =
     "{\"op\": \"binary_cross_entropy\", \"from\": \"r\", \"target\": 0.9, \"weight\": 0.4},\n"
     "{\"op\": \"flatten\", \"from\": \"g\"},\n"
     "{\"op\": \"linear\", \"output\": \"classes\", \"init\": {\"gaussian\": 0.5}, \"bias\": true,\n"
-    " \"bias_init\": -1}, {\"op\": \"softmax\"}]}";
+    " \"bias_init\": -1}, {\"op\": \"softmax\"}, {\"op\": \"softmax\", \"over\": \"image\"}]}";
 
 /* Scales that have no short decimal form must come back with the same bits. */
 static const char quantized[] =
@@ -277,6 +357,8 @@ int main(void)
 {
     test_built_in();
     test_choices();
+    test_outputs();
+    test_fixed_outputs();
     test_every_operator();
     test_quantized();
     test_wrong_quantization();

@@ -103,20 +103,28 @@ static void test_weights(void)
     weights_initialise(&saved, 1, NULL);
     weights_initialise(&begun, 2, NULL);
     tap_ok(weights_save(&saved, WEIGHTS_FLOAT32, path, NULL, &error), "a file of weights");
-    tap_ok(!weights_begin(&begun, &(struct weights_source){path, "", ""}, &match, &error) &&
+    tap_ok(!weights_begin(&begun, &(struct weights_source){path, "", "", WEIGHTS_OUTPUTS_READ},
+                          &match, &error) &&
                strstr(error.why, "ip2.weight") && strstr(error.why, "10x500") &&
                strstr(error.why, "20x500"),
            "two shapes are named: %s", error.why);
-    tap_ok(weights_begin(&begun, &(struct weights_source){path, "ip2", ""}, &match, &error) &&
+    tap_ok(weights_begin(&begun, &(struct weights_source){path, "ip2", "", WEIGHTS_OUTPUTS_READ},
+                         &match, &error) &&
                match.loaded == 6 && match.reset == 2 && match.unused == 2,
            "six arrays of eight: %s", match.example);
     tap_ok(memcmp(saved.values, begun.values, network->graph.parameters[0].count * sizeof(float)) ==
                0,
            "the first layer is that of the file");
+    tap_ok(weights_begin(&begun, &(struct weights_source){path, "", "", WEIGHTS_OUTPUTS_FIT},
+                         &match, &error) &&
+               match.loaded == 6 && match.reset == 2 && match.outputs == 10,
+           "output layers of another number of outputs begin anew: %zu", match.outputs);
     struct network *other = build("mlp", 10);
     struct weights strange;
     tap_ok(other && weights_create(&strange, &other->graph, &error) &&
-               !weights_begin(&strange, &(struct weights_source){path, "", ""}, &match, &error) &&
+               !weights_begin(&strange,
+                              &(struct weights_source){path, "", "", WEIGHTS_OUTPUTS_READ}, &match,
+                              &error) &&
                strstr(error.why, "missing (6): hidden.1.fc.weight (512x784)"),
            "another network's layers are missing: %s", error.why);
     weights_free(&strange);

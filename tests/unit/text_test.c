@@ -20,6 +20,31 @@ static void test_formats(void)
     tap_ok(strcmp(text_duration(-1, out, sizeof out), "-") == 0, "no duration: %s", out);
 }
 
+/* A duration is rounded before its unit is chosen. */
+static void test_rounded_durations(void)
+{
+    static const struct {
+        double seconds;
+        const char *tenths, *whole;
+    } cases[] = {{0, "0.0 s", "0 s"},
+                 {0.96, "1.0 s", "1 s"},
+                 {3.74, "3.7 s", "4 s"},
+                 {9.94, "9.9 s", "10 s"},
+                 {9.96, "10 s", "10 s"},
+                 {59.4, "59 s", "59 s"},
+                 {59.7, "1:00 min", "1:00 min"},
+                 {119.9, "2:00 min", "2:00 min"},
+                 {3599.6, "1:00:00 h", "1:00:00 h"},
+                 {7199.5, "2:00:00 h", "2:00:00 h"}};
+    char out[64];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tap_ok(strcmp(text_duration(cases[i].seconds, out, sizeof out), cases[i].tenths) == 0,
+               "%g s: %s", cases[i].seconds, out);
+        tap_ok(strcmp(text_whole_duration(cases[i].seconds, out, sizeof out), cases[i].whole) == 0,
+               "%g s without tenths: %s", cases[i].seconds, out);
+    }
+}
+
 static void test_parsing(void)
 {
     size_t count;
@@ -115,6 +140,7 @@ int main(void)
     test_sizes();
 
     test_formats();
+    test_rounded_durations();
     test_parsing();
     test_growing();
     test_errors();

@@ -3,6 +3,7 @@
 #define TINCA_ENGINE_GRAPH_ATTRIBUTES_H
 
 #include "engine/graph/quantization.h"
+#include "engine/graph/tensor.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,6 +82,10 @@ struct dropout_attributes {
     bool channels; /* whole channels of an image become zero, not single values */
 };
 
+struct softmax_attributes {
+    bool image; /* one softmax over all values of an image, not one at each position */
+};
+
 struct shuffle_attributes {
     size_t groups;
 };
@@ -116,9 +121,23 @@ union attributes {
     struct batch_norm_attributes batch_norm;
     struct lrn_attributes lrn;
     struct dropout_attributes dropout;
+    struct softmax_attributes softmax;
     struct shuffle_attributes shuffle;
     struct loss_attributes loss;
     struct quantization fake_quantize; /* the grid */
 };
+
+/* Returns the shape in which a softmax across the channels is that of the attributes: an image as
+ * it is, or all of its values as the channels of one position. */
+static inline struct shape softmax_shape(const struct softmax_attributes *softmax,
+                                         struct shape image)
+{
+    struct shape shape = image;
+    if (softmax->image) {
+        shape.channels = shape_count(image);
+        shape.height = shape.width = 1;
+    }
+    return shape;
+}
 
 #endif

@@ -160,7 +160,8 @@ static bool build_graph(struct builder *builder)
     return graph_create(&network->graph, network->input, builder->error) &&
            read_input_quantization(builder) && builder_add_layers(builder, layers) &&
            add_main_loss(builder) && graph_finish(&network->graph, builder->error) &&
-           check_variation_used(builder) && check_choices_used(builder) && check_quantized(builder);
+           builder_count_classes(builder) && check_variation_used(builder) &&
+           check_choices_used(builder) && check_quantized(builder);
 }
 
 /* Builds the discriminator. No variation changes it, because only training needs it. */
@@ -193,9 +194,19 @@ static bool build_discriminator(const struct builder *generator, const struct js
     return built;
 }
 
-/* Builds the network of a document. `request` must be complete (network_name_complete). */
+/* Returns whether the output layers are to have another number of outputs than they have. */
+static bool must_remake(const struct network *network, const struct network_request *request)
+{
+    return request->remake_outputs && request->classes > 0 && network->classes > 0 &&
+           network->classes != request->classes;
+}
+
+/* Builds the network of a document. `request` must be complete (network_name_complete). If the
+ * output layers must be made anew, it sets *remade to the text of the changed file, which the
+ * caller frees; the network is then that of the file as it was. */
 static struct network *build_from(const struct json_document *document,
-                                  const struct network_request *request, struct error *error)
+                                  const struct network_request *request, char **remade,
+                                  struct error *error)
 {
     struct network *network = memory_new(1, sizeof *network, "the network", error);
     if (!network)
@@ -218,11 +229,36 @@ static struct network *build_from(const struct json_document *document,
     const struct json *section = json_member(document->root, "discriminator");
     bool built = network->source && builder_read_head(&builder, request) && build_graph(&builder) &&
                  (!section || build_discriminator(&builder, section));
+    if (built && must_remake(network, request)) {
+        *remade = builder_remake_outputs(&builder, request->classes);
+        built = *remade;
+    }
     builder_free(&builder);
     if (built)
         return network;
     network_free(network);
     return NULL;
+}
+
+/* Builds the network of a document, with its output layers made anew if the request says so. */
+static struct network *build_as_asked(const struct json_document *document,
+                                      const struct network_request *request, struct error *error)
+{
+    struct json_document changed = {0};
+    char *text = NULL;
+    struct network *network = build_from(document, request, &text, error);
+    if (!text)
+        return network;
+    const size_t before = network->classes;
+    network_free(network);
+    network = json_parse(&changed, text, strlen(text), document->name, error)
+                  ? build_from(&changed, request, &text, error)
+                  : NULL;
+    if (network)
+        network->remade = before;
+    json_document_free(&changed);
+    free(text);
+    return network;
 }
 
 static bool open_document(struct json_document *document, const struct network_request *request,
@@ -247,7 +283,7 @@ struct network *network_build(const struct network_request *request, struct erro
     struct network *network = NULL;
     if (network_name_complete(&complete, &builtin, error) &&
         open_document(&document, &complete, builtin, error))
-        network = build_from(&document, &complete, error);
+        network = build_as_asked(&document, &complete, error);
     json_document_free(&document);
     return network;
 }

@@ -51,6 +51,9 @@ struct network_request {
     struct network_widths widths; /* for files that have "widths"; count 0: those of the file */
     const char *activation;       /* for files that have one; NULL or "": that of the file */
     size_t input_height, input_width; /* pixels; 0: those of the file */
+    /* Output layers for which the file gives another number than `classes` get `classes` outputs;
+     * otherwise the file's number stays. */
+    bool remake_outputs;
 };
 
 /* The longest name, chain of techniques in a network file, and both together, each with its final
@@ -79,7 +82,10 @@ struct network {
     /* The techniques that were applied to the trained network, in order, each KIND or
      * KIND:ARGUMENT, joined by "+": "prune:0.5+quantize:percentile". Empty: none. */
     char compression[NETWORK_COMPRESSION];
-    size_t classes; /* 0: the output is an image */
+    /* What graph_classes (class_outputs.h) returns, whatever the file says; 0: the output is an
+     * image. */
+    size_t classes;
+    size_t remade; /* remake_outputs has changed the output layers from so many; 0: it has not */
     struct shape input;
     struct graph graph;
     /* Reads [C + D, H, W]: the network's input and an output of it, concatenated. Its output is

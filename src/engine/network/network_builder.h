@@ -18,6 +18,12 @@ struct compound {
     size_t node;
 };
 
+/* The layer of the file that became a node with a number of outputs. */
+struct built_layer {
+    size_t node;
+    const struct json *layer;
+};
+
 struct builder {
     const struct json_document *document;
     struct network *network;
@@ -31,6 +37,8 @@ struct builder {
     struct compound *compounds;
     size_t compound_count, compound_capacity;
     struct name_index compound_names;
+    struct built_layer *counted; /* convolutions and linear layers outside blocks */
+    size_t counted_count, counted_capacity;
     bool used_technique, used_width_rate, used_block_rate; /* they changed some layer */
     bool used_widths, used_activation;
     struct error *error;
@@ -53,5 +61,13 @@ bool builder_read_head(struct builder *builder, const struct network_request *re
 /* network_layers.c: appends the nodes of a list of layers to builder->graph. Returns false with an
  * error. */
 bool builder_add_layers(struct builder *builder, const struct json *layers);
+
+/* network_outputs.c: sets the network's number of classes from the finished graph. Returns false
+ * with an error if its losses over classes read different numbers. */
+bool builder_count_classes(struct builder *builder);
+
+/* Returns the text of the file with `classes` outputs in the output layers of the built graph,
+ * which the caller frees; NULL with an error. Changes the document's tree. */
+char *builder_remake_outputs(struct builder *builder, size_t classes);
 
 #endif

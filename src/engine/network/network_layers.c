@@ -7,6 +7,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/graph/layer_reader.h"
+#include "engine/ops/class_outputs.h"
 #include "engine/ops/op.h"
 
 #include <stdio.h>
@@ -35,6 +36,7 @@ bool builder_fail_node(const struct builder *builder, const struct json *layer)
 void builder_free(struct builder *builder)
 {
     free(builder->compounds);
+    free(builder->counted);
     name_index_free(&builder->compound_names);
 }
 
@@ -148,6 +150,19 @@ static bool note_compound(struct builder *builder, const char *name, size_t node
     return true;
 }
 
+/* Notes which layer became the last node, if that has a number of outputs. */
+static bool note_counted(struct builder *builder, const struct json *layer)
+{
+    const size_t node = builder->graph->node_count - 1;
+    if (!graph_counts_outputs(&builder->graph->nodes[node]))
+        return true;
+    if (!memory_grow(&builder->counted, &builder->counted_capacity, builder->counted_count + 1,
+                     sizeof *builder->counted, "the network", builder->error))
+        return false;
+    builder->counted[builder->counted_count++] = (struct built_layer){node, layer};
+    return true;
+}
+
 /* Builds a block, or a convolution outside blocks if `block` is NULL. */
 static bool build_block(struct builder *builder, struct layer_reader *reader,
                         const struct block *block, const char *name, size_t input)
@@ -229,7 +244,7 @@ static bool build_layer(struct builder *builder, const struct json *layer, size_
         return false;
     }
     builder->graph->nodes[builder->graph->node_count - 1].quantization = quantization;
-    return true;
+    return !op || note_counted(builder, layer);
 }
 
 /* --- repetitions and lists --- */

@@ -103,6 +103,7 @@ struct network *network_build_saved(const struct network_request *request, struc
     if (read_request(&file, &saved, error) && check_options(request, &saved, error)) {
         if (request->classes)
             saved.classes = request->classes;
+        saved.remake_outputs = request->remake_outputs;
         saved.input_height = request->input_height;
         saved.input_width = request->input_width;
         network = build(&saved, error);

@@ -4,9 +4,12 @@
  * of its targets. */
 #include "engine/network/network_write.h"
 
+#include "base/memory.h"
+#include "engine/ops/class_outputs.h"
 #include "engine/ops/op.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- layers --- */
@@ -31,7 +34,15 @@ static bool add_quantization(struct json *parent, const char *key, struct quanti
            json_add_count(pair, NULL, (size_t)quantization.zero_point);
 }
 
-static bool add_layers(struct json *parent, const struct graph *graph)
+bool network_open_outputs(struct json *layer)
+{
+    json_remove(layer, "output");
+    return json_add_string(layer, "output", "classes");
+}
+
+/* Adds each layer; those that are marked as output layers have as many outputs as there are
+ * classes, so that a data set can decide how many. */
+static bool add_each(struct json *parent, const struct graph *graph, const bool *outputs)
 {
     struct json *layers = json_add_array(parent, "layers");
     for (size_t i = 1; i < graph->node_count; i++) {
@@ -42,10 +53,21 @@ static bool add_layers(struct json *parent, const struct graph *graph)
         if (!json_add_string(layer, "op", node->op->name) ||
             !json_add_string(layer, "name", node->name) || !add_inputs(layer, graph, node) ||
             (node->op->write && !node->op->write(&node->attributes, layer)) ||
-            !add_quantization(layer, "quantized", node->quantization))
+            !add_quantization(layer, "quantized", node->quantization) ||
+            (outputs[i] && graph_counts_outputs(node) && !network_open_outputs(layer)))
             return false;
     }
     return layers;
+}
+
+static bool add_layers(struct json *parent, const struct graph *graph)
+{
+    bool *outputs = memory_new(graph->node_count, sizeof *outputs, "the network file", NULL);
+    if (outputs)
+        graph_mark_outputs(graph, outputs); /* else none is marked: the numbers are written */
+    const bool added = outputs && add_each(parent, graph, outputs);
+    free(outputs);
+    return added;
 }
 
 /* --- the file --- */
@@ -54,6 +76,7 @@ static bool add_layers(struct json *parent, const struct graph *graph)
  * of its own. */
 static bool add_head(struct json *root, const struct network *network)
 {
+    const size_t classes = graph_classes(&network->graph);
     char name[sizeof network->name + 64 + sizeof network->compression];
     network_full_name(network, name, sizeof name);
     if (network->compression[0])
@@ -64,7 +87,7 @@ static bool add_head(struct json *root, const struct network *network)
            json_add_count(input, NULL, network->input.channels) &&
            json_add_count(input, NULL, network->input.height) &&
            json_add_count(input, NULL, network->input.width) &&
-           (!network->classes || json_add_count(root, "classes", network->classes)) &&
+           (classes == 0 || json_add_count(root, "classes", classes)) &&
            (!network->compression[0] ||
             json_add_string(root, "compression", network->compression)) &&
            json_add_string(root, "normalise", network->normalisation) &&

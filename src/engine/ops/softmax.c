@@ -1,4 +1,4 @@
-/* Softmax across channels, at every position of every image:
+/* Softmax across channels, at every position of every image, or over all values of an image:
  *   y[c] = exp(x[c] - m) / sum over k of exp(x[k] - m),  m = max x, so that nothing overflows;
  *   gradient[c] = y[c] (g[c] - sum over k of g[k] y[k]).
  * For classification during training use softmax_cross_entropy, which starts from the logits.
@@ -8,6 +8,20 @@
 #include "engine/ops/rules.h"
 
 #include <math.h>
+#include <string.h>
+
+static void read_softmax(struct layer_reader *reader, union attributes *attributes)
+{
+    const char *over = layer_text(reader, "over", "channels");
+    attributes->softmax.image = strcmp(over, "image") == 0;
+    if (!attributes->softmax.image && strcmp(over, "channels") != 0)
+        layer_fail(reader, "over", "must be \"channels\" or \"image\"");
+}
+
+static bool write_softmax(const union attributes *attributes, struct json *layer)
+{
+    return !attributes->softmax.image || json_add_string(layer, "over", "image");
+}
 
 /* Computes the softmax of one position, whose channels lie `step` floats apart. */
 static void softmax(const float *x, float *y, size_t channels, size_t step)
@@ -24,9 +38,14 @@ static void softmax(const float *x, float *y, size_t channels, size_t step)
         y[c * step] = (float)(y[c * step] / sum);
 }
 
+static struct shape shape_of(const struct kernel_call *call)
+{
+    return softmax_shape(&call->site->node->attributes.softmax, call->site->inputs[0]);
+}
+
 static void forward_softmax(const struct kernel_call *call)
 {
-    const struct shape in = call->site->inputs[0];
+    const struct shape in = shape_of(call);
     const size_t area = shape_area(in);
     for (size_t n = 0; n < call->site->batch; n++)
         for (size_t i = 0; i < area; i++) {
@@ -37,7 +56,7 @@ static void forward_softmax(const struct kernel_call *call)
 
 static void backward_softmax(const struct kernel_call *call)
 {
-    const struct shape in = call->site->inputs[0];
+    const struct shape in = shape_of(call);
     const size_t area = shape_area(in);
     if (!call->input_gradients[0])
         return;
@@ -65,9 +84,11 @@ static const struct kernel reference = {
 
 const struct op op_softmax = {
     .name = "softmax",
-    .description = "probabilities: exponentials across channels that sum to 1",
+    .description = "probabilities: exponentials across channels, or of an image, that sum to 1",
     .min_inputs = 1,
     .max_inputs = 1,
+    .read = read_softmax,
+    .write = write_softmax,
     .infer = rule_same_shape,
     .reference = &reference,
 };

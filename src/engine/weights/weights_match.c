@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "engine/graph/name_pattern.h"
+#include "engine/ops/class_outputs.h"
 #include "engine/weights/weights_misfits.h"
 
 #include <stdio.h>
@@ -20,11 +21,34 @@ static bool has_shape(const struct safetensors *file, const struct safetensors_e
 
 /* --- the pairing --- */
 
+/* Returns whether the file's array has the parameter's shape for another number of outputs. */
+static bool has_other_outputs(const struct safetensors *file, const struct safetensors_entry *entry,
+                              const struct parameter *parameter)
+{
+    return safetensors_has_numbers(file, entry) && entry->rank == parameter->rank &&
+           entry->dims[0] != parameter->dims[0] &&
+           memcmp(entry->dims + 1, parameter->dims + 1,
+                  (parameter->rank - 1) * sizeof *entry->dims) == 0;
+}
+
+/* Returns whether a parameter keeps its values although the file has some for it. */
+static bool is_reset(const struct weights_pairing *pairing, const struct parameter *parameter)
+{
+    const struct safetensors_entry *found;
+    if (name_pattern_matches(pairing->reset, parameter->name))
+        return true;
+    if (pairing->outputs == WEIGHTS_OUTPUTS_READ || !pairing->is_output[parameter->node])
+        return false;
+    found = safetensors_find(&pairing->file, parameter->name);
+    return pairing->outputs == WEIGHTS_OUTPUTS_RESET ||
+           (found && has_other_outputs(&pairing->file, found, parameter));
+}
+
 enum weights_fit weights_pairing_fit(const struct weights_pairing *pairing,
                                      const struct parameter *parameter, size_t *entry)
 {
     const struct safetensors_entry *found = safetensors_find(&pairing->file, parameter->name);
-    if (name_pattern_matches(pairing->reset, parameter->name))
+    if (is_reset(pairing, parameter))
         return WEIGHTS_FIT_RESET;
     if (!found)
         return weights_names_is_identity(&pairing->mapping, parameter->name) ? WEIGHTS_FIT_IDENTITY
@@ -95,17 +119,23 @@ static bool choose_mapping(struct weights_pairing *pairing, struct error *error)
 bool weights_pairing_open(struct weights_pairing *pairing, const struct graph *graph,
                           const struct weights_source *source, struct error *error)
 {
-    *pairing = (struct weights_pairing){.graph = graph, .reset = source->reset};
+    *pairing = (struct weights_pairing){
+        .graph = graph, .reset = source->reset, .outputs = source->outputs};
     if (!name_pattern_check(source->reset, graph, "--reset", error) ||
         !safetensors_open(&pairing->file, source->path, error))
         return false;
     const size_t count = pairing->file.count;
     pairing->original =
         memory_new(count ? count : 1, sizeof *pairing->original, source->path, error);
+    pairing->is_output =
+        memory_new(graph->node_count, sizeof *pairing->is_output, source->path, error);
     if (pairing->original && count)
         memcpy(pairing->original, pairing->file.entries, count * sizeof *pairing->original);
-    if (pairing->original && (source->names[0] ? use_mapping(pairing, source->names, error)
-                                               : choose_mapping(pairing, error)))
+    if (pairing->is_output)
+        graph_mark_outputs(graph, pairing->is_output); /* none, if other layers read them */
+    if (pairing->original && pairing->is_output &&
+        (source->names[0] ? use_mapping(pairing, source->names, error)
+                          : choose_mapping(pairing, error)))
         return true;
     weights_pairing_close(pairing);
     return false;
@@ -115,6 +145,7 @@ void weights_pairing_close(struct weights_pairing *pairing)
 {
     weights_names_free(&pairing->mapping);
     free(pairing->original);
+    free(pairing->is_output);
     safetensors_close(&pairing->file);
     *pairing = (struct weights_pairing){0};
 }
@@ -139,7 +170,7 @@ bool weights_pairing_uses(const struct weights_pairing *pairing, size_t i)
         graph_find_parameter(pairing->graph, pairing->file.entries[i].name);
     if (!parameter)
         parameter = find_reduced(pairing, i);
-    return parameter && !name_pattern_matches(pairing->reset, parameter->name);
+    return parameter && !is_reset(pairing, parameter);
 }
 
 static void count_unused(const struct weights_pairing *pairing, struct weights_match *match)
@@ -147,6 +178,19 @@ static void count_unused(const struct weights_pairing *pairing, struct weights_m
     for (size_t i = 0; i < pairing->file.count; i++)
         if (!weights_pairing_uses(pairing, i) && match->unused++ == 0)
             snprintf(match->example, sizeof match->example, "%s", pairing->original[i].name);
+}
+
+/* Returns how many outputs the file's output layers have, if those of the network begin anew. */
+static size_t outputs_reset(const struct weights_pairing *pairing)
+{
+    for (size_t p = 0; p < pairing->graph->parameter_count; p++) {
+        const struct parameter *parameter = &pairing->graph->parameters[p];
+        const struct safetensors_entry *found = safetensors_find(&pairing->file, parameter->name);
+        if (found && found->rank > 0 && pairing->is_output[parameter->node] &&
+            is_reset(pairing, parameter))
+            return found->dims[0];
+    }
+    return 0;
 }
 
 /* --- reading --- */
@@ -196,7 +240,7 @@ static bool subtract(struct weights_pairing *pairing, struct weights *weights, s
     bool read = true;
     for (size_t i = 0; read && i < pairing->file.count; i++) {
         const struct parameter *parameter = find_reduced(pairing, i);
-        if (!parameter || name_pattern_matches(pairing->reset, parameter->name))
+        if (!parameter || is_reset(pairing, parameter))
             continue;
         float *values = memory_new(parameter->count, sizeof *values, "an array", error);
         read = values && safetensors_read_floats(&pairing->file, &pairing->file.entries[i], 0,
@@ -233,6 +277,7 @@ bool weights_begin(struct weights *weights, const struct weights_source *source,
         (!safetensors_has_checksum(&pairing.file) || safetensors_check(&pairing.file, error)) &&
         read_all(&pairing, weights, match, error);
     count_unused(&pairing, match);
+    match->outputs = outputs_reset(&pairing);
     snprintf(match->names, sizeof match->names, "%s", pairing.names);
     weights_pairing_close(&pairing);
     weights_mark_changed(weights);

@@ -15,19 +15,30 @@ struct weights_match {
     size_t reset;      /* arrays of the network that keep their initial values */
     size_t unused;     /* arrays of the file that the network has no place for */
     char example[128]; /* the name of one of these */
+    size_t outputs;    /* of the file's output layers, where these begin anew; else 0 */
     char names[WEIGHTS_NAMES_SIZE]; /* the mapping of names; "": the file has the network's */
+};
+
+/* Whether the output layers (class_outputs.h) keep their values, as `reset` does. */
+enum weights_outputs {
+    WEIGHTS_OUTPUTS_READ,
+    WEIGHTS_OUTPUTS_FIT,  /* if the file's layers have another number of outputs */
+    WEIGHTS_OUTPUTS_RESET /* in any case */
 };
 
 struct weights_source {
     const char *path;
     const char *reset; /* patterns of layers that keep their values (name_pattern.h); "": none */
     const char *names; /* a mapping (weights_names.h); "": the built-in one that fits, if needed */
+    enum weights_outputs outputs;
 };
 
 /* A file of weights beside a network: its entries have the network's names. */
 struct weights_pairing {
     const struct graph *graph;
     const char *reset;
+    enum weights_outputs outputs;
+    bool *is_output; /* [node_count]: marks the output layers */
     struct safetensors file;
     struct safetensors_entry *original; /* the entries with the file's names, in the same order */
     struct weights_names mapping;

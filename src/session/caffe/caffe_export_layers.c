@@ -296,6 +296,8 @@ static bool export_plain(struct caffe_exporter *ex, const struct node *node)
                  {&op_tanh, "TanH"},
                  {&op_softmax, "Softmax"},
                  {&op_flatten, "Flatten"}};
+    if (node->op == &op_softmax && node->attributes.softmax.image && shape_area(node->output) > 1)
+        return lacks(ex, node, N_("a softmax over the whole image"));
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (node->op == types[i].op) {
             simple(ex, node, types[i].type, "");

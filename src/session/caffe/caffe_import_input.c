@@ -20,6 +20,7 @@ static bool read_dims(struct caffe_importer *im, const struct caffe_field *messa
             return caffe_damaged(im, field ? field : message, name,
                                  N_("sizes of 1 to 65536 were expected"));
     *shape = (struct shape){dims[1], dims[2], dims[3]};
+    im->batch = dims[0];
     return true;
 }
 

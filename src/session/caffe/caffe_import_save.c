@@ -38,7 +38,8 @@ static size_t find_output(struct caffe_importer *im)
         }
     if (output == 0) /* a layer that changes nothing reads the last one */
         output = im->graph.node_count - 1;
-    if (im->graph.nodes[output].op == &op_softmax) {
+    if (im->graph.nodes[output].op == &op_softmax &&
+        shape_area(im->graph.nodes[output].output) == 1) {
         output = im->graph.nodes[output].inputs[0]; /* the loss has the softmax */
         im->result->softmax_left_out = true;
     }
@@ -61,14 +62,13 @@ static bool add_heads(struct caffe_importer *im)
 }
 
 /* Adds the main loss, which comes first in the list of losses. */
-static bool add_losses(struct caffe_importer *im, size_t output, struct network *head)
+static bool add_losses(struct caffe_importer *im, size_t output)
 {
     struct graph *graph = &im->graph;
     const struct shape shape = graph->nodes[output].output;
     const bool classes = shape_area(shape) == 1;
     const union attributes attributes = {.loss = {.weight = 1}};
     size_t inputs[2] = {output}, added;
-    head->classes = classes ? shape.channels : 0;
     if (!add_heads(im) ||
         (!classes && !graph_add_input(graph, "target", shape, &inputs[1], im->error)) ||
         !graph_add(graph, classes ? &op_softmax_cross_entropy : &op_l2_loss, "loss", inputs,
@@ -228,7 +228,7 @@ bool caffe_import_save(struct caffe_importer *im)
     if (output == 0)
         return caffe_damaged(im, NULL, "output", N_("no layer computes the network's output"));
     describe(im, &head);
-    if (!add_losses(im, output, &head) || !(origin.network = make_network(im, &head, output)))
+    if (!add_losses(im, output) || !(origin.network = make_network(im, &head, output)))
         return false;
     network_short_name(origin.network, im->result->network, sizeof im->result->network);
     const bool saved = write_files(im, &origin);

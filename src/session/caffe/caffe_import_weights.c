@@ -71,6 +71,12 @@ bool caffe_import_norm(struct caffe_importer *im, const struct caffe_field *laye
     size_t input, added;
     norm->epsilon = caffe_get_float(im, param, "eps", 1e-5f);
     norm->momentum = 1 - caffe_get_float(im, param, "moving_average_fraction", 0.999f);
+    norm->instance = !caffe_get_flag(im, param, "use_global_stats", true);
+    if (norm->instance && im->batch != 1)
+        return caffe_lacks(im, layer,
+                           N_("use_global_stats is false: after training, too, it takes the "
+                              "statistics of each batch; leave the field out to take those of the "
+                              "training"));
     if (!caffe_input(im, layer, 0, &input) ||
         !caffe_add_top(im, layer, &op_batch_norm, &input, 1, &attributes, &added))
         return false;

@@ -67,7 +67,8 @@ struct caffe_importer {
     struct name_index names;
     struct graph graph;
     bool has_input;
-    bool *read; /* by node: a layer reads it */
+    size_t batch; /* images that the file's network takes at once; 0: it does not say */
+    bool *read;   /* by node: a layer reads it */
     size_t read_capacity;
     struct caffe_source *sources; /* by parameter of the graph */
     size_t source_capacity;

@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/loader/data_loader.h"
+#include "session/model/class_match.h"
+#include "session/model/ranking.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,17 +34,14 @@ static bool choose(size_t *chosen, size_t count, size_t images, uint64_t seed, s
     return true;
 }
 
-static bool check_set(const struct model *model, const struct dataset_facts *facts,
-                      struct error *error)
+static bool check_set(struct model *model, const struct dataset *dataset, struct error *error)
 {
+    const struct dataset_facts *facts = dataset_facts(dataset);
     if (facts->paired || facts->images == 0)
         return error_set(error, ERROR_INPUT, facts->spec, "choose the set that it was trained on",
                          facts->paired ? N_("its examples are pairs of pictures, without classes")
                                        : N_("it holds no images"));
-    return facts->classes <= model->network->classes ||
-           error_set(error, ERROR_INPUT, facts->spec, "choose the set that it was trained on",
-                     "it has %zu classes, but %s only predicts %zu", facts->classes,
-                     model->network->name, model->network->classes);
+    return class_match_model(model, dataset, error);
 }
 
 static bool read_images(struct sample_images *sample, const struct model *model,
@@ -66,14 +65,14 @@ static bool read_images(struct sample_images *sample, const struct model *model,
     return read;
 }
 
-bool sample_images_read(struct sample_images *sample, const struct model *model, const char *spec,
+bool sample_images_read(struct sample_images *sample, struct model *model, const char *spec,
                         size_t count, uint64_t seed, struct error *error)
 {
     const struct shape input = model->network->input;
     const struct dataset_request wish = {input.channels, input.height, input.width};
     *sample = (struct sample_images){.count = count};
     struct dataset *dataset = dataset_open_as(spec, "train", &wish, &model->preprocessing, error);
-    const bool read = dataset && check_set(model, dataset_facts(dataset), error) &&
+    const bool read = dataset && check_set(model, dataset, error) &&
                       read_images(sample, model, dataset, seed, error);
     dataset_free(dataset);
     return read;
@@ -89,14 +88,14 @@ void sample_images_free(struct sample_images *sample)
 /* Adds an image's logits to the result. */
 static void tally(const float *logits, size_t classes, int32_t label, struct sample_result *result)
 {
-    size_t best = 0;
-    double sum = 0;
-    for (size_t c = 0; c < classes; c++)
-        best = logits[c] > logits[best] ? c : best;
-    for (size_t c = 0; c < classes; c++)
-        sum += exp((double)logits[c] - (double)logits[best]);
-    result->right += best == (size_t)label;
-    result->loss += log(sum) + (double)logits[best] - (double)logits[label];
+    const uint32_t first = ranking_first(logits, classes);
+    result->right += first == (uint32_t)label;
+    if (first == RANKING_NONE) {
+        result->loss = NAN;
+    } else {
+        const struct class_shares shares = ranking_shares(logits, classes);
+        result->loss += log(shares.sum) + (double)shares.largest - (double)logits[label];
+    }
     result->images++;
 }
 

@@ -13,7 +13,7 @@ struct sample_images {
 /* Reads `count` images, or all if there are fewer, of the set `spec`, from its training split
  * unless the spec names one. Which ones depends on the seed alone. Returns false with an error;
  * call sample_images_free in any case. */
-bool sample_images_read(struct sample_images *sample, const struct model *model, const char *spec,
+bool sample_images_read(struct sample_images *sample, struct model *model, const char *spec,
                         size_t count, uint64_t seed, struct error *error);
 void sample_images_free(struct sample_images *sample); /* may be {0} */
 

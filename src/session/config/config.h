@@ -65,6 +65,7 @@ struct run_config {
     char weights[512];      /* a file of weights to begin with; empty: none */
     char names[512];        /* mapping of the file's names (weights_names.h); empty: automatic */
     char reset[256];        /* patterns of layers that do not begin with them (name_pattern.h) */
+    bool reset_classes;     /* neither do the output layers, which fit the data set */
     char freeze[256];       /* patterns of layers that are not trained */
     size_t unfreeze_at;     /* epochs after which they are; 0: never */
     char rates[256];        /* "PATTERN=FACTOR,...": factors of the learning rate */

@@ -13,7 +13,9 @@ struct network_request settings_network(const struct run_config *config, size_t 
                                       .groups = config->groups,
                                       .width_rate = config->width_rate,
                                       .block_rate = config->block_rate,
-                                      .activation = config->activation};
+                                      .activation = config->activation,
+                                      .remake_outputs =
+                                          config->reset_classes || config->weights[0]};
     if (config->widths[0])
         network_widths_parse(config->widths, ',', &request.widths); /* config_set checked it */
     return request;

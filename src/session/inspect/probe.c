@@ -166,7 +166,9 @@ static bool infer(struct probe *probe, struct probe_answer *answer)
         return false;
     if (network->classes) {
         answer->top_count = network->classes < PROBE_TOP ? network->classes : PROBE_TOP;
-        model_choose_top(output, network->classes, answer->top_count, answer->top);
+        answer->unranked =
+            !model_choose_top(output, network->classes, answer->top_count, answer->top);
+        answer->top_count = answer->unranked ? 0 : answer->top_count;
         return true;
     }
     const struct shape shape = output_shape(network);

@@ -69,6 +69,7 @@ struct probe_answer {
     size_t label;
     struct prediction top[PROBE_TOP]; /* classifier: the most probable classes, best first */
     size_t top_count;
+    bool unranked; /* the logits have no order: there is no top */
     /* the network's input; if it generates images also its output and, for the data set, the
      * target. Empty if these do not have one or three channels */
     struct image pictures[PROBE_PICTURES];

@@ -13,6 +13,7 @@
 #include "session/config/settings.h"
 #include "session/machine/autotune_file.h"
 #include "session/measure/memory_check.h"
+#include "session/model/class_match.h"
 #include "session/model/evaluator.h"
 #include "session/teacher/teacher.h"
 #include "session/values/series.h"
@@ -164,12 +165,13 @@ bool forecast_make(const struct run_config *config, size_t classes, struct forec
     *forecast = (struct forecast){0};
     if (!config_check(config, error))
         return false;
-    struct network_request request =
-        settings_network(config, classes ? classes : known_classes(config->data));
+    const size_t known = classes ? classes : known_classes(config->data);
+    struct network_request request = settings_network(config, known);
     struct network *network = network_build(&request, error);
     struct teacher teacher = {0};
     const bool taught = config->teacher[0];
     bool made = network && network_simulate(network, error) && check_kind(config, network, error) &&
+                (known == 0 || class_match_outputs(network, known, config->data, error)) &&
                 (!taught || (teacher_describe(&teacher, config, error) &&
                              teacher_suits(&teacher, network, error)));
     struct device *device = made ? open_for_libraries(config) : NULL;

@@ -10,6 +10,7 @@
 #include "session/config/config.h"
 #include "session/files/kernel_choices.h"
 #include "session/machine/tuned_device.h"
+#include "session/model/class_match.h"
 #include "session/model/evaluator.h"
 #include "session/model/model_file.h"
 #include "session/model/translate.h"
@@ -99,23 +100,6 @@ void model_free(struct model *model)
 
 /* --- a data set --- */
 
-/* Checks that the set has the model's classes: the names of folders number the classes. */
-static bool check_names(const struct model *model, const struct dataset *dataset,
-                        struct error *error)
-{
-    const struct dataset_facts *facts = dataset_facts(dataset);
-    for (size_t i = 0; i < facts->classes && i < model->network->classes; i++) {
-        const char *name = dataset_class_name(dataset, i);
-        if ((strcmp(facts->kind, "folder") == 0 || strcmp(facts->kind, "list") == 0) &&
-            strncmp(name, model->class_names[i], sizeof model->class_names[i] - 1) != 0)
-            return error_set(error, ERROR_INPUT, facts->spec,
-                             "give it the same folders that the model was trained on",
-                             "its class %zu is %s, but the model's is %s", i, name,
-                             model->class_names[i]);
-    }
-    return true;
-}
-
 struct telling {
     const struct evaluation_request *request;
     uint64_t of;
@@ -159,7 +143,7 @@ bool model_evaluate_set(struct model *model, const struct dataset *dataset,
     struct telling telling = {request, request->images && request->images < images ? request->images
                                                                                    : images};
     struct evaluator evaluator = {0};
-    bool evaluated = check_names(model, dataset, error) &&
+    bool evaluated = class_match_model(model, dataset, error) &&
                      evaluator_create(&evaluator, &settings, error) &&
                      record_kernels(model, evaluator.plan, error) &&
                      evaluator_run(&evaluator, request->progress ? tell_progress : NULL, &telling,
@@ -173,12 +157,16 @@ bool model_evaluate_set(struct model *model, const struct dataset *dataset,
     return evaluated;
 }
 
-struct dataset *model_open_set(const struct model *model, const char *data_spec,
-                               struct error *error)
+struct dataset *model_open_set(struct model *model, const char *data_spec, struct error *error)
 {
     const struct shape input = model->network->input;
     const struct dataset_request wish = {input.channels, input.height, input.width};
-    return dataset_open_as(data_spec, "test", &wish, &model->preprocessing, error);
+    struct dataset *dataset =
+        dataset_open_as(data_spec, "test", &wish, &model->preprocessing, error);
+    if (!dataset || class_match_model(model, dataset, error))
+        return dataset;
+    dataset_free(dataset);
+    return NULL;
 }
 
 static bool evaluate_spec(struct model *model, const char *data_spec,
@@ -257,20 +245,17 @@ bool model_read_image(const struct model *model, const char *path, float *values
     return true;
 }
 
-/* Computes the softmax of the logits in double, without overflow. */
-void model_choose_top(const float *logits, size_t classes, size_t top,
+bool model_choose_top(const float *logits, size_t classes, size_t top,
                       struct prediction *predictions)
 {
-    double sum = 0, largest = -INFINITY;
-    for (size_t c = 0; c < classes; c++)
-        largest = fmax(largest, (double)logits[c]);
-    for (size_t c = 0; c < classes; c++)
-        sum += exp((double)logits[c] - largest);
     size_t chosen = 0;
+    if (!ranking_exists(logits, classes))
+        return false;
+    const struct class_shares shares = ranking_shares(logits, classes);
     for (size_t c = 0; c < classes; c++) {
-        struct prediction prediction = {c, (float)(exp((double)logits[c] - largest) / sum)};
+        const struct prediction prediction = {c, (float)ranking_share(&shares, logits[c])};
         size_t place = chosen;
-        while (place > 0 && predictions[place - 1].probability < prediction.probability)
+        while (place > 0 && logits[predictions[place - 1].label] < logits[c])
             place--;
         if (place >= top)
             continue;
@@ -279,6 +264,7 @@ void model_choose_top(const float *logits, size_t classes, size_t top,
         predictions[place] = prediction;
         chosen += chosen < top;
     }
+    return true;
 }
 
 bool model_predict(struct model *model, const char *image_path, size_t top,
@@ -296,8 +282,10 @@ bool model_predict(struct model *model, const char *image_path, size_t top,
     bool predicted =
         input && make_execution(model, error) && model_read_image(model, image_path, input, error);
     const float *logits = predicted ? model_infer(model, input, 0, error) : NULL;
-    if (logits)
-        model_choose_top(logits, classes, top, predictions);
+    predicted = logits && (model_choose_top(logits, classes, top, predictions) ||
+                           error_set(error, ERROR_INPUT, model->network->name,
+                                     "train it anew, from weights that are numbers",
+                                     "its output is NaN: it predicts no class"));
     free(input);
-    return logits;
+    return predicted;
 }

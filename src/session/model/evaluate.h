@@ -6,6 +6,7 @@
 #include "data/dataset/dataset.h"
 #include "engine/execution/execution.h"
 #include "engine/network/network.h"
+#include "session/model/ranking.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -83,7 +84,7 @@ struct outcome {
      * pixels */
     float share;
 };
-#define OUTCOME_NONE UINT32_MAX /* the network's output was NaN or infinite */
+#define OUTCOME_NONE RANKING_NONE /* a logit was NaN */
 /* Is called with the result and, for networks with classes, the logits [classes] (NULL for others),
  * which are valid during the call. */
 typedef void outcome_watch(void *watcher, const struct outcome *outcome, const float *logits);
@@ -118,9 +119,9 @@ bool model_evaluate(struct model *model, const char *data_spec, size_t batch,
                     struct evaluation *evaluation, struct error *error);
 
 /* Opens the set `data_spec` as it is evaluated: its test split unless it names one, with the shape
- * of the network's input and its preprocessing. Returns NULL with an error. */
-struct dataset *model_open_set(const struct model *model, const char *data_spec,
-                               struct error *error);
+ * of the network's input, its preprocessing and the classes of the model (class_match_model).
+ * Returns NULL with an error. */
+struct dataset *model_open_set(struct model *model, const char *data_spec, struct error *error);
 
 /* Measures the time of single images, the inference time of the dissertation, over the first
  * request->images of the set (0: all); batch and timed of the request are set. */
@@ -134,7 +135,7 @@ struct prediction {
 };
 
 /* Writes the `top` (at most network->classes) most probable classes of an image file, the most
- * probable first. Returns false with an error. */
+ * probable first. Returns false with an error, such as that the network's output is NaN. */
 bool model_predict(struct model *model, const char *image_path, size_t top,
                    struct prediction *predictions, struct error *error);
 
@@ -142,8 +143,9 @@ bool model_predict(struct model *model, const char *image_path, size_t top,
 bool model_read_image(const struct model *model, const char *path, float *values,
                       struct error *error);
 
-/* Writes the `top` most probable classes of the logits [classes] of one image. */
-void model_choose_top(const float *logits, size_t classes, size_t top,
+/* Writes the `top` most probable classes of the logits [classes] of one image. Returns false, and
+ * writes nothing, if the logits have no order (ranking.h). */
+bool model_choose_top(const float *logits, size_t classes, size_t top,
                       struct prediction *predictions);
 
 /* Returns the output for one normalised input [C, H, W], which is valid until the next call; NULL

@@ -4,8 +4,10 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "session/model/class_match.h"
 #include "session/model/correct_images.h"
 #include "session/model/device_batch.h"
+#include "session/model/ranking.h"
 #include "session/values/statistics.h"
 
 #include <math.h>
@@ -13,26 +15,6 @@
 #include <string.h>
 
 /* --- creation --- */
-
-static bool check_set(const struct network *network, const struct dataset *dataset,
-                      struct error *error)
-{
-    const struct dataset_facts *facts = dataset_facts(dataset);
-    if (facts->images == 0)
-        return error_set(error, ERROR_INPUT, facts->spec, "choose another data set",
-                         "it holds no images");
-    if (facts->paired != (network->classes == 0))
-        return error_set(error, ERROR_INPUT, facts->spec, "choose another data set",
-                         facts->paired
-                             ? "its examples are pairs of pictures, but %s predicts classes"
-                             : "its examples have labels, but %s makes pictures",
-                         network->name);
-    if (network->classes && facts->classes > network->classes)
-        return error_set(error, ERROR_INPUT, facts->spec, "choose a set with the same classes",
-                         "it has %zu classes, but %s only predicts %zu", facts->classes,
-                         network->name, network->classes);
-    return true;
-}
 
 size_t evaluator_batch(const struct network *network, size_t images)
 {
@@ -104,7 +86,7 @@ bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settin
                                     .parts = 1,
                                     .watch = settings->watch,
                                     .watcher = settings->watcher};
-    if (!check_set(settings->network, settings->dataset, error) ||
+    if (!class_match_labels(settings->network, settings->dataset, error) ||
         !make_plan(evaluator, settings, error))
         return false;
     for (size_t c = 0; c < 3;
@@ -167,16 +149,6 @@ struct tally {
     size_t pixels, right_pixels;
 };
 
-/* Returns how many classes rank before the right one; NaN never counts as right. */
-static size_t rank_of(const float *values, size_t classes, size_t label)
-{
-    size_t better = 0;
-    for (size_t c = 0; c < classes; c++)
-        better +=
-            c != label && !(values[c] < values[label] || (values[c] == values[label] && c > label));
-    return better;
-}
-
 static struct shape output_shape(const struct evaluator *evaluator)
 {
     const struct graph *graph = &evaluator->network->graph;
@@ -201,23 +173,6 @@ static size_t count_right_pixels(const struct evaluator *evaluator, const float 
     return count;
 }
 
-/* Returns the class of rank 0 and its probability; OUTCOME_NONE if a value is NaN, because no class
- * has rank 0 then. */
-static void find_guess(const float *values, size_t classes, struct outcome *outcome)
-{
-    double sum = 0;
-    size_t best = 0;
-    bool numbers = true;
-    for (size_t c = 0; c < classes; c++) {
-        numbers = numbers && !isnan(values[c]);
-        best = values[c] > values[best] ? c : best;
-    }
-    for (size_t c = 0; c < classes; c++)
-        sum += exp((double)values[c] - (double)values[best]);
-    outcome->guess = numbers ? (uint32_t)best : OUTCOME_NONE;
-    outcome->share = numbers ? (float)(1 / sum) : 0;
-}
-
 static void report(const struct evaluator *evaluator, struct outcome outcome, const float *logits)
 {
     if (evaluator->watch)
@@ -240,11 +195,17 @@ static size_t judge_image(const struct evaluator *evaluator, const struct data_b
         return right;
     }
     if (evaluator->watch) {
-        struct outcome outcome = {batch->indices[i], (uint32_t)batch->labels[i], 0, 0};
-        find_guess(output, classes, &outcome);
-        report(evaluator, outcome, output);
+        const uint32_t guess = ranking_first(output, classes);
+        double share = 0;
+        if (guess != RANKING_NONE) {
+            const struct class_shares shares = ranking_shares(output, classes);
+            share = ranking_share(&shares, output[guess]);
+        }
+        report(evaluator,
+               (struct outcome){batch->indices[i], (uint32_t)batch->labels[i], guess, (float)share},
+               output);
     }
-    return rank_of(output, classes, (size_t)batch->labels[i]);
+    return ranking_of(output, classes, (size_t)batch->labels[i]);
 }
 
 /* Computes the next batch, the evaluator's own one of this number, and fills results[count].
@@ -327,7 +288,7 @@ static bool conclude(const struct evaluator *evaluator, const struct tally *tall
         statistics_wilson(tally->right1, tally->images, &low, &high);
     *evaluation = (struct evaluation){
         .images = tally->images,
-        .loss = tally->loss / images,
+        .loss = isnan(tally->loss) ? NAN : tally->loss / images, /* without a sign */
         .loss_error = loss_error(tally),
         .top1 = classes ? 100 * (double)tally->right1 / images : NAN,
         .top5 = classes ? 100 * (double)tally->right5 / images : NAN,

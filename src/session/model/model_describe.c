@@ -5,6 +5,7 @@
 #include "base/json/json.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "engine/network/network_model.h"
 #include "engine/quantize/simulate.h"
 
@@ -58,6 +59,15 @@ static bool read_input(struct model *model, const struct safetensors *file, stru
                      "its metadata %s has no valid member \"%s\"", MODEL_PREPROCESSING_KEY, what);
 }
 
+/* Returns the number of classes that the file states. In a file of an earlier version it can be
+ * less than the network has outputs: those of the data that it was trained on. */
+static size_t stated_classes(const struct safetensors *file)
+{
+    const char *text = safetensors_metadata(file, "tinca.classes");
+    size_t classes = 0;
+    return text && text_to_size(text, &classes) ? classes : 0;
+}
+
 static bool read_class_names(struct model *model, const struct safetensors *file,
                              struct error *error)
 {
@@ -73,6 +83,9 @@ static bool read_class_names(struct model *model, const struct safetensors *file
     json_document_free(&document);
     if (!model->class_names)
         return false;
+    if (i < count && i > 0 && i == stated_classes(file))
+        for (; i < count; i++)
+            snprintf(model->class_names[i], sizeof model->class_names[i], "%zu", i);
     return i == count || network_refuse_metadata(file, "tinca.class_names",
                                                  N_("does not name every class"), error);
 }

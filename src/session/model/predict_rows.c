@@ -27,20 +27,11 @@ static void append_heading(const struct predict_rows *rows, struct text *text)
         text_append(text, ",logit_%zu", c);
 }
 
-/* Returns whether all logits are numbers. */
-static bool are_numbers(const struct predict_rows *rows, const float *logits)
-{
-    for (size_t c = 0; c < rows->model->network->classes; c++)
-        if (isnan(logits[c]))
-            return false;
-    return true;
-}
-
 /* Appends a row. Without numbers, guess and probabilities are empty. */
 static void append_csv(const struct predict_rows *rows, const char *path, const float *logits,
                        const struct error *broken, struct text *text)
 {
-    const bool numbers = logits && are_numbers(rows, logits);
+    const bool numbers = logits && rows->ranked;
     const struct model *model = rows->model;
     csv_append(text, path);
     text_append(text, ",");
@@ -74,7 +65,7 @@ static bool add_classes(const struct predict_rows *rows, const float *logits, st
 {
     struct json *classes = json_add_array(object, "classes");
     bool added = classes;
-    for (size_t i = 0; added && i < rows->top; i++) {
+    for (size_t i = 0; added && rows->ranked && i < rows->top; i++) {
         const struct prediction *prediction = &rows->predictions[i];
         struct json *row = json_add_object(classes, NULL);
         added = json_add_count(row, "label", prediction->label) &&
@@ -116,7 +107,9 @@ static void append_text(const struct predict_rows *rows, const char *path, struc
 {
     visible_append(text, path);
     text_append(text, "\n");
-    for (size_t i = 0; i < rows->top; i++) {
+    if (!rows->ranked)
+        text_append(text, "  %s\n", _("no class: the network's output is NaN"));
+    for (size_t i = 0; rows->ranked && i < rows->top; i++) {
         const struct prediction *prediction = &rows->predictions[i];
         text_append(text, "  %6.2f %%  ", 100.0 * (double)prediction->probability);
         visible_append(text, rows->model->class_names[prediction->label]);
@@ -331,8 +324,8 @@ bool predict_rows_add(struct predict_rows *rows, size_t index, const float *logi
     if (index < rows->done)
         return check_last(rows, index, logits, error);
     rows->broken += broken != NULL;
-    if (logits)
-        model_choose_top(logits, rows->model->network->classes, rows->top, rows->predictions);
+    rows->ranked = logits && model_choose_top(logits, rows->model->network->classes, rows->top,
+                                              rows->predictions);
     if (rows->format == PREDICT_DOCUMENT)
         return broken || add_json(rows, path, logits, NULL, json_add_object(rows->list, NULL)) ||
                error_set_memory(error, "the JSON document", 0);

@@ -144,9 +144,31 @@ static void export_hardsigmoid(struct onnx_exporter *exporter, const struct node
     onnx_set_float(&exporter->out, to, "beta", 0.5f);
 }
 
+/* One softmax over an image: its values are moved to one axis and back. */
+static void export_image_softmax(struct onnx_exporter *exporter, const struct node *node,
+                                 const char *output)
+{
+    struct onnx_builder *out = &exporter->out;
+    const struct shape shape = node->output;
+    const int64_t row[4] = {0, 1, 1, (int64_t)shape_count(shape)};
+    const int64_t image[4] = {0, (int64_t)shape.channels, (int64_t)shape.height,
+                              (int64_t)shape.width};
+    const char *moved = onnx_text(out, "%s/row", node->name);
+    const char *made = onnx_text(out, "%s/softmax", node->name);
+    onnx_add_node(out, "Reshape", moved, moved, 2, onnx_value_of(exporter, node->inputs[0]),
+                  onnx_add_integers(out, onnx_text(out, "%s/shape", moved), row, 4));
+    onnx_set_int(out, onnx_add_node(out, "Softmax", node->name, made, 1, moved), "axis", 3);
+    onnx_add_node(out, "Reshape", output, output, 2, made,
+                  onnx_add_integers(out, onnx_text(out, "%s/shape", made), image, 4));
+}
+
 static void export_softmax(struct onnx_exporter *exporter, const struct node *node,
                            const char *output)
 {
+    if (node->attributes.softmax.image && shape_area(node->output) > 1) {
+        export_image_softmax(exporter, node, output);
+        return;
+    }
     onnx_set_int(&exporter->out, export_simple(exporter, node, output), "axis", 1);
 }
 

@@ -147,13 +147,73 @@ static bool import_hardsigmoid(struct onnx_importer *im, const Onnx__Node *node)
     return add_simple(im, node, &op_hardsigmoid, NULL);
 }
 
+/* Returns the product of dimensions `from` up to and without `to`. */
+static size_t count_between(const struct onnx_value *value, int64_t from, int64_t to)
+{
+    size_t count = 1;
+    for (int64_t i = from; i < to; i++)
+        count *= value->dims[i];
+    return count;
+}
+
+/* Adds one softmax over all values of an image, whatever axes they are on. */
+static bool add_image_softmax(struct onnx_importer *im, const Onnx__Node *node,
+                              const struct onnx_value *input)
+{
+    const union attributes attributes = {.softmax = {.image = true}};
+    const char *why;
+    struct onnx_value vector = *input, *out;
+    const struct onnx_value *reads = &vector;
+    vector.rank = 2;
+    vector.dims[0] = input->dims[0];
+    vector.dims[1] = count_between(input, 1, (int64_t)input->rank);
+    if (!onnx_settle(im, &vector, true, &why))
+        return onnx_lacks(im, node, why);
+    out = onnx_add_layer(im, node, NULL, &op_softmax, &reads, 1, &attributes, NULL)
+              ? onnx_output(im, node)
+              : NULL;
+    return out && onnx_set_shape(im, out, input->dims, input->rank);
+}
+
+/* Up to version 12 a softmax is over everything from its axis on; from 13 on over its axis. */
 static bool import_softmax(struct onnx_importer *im, const Onnx__Node *node)
 {
+    const bool rest = im->opset < 13;
     const struct onnx_value *input = onnx_input(im, node, 0);
-    const int64_t axis = onnx_get_int(node, "axis", im->opset < 13 ? 1 : -1);
-    if (input && axis != 1 && axis != 1 - (int64_t)input->rank)
+    int64_t axis = onnx_get_int(node, "axis", rest ? 1 : -1);
+    if (!input || input->kind != ONNX_LAYER || input->rank < 2)
+        return add_simple(im, node, &op_softmax, NULL); /* says why there is none */
+    const int64_t rank = (int64_t)input->rank;
+    axis += axis < 0 ? rank : 0;
+    if (axis < 1 || axis >= rank)
+        return onnx_lacks(im, node, N_("a softmax along another axis than the channels"));
+    const size_t all = count_between(input, 1, rank);
+    const size_t span = rest ? count_between(input, axis, rank) : input->dims[axis];
+    if (span == all && rank > 2 && input->dims[1] != all)
+        return add_image_softmax(im, node, input);
+    if (span != all && (rest || axis != 1))
         return onnx_lacks(im, node, N_("a softmax along another axis than the channels"));
     return add_simple(im, node, &op_softmax, NULL);
+}
+
+/* Returns whether the node computes the model's first output, one value for each class, and nothing
+ * reads that. */
+static bool is_class_output(struct onnx_importer *im, const Onnx__Node *node)
+{
+    const Onnx__Graph *graph = onnx_model_message(im->model)->graph;
+    const struct onnx_value *input = onnx_input(im, node, 0), *out = onnx_output(im, node);
+    return input && out && graph->n_output > 0 && graph->output[0]->name &&
+           strcmp(graph->output[0]->name, out->name) == 0 && out->readers == 1 &&
+           input->kind == ONNX_LAYER && input->rank >= 2 &&
+           count_between(input, 2, (int64_t)input->rank) == 1;
+}
+
+/* A LogSoftmax at the end becomes a softmax, which an import leaves out: the loss has both. */
+static bool import_log_softmax(struct onnx_importer *im, const Onnx__Node *node)
+{
+    return is_class_output(im, node)
+               ? import_softmax(im, node)
+               : onnx_lacks(im, node, N_("a LogSoftmax that is not the end of a classifier"));
 }
 
 static bool import_dropout(struct onnx_importer *im, const Onnx__Node *node)
@@ -354,6 +414,7 @@ static const struct {
     {"Elu", import_leaky},
     {"HardSigmoid", import_hardsigmoid},
     {"Softmax", import_softmax},
+    {"LogSoftmax", import_log_softmax},
     {"Dropout", import_dropout},
     {"LRN", import_lrn},
     {"Flatten", import_flatten},

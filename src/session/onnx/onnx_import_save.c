@@ -70,8 +70,7 @@ static bool read_head(struct onnx_importer *im, const Onnx__Model *model, struct
 }
 
 /* Appends the loss of training after node `output`. */
-static bool add_loss(struct onnx_importer *im, size_t output, const char *name,
-                     struct network *network)
+static bool add_loss(struct onnx_importer *im, size_t output, const char *name)
 {
     const struct shape shape = im->graph.nodes[output].output;
     const bool classes = shape_area(shape) == 1;
@@ -83,7 +82,6 @@ static bool add_loss(struct onnx_importer *im, size_t output, const char *name,
     if (!op || !(op->traits & OP_LOSS))
         return onnx_damaged(im, ONNX_NETWORK_KEY, N_("there is no such loss"));
     const bool labels = op->traits & OP_READS_LABELS;
-    network->classes = labels ? shape.channels : 0;
     if (!labels && !graph_add_input(&im->graph, "target", shape, &inputs[1], im->error))
         return false;
     return graph_add(&im->graph, op, "loss", inputs, labels ? 1 : 2, &attributes, &added,
@@ -237,12 +235,13 @@ bool onnx_import_save(struct onnx_importer *im, const Onnx__Model *model,
     struct model origin = {0};
     char loss[32] = "";
     /* the loss has the softmax; a network of tinca that has one, too, is left as it is */
-    if (im->graph.nodes[output].op == &op_softmax && !metadata(model, ONNX_NETWORK_KEY)) {
+    if (im->graph.nodes[output].op == &op_softmax &&
+        shape_area(im->graph.nodes[output].output) == 1 && !metadata(model, ONNX_NETWORK_KEY)) {
         output = im->graph.nodes[output].inputs[0];
         im->result->softmax_left_out = true;
     }
     head.input = im->graph.nodes[0].output;
-    if (output == 0 || !read_head(im, model, &head, loss) || !add_loss(im, output, loss, &head) ||
+    if (output == 0 || !read_head(im, model, &head, loss) || !add_loss(im, output, loss) ||
         !(origin.network = make_network(im, &head)))
         return false;
     network_short_name(origin.network, im->result->network, sizeof im->result->network);

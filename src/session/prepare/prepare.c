@@ -12,6 +12,7 @@
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
+#include "session/model/class_match.h"
 #include "session/model/device_batch.h"
 #include "session/prepare/class_weights.h"
 #include "session/prepare/prepare_internal.h"
@@ -49,17 +50,8 @@ static bool open_data(struct preparation *prepared, const struct run_config *con
     if (!prepared->data)
         return false;
     prepared->preprocessing = dataset_facts(prepared->data)->preprocessing;
-    if (!prepare_open_validation(prepared, config, &wish, error) ||
-        !prepare_open_test(prepared, config, &wish, error))
-        return false;
-    const struct dataset_facts *facts = dataset_facts(prepared->data);
-    bool has_classes = prepared->network->classes > 0;
-    if (facts->paired == has_classes)
-        return error_set(error, ERROR_INPUT, facts->spec, "choose another network or data set",
-                         has_classes ? "its examples are pairs of pictures, but %s predicts classes"
-                                     : "its examples have labels, but %s makes pictures",
-                         prepared->network->name);
-    return true;
+    return prepare_open_validation(prepared, config, &wish, error) &&
+           prepare_open_test(prepared, config, &wish, error);
 }
 
 /* Builds the network once more, with as many outputs as the data set has classes. */
@@ -67,19 +59,18 @@ static bool fit_classes(struct preparation *prepared, const struct run_config *c
                         struct error *error)
 {
     size_t classes = dataset_facts(prepared->data)->classes;
-    if (!prepared->network->classes || prepared->network->classes == classes)
-        return true;
-    struct network *fitted = build_network(config, classes, error);
-    if (!fitted)
-        return false;
-    network_free(prepared->network);
-    prepared->network = fitted;
-    if (fitted->classes >= classes)
-        return true;
-    return error_set(error, ERROR_INPUT, dataset_facts(prepared->data)->spec,
-                     "choose another network or data set",
-                     "it has %zu classes, but %s predicts %zu", classes, fitted->name,
-                     fitted->classes);
+    const struct network *network = prepared->network;
+    /* a model that a technique has made from another one keeps its outputs, unless asked */
+    const bool kept = network->compression[0] && !config->reset_classes;
+    if (!kept && !dataset_facts(prepared->data)->paired && network->classes &&
+        network->classes != classes) {
+        struct network *fitted = build_network(config, classes, error);
+        if (!fitted)
+            return false;
+        network_free(prepared->network);
+        prepared->network = fitted;
+    }
+    return class_match_training(prepared->network, prepared->data, error);
 }
 
 /* Checks that labels can be smoothed, mixed and weighted; `what` is the setting that does. */
@@ -311,7 +302,9 @@ static bool begin_weights(struct preparation *prepared, const struct run_config 
                           uint64_t first_iteration, struct error *error)
 {
     const bool asked = config->weights[0] || config->freeze[0] || config->rates[0];
-    const struct weights_source source = {config->weights, config->reset, config->names};
+    const struct weights_source source = {config->weights, config->reset, config->names,
+                                          config->reset_classes ? WEIGHTS_OUTPUTS_RESET
+                                                                : WEIGHTS_OUTPUTS_FIT};
     if (asked && prepared->gan)
         return error_set(error, ERROR_UNSUPPORTED, prepared->network->name,
                          "leave out --weights, --freeze and --rates",

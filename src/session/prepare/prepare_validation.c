@@ -2,9 +2,8 @@
  * of a cluster note why they cannot validate, and leave it to those that can (session/ranks). */
 #include "engine/cluster/cluster.h"
 #include "session/config/config_data.h"
+#include "session/model/class_match.h"
 #include "session/prepare/prepare_internal.h"
-
-#include <string.h>
 
 bool prepare_open_validation(struct preparation *prepared, const struct run_config *config,
                              const struct dataset_request *wish, struct error *error)
@@ -28,25 +27,10 @@ bool prepare_drop_validation(struct preparation *prepared, const struct error *e
     return true;
 }
 
-/* Returns whether the classes have the names of folders, or those that a list gives. */
-static bool named_by_files(const struct dataset_facts *facts)
-{
-    return strcmp(facts->kind, "folder") == 0 || strcmp(facts->kind, "list") == 0;
-}
-
-bool prepare_check_class_names(const struct preparation *prepared, const struct dataset *test,
+bool prepare_check_class_names(const struct preparation *prepared, const struct dataset *set,
                                struct error *error)
 {
-    const struct dataset *train = prepared->data;
-    const struct dataset_facts *facts = test ? dataset_facts(test) : NULL;
-    if (!test || !named_by_files(facts) || !named_by_files(dataset_facts(train)))
-        return true;
-    for (size_t i = 0; i < facts->classes && i < dataset_facts(train)->classes; i++)
-        if (strcmp(dataset_class_name(train, i), dataset_class_name(test, i)) != 0)
-            return error_set(error, ERROR_INPUT, facts->spec, "give both sets the same folders",
-                             "its class %zu is %s, but that of the training set is %s", i,
-                             dataset_class_name(test, i), dataset_class_name(train, i));
-    return true;
+    return !set || class_match_sets(prepared->data, set, error);
 }
 
 struct weights *prepare_validated_weights(struct preparation *prepared)

@@ -101,8 +101,27 @@ static void compare_layers(const char *format, const struct json *layers_then,
 
 /* --- the whole --- */
 
-void network_difference(const struct json *then, const struct json *now,
-                        struct differences *differences)
+/* Returns a copy of a tree whose output layers have the number of classes in place of the word: an
+ * earlier version wrote that number. NULL if memory runs out. */
+static struct json *with_numbers(const struct json *tree)
+{
+    struct json *copy = json_copy(tree);
+    size_t classes;
+    if (!copy || !json_count(json_member(copy, "classes"), &classes))
+        return copy;
+    for (const struct json *layer = json_first(json_member(copy, "layers")); layer;
+         layer = json_next(layer)) {
+        const char *word = json_string(json_member(layer, "output"));
+        if (!word || strcmp(word, "classes") != 0)
+            continue;
+        json_remove((struct json *)layer, "output"); /* a part of the copy */
+        json_add_count((struct json *)layer, "output", classes);
+    }
+    return copy;
+}
+
+static void compare_trees(const struct json *then, const struct json *now,
+                          struct differences *differences)
 {
     static const char *const keys[] = {"input", "classes", "loss"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -113,4 +132,13 @@ void network_difference(const struct json *then, const struct json *now,
     compare_layers(N_("discriminator's layer %s"),
                    json_member(json_member(then, "discriminator"), "layers"),
                    json_member(json_member(now, "discriminator"), "layers"), differences);
+}
+
+void network_difference(const struct json *then, const struct json *now,
+                        struct differences *differences)
+{
+    struct json *before = with_numbers(then), *after = with_numbers(now);
+    compare_trees(before ? before : then, after ? after : now, differences);
+    json_free(before);
+    json_free(after);
 }

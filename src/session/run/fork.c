@@ -101,7 +101,9 @@ bool fork_read_config(const struct fork_request *request, struct run_config *con
     if (!run_files_read_config(config, &facts, request->directory, error) ||
         !run_trained_by_tinca(facts.imported, facts.id, error))
         return false;
-    /* a fork begins with the ancestor's weights, not with those that the ancestor began with */
+    /* a fork begins with the ancestor's weights, not with those that the ancestor began with, and
+     * has the output layers that these may have made anew */
+    config->reset_classes |= config->weights[0] != '\0';
     config->weights[0] = config->reset[0] = config->names[0] = '\0';
     return true;
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/host/host.h"
 #include "engine/devices/rank_device.h"
+#include "engine/ops/class_outputs.h"
 #include "session/columns/journal_columns.h"
 #include "session/config/config_paths.h"
 #include "session/files/kernel_choices.h"
@@ -195,6 +196,23 @@ static void note_weights(struct trainer *trainer)
     trainer_add_finding(trainer, &finding);
 }
 
+/* Adds a finding that says which layers were made anew for the classes of the data. */
+static void note_outputs(struct trainer *trainer)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    const struct network *network = prepared->network;
+    const size_t before = prepared->match.outputs ? prepared->match.outputs : network->remade;
+    struct finding finding = {.kind = FINDING_WEIGHTS};
+    char names[192];
+    if (before == 0 || trainer->moment.iteration > 0)
+        return;
+    snprintf(finding.text, sizeof finding.text,
+             "the output layers (%s) are made anew: %zu outputs, for the classes of the data, "
+             "instead of %zu",
+             graph_output_names(&network->graph, names, sizeof names), network->classes, before);
+    trainer_add_finding(trainer, &finding);
+}
+
 /* Finds out, with the other ranks, whether one process would be as fast, and returns the finding;
  * its text is empty if not. */
 static struct finding compare_with_one(const struct run *run)
@@ -257,6 +275,7 @@ static enum run_status live(struct trainer *trainer)
         trainer_add_finding(trainer, &scaling);
     note_weights(trainer);
     note_measured(trainer);
+    note_outputs(trainer);
     note_limit(trainer, trainer->prepared.data);
     note_limit(trainer, trainer->prepared.validation);
     note_limit(trainer, trainer->prepared.test);

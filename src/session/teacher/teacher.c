@@ -1,6 +1,7 @@
 /* A teacher is a saved model, read as eval and predict read one, without a device of its own. */
 #include "session/teacher/teacher.h"
 
+#include "session/model/class_match.h"
 #include "session/model/model_file.h"
 
 #include <ctype.h>
@@ -74,19 +75,14 @@ bool teacher_suits(const struct teacher *teacher, const struct network *student,
     return distillation_check(&student->graph, &teacher->model.network->graph, error);
 }
 
-bool teacher_knows_classes(const struct teacher *teacher, const struct dataset *dataset,
+bool teacher_knows_classes(struct teacher *teacher, const struct dataset *dataset,
                            struct error *error)
 {
-    const struct model *model = &teacher->model;
-    for (size_t i = 0; i < dataset_facts(dataset)->classes && i < model->network->classes; i++) {
-        const char *name = dataset_class_name(dataset, i);
-        if (strncmp(name, model->class_names[i], sizeof model->class_names[i] - 1) != 0)
-            return error_set(error, ERROR_INPUT, "--teacher",
-                             "choose a teacher that was trained on the same classes",
-                             "its class %zu is %s, and that of the training data is %s", i,
-                             model->class_names[i], name);
-    }
-    return true;
+    struct error inner;
+    return class_match_model(&teacher->model, dataset, &inner) ||
+           error_set(error, inner.kind, "--teacher",
+                     "choose a teacher that was trained on the same classes", "%s: %s", inner.what,
+                     inner.why);
 }
 
 bool teacher_normalises_alike(const struct teacher *teacher,

@@ -39,7 +39,7 @@ bool teacher_suits(const struct teacher *teacher, const struct network *student,
 
 /* Returns whether the teacher's classes have the names of the data set's. Returns false with an
  * error that names the first that differs. */
-bool teacher_knows_classes(const struct teacher *teacher, const struct dataset *dataset,
+bool teacher_knows_classes(struct teacher *teacher, const struct dataset *dataset,
                            struct error *error);
 
 /* Returns whether both networks expect the same numbers of a picture: those of the setting

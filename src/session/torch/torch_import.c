@@ -41,7 +41,8 @@ static bool save(const struct torch_import_request *request, struct torch_import
                  struct error *error)
 {
     const struct weights_source source = {
-        request->path, "", import->pairing.names[0] ? import->pairing.names : WEIGHTS_NAMES_OWN};
+        request->path, "", import->pairing.names[0] ? import->pairing.names : WEIGHTS_NAMES_OWN,
+        WEIGHTS_OUTPUTS_READ};
     struct model model = {.network = import->network};
     const enum weights_format format = weights_format_of(&import->pairing.file);
     const char *normalise = normalisation_of(import->network, request->normalise);

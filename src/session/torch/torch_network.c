@@ -11,7 +11,7 @@ static bool open_network(const struct torch_import_request *request, const char 
                          size_t classes, struct torch_import *import, struct error *error)
 {
     const struct network_request wanted = {.network = name, .classes = classes};
-    const struct weights_source source = {request->path, "", request->names};
+    const struct weights_source source = {request->path, "", request->names, WEIGHTS_OUTPUTS_READ};
     import->network = network_build(&wanted, error);
     if (!import->network)
         return false;

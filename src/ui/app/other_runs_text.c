@@ -12,7 +12,6 @@
 #include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,15 +37,6 @@ char *others_owner_text(const struct run_entry *entry, char *text, size_t size)
 
 /* --- the line above a run --- */
 
-/* Writes a duration, below a minute in whole seconds, because tenths would only flicker. */
-static char *silence_text(double seconds, char *text, size_t size)
-{
-    if (seconds >= 60)
-        return text_duration(seconds, text, size);
-    snprintf(text, size, "%.0f s", floor(seconds));
-    return text;
-}
-
 /* Fills in WORDINGS texts about a live run, the longest first. */
 static void write_live(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
 {
@@ -55,7 +45,7 @@ static void write_live(const struct run_entry *entry, char (*wordings)[WORDING_S
     const bool begun = silence >= 0 && entry->snapshot.status != RUN_PREPARING;
     others_owner_text(entry, owner, sizeof owner);
     owner_briefly(entry, brief, sizeof brief);
-    silence_text(silence, ago, sizeof ago);
+    text_whole_duration(silence, ago, sizeof ago);
     if (begun && entry->owner.alone) {
         snprintf(wordings[0], WORDING_SIZE,
                  _("Attached, read-only: %s, without a terminal (s stops it); newest figures %s "

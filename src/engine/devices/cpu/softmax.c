@@ -12,7 +12,8 @@ struct softmax {
 
 static struct softmax softmax_of(const struct kernel_call *call)
 {
-    const struct shape shape = call->site->inputs[0];
+    const struct shape shape =
+        softmax_shape(&call->site->node->attributes.softmax, call->site->inputs[0]);
     const size_t area = shape_area(shape);
     return (struct softmax){call, shape.channels, area, divide_up(area, STRIP)};
 }

@@ -63,7 +63,8 @@ static __global__ void softmax_rows_back(const float *y, const float *g, float *
 
 static struct softmax softmax_of(const struct kernel_call *call)
 {
-    const struct shape shape = call->site->inputs[0];
+    const struct shape shape =
+        softmax_shape(&call->site->node->attributes.softmax, call->site->inputs[0]);
     return {divisor_of(shape_area(shape)), (uint32_t)shape.channels,
             (uint32_t)(call->site->batch * shape_area(shape))};
 }

@@ -435,10 +435,11 @@ char *run_text_progress(const struct run_display *display, int columns, char *te
     double percent = 100 * run_text_fraction(&display->now);
     const bool over = run_status_is_over(display->now.status),
                known = display->steady.eta_seconds >= 0;
-    const double elapsed =
-        over ? display->now.elapsed_seconds : floor(display->steady.elapsed_seconds);
-    text_duration(elapsed, gone, sizeof gone);
-    text_duration(ceil(display->steady.eta_seconds), left, sizeof left);
+    if (over)
+        text_duration(display->now.elapsed_seconds, gone, sizeof gone);
+    else
+        text_whole_duration(display->steady.elapsed_seconds, gone, sizeof gone);
+    text_whole_duration(display->steady.eta_seconds, left, sizeof left);
     if (display->now.status == RUN_REFUSED) /* it never began */
         snprintf(text, size, "%s", gettext(run_snapshot_word(&display->now)));
     else if (over)

@@ -118,6 +118,9 @@ static int draw_truth(const struct try_model *model, struct canvas *canvas, stru
                       int row)
 {
     const struct probe_answer *answer = &model->answer;
+    if (answer->unranked)
+        return draw_wrapped(canvas, area, row, ROLE_BAD,
+                            _("It predicts no class: the network's output is NaN."));
     if (!answer->labelled || answer->top_count == 0)
         return row;
     const bool right = answer->top[0].label == answer->label;

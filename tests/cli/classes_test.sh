@@ -1,0 +1,168 @@
+#!/bin/sh
+# The outputs of a network and the classes of a data set: the graph alone says how many outputs there are, and a set
+# with other classes is refused, or the output layers are made anew.
+srcdir=$(cd "${srcdir:-.}" && pwd)
+. "$srcdir/tests/cli/tap.sh"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
+cd "$T" || exit 99
+
+# a folder of three classes, cat, dog and owl: the pictures of three digits that an untrained network gets wrong
+run train lenet --data digits,limit=10 --batch 10 --iterations 0 --save untrained.safetensors --threads 1 -q
+run eval untrained.safetensors --data digits,limit=300 --wrong pictures --threads 1
+set -- cat dog owl
+for digit in 0 1 2 3 4; do
+    [ $# -gt 0 ] && [ "$(ls pictures | grep -c "^[0-9]*_${digit}_as")" -ge 4 ] || continue
+    mkdir -p "three/$1"
+    for picture in $(ls pictures | grep "^[0-9]*_${digit}_as" | head -n 4); do cp "pictures/$picture" "three/$1/"; done
+    shift
+done
+is_three() { [ "$(find three -name '*.png' | wc -l)" -eq 12 ]; }
+is_three && ok "twelve pictures of three classes" || not_ok "twelve pictures" "$(find three)"
+
+network() { # network FILE CLASSES LAYERS: a network file whose layers have fixed numbers of outputs
+    printf '{"name": "%s", "input": [1, 28, 28], "classes": %s, "normalise": "unit", "layers": [
+ {"op": "conv", "name": "c", "output": 4, "kernel": 5, "stride": 3}, {"op": "relu"}, %s]}\n' "${1%.json}" "$2" "$3" >"$1"
+}
+network ten.json 10 '{"op": "flatten"}, {"op": "linear", "name": "fc", "output": 10}'
+network says3.json 3 '{"op": "flatten"}, {"op": "linear", "name": "fc", "output": 10}'
+small="--threads 1 --batch 4 --epochs 1"
+
+# --- the number of outputs is that of the graph ---
+for file in ten says3; do
+    succeeds "$file.json is read" info $file.json --json
+    is "  it has the outputs of its last layer" classes 10
+done
+network two.json 10 '{"op": "flatten", "name": "flat"}, {"op": "linear", "name": "other", "output": 7},
+ {"op": "softmax_cross_entropy", "name": "side", "weight": 0.3}, {"op": "linear", "name": "fc", "from": "flat", "output": 10}'
+refuses 1 'reads 10 classes, but an auxiliary one 7' "losses that read different numbers" info two.json
+
+# --- refused ---
+# shellcheck disable=SC2086
+{
+    refuses 1 'three: it has 3 classes, but ten has 10 outputs: .*--reset-classes.*classes=10' \
+        "three classes for ten outputs" train ./ten.json --data folder:three $small
+    refuses 1 'it has 12 classes, but ten has 10 outputs: .*--reset-classes' "twelve classes" \
+        train ./ten.json --data digits,limit=40,classes=12 $small
+    succeeds "three classes of ten" train ./ten.json --data folder:three,classes=10 --validate folder:three $small \
+        --save wide.safetensors --export wide.json --lr 0
+    run eval wide.safetensors --data folder:three --threads 1 --json
+    is "  the validation has read the outputs where they are" top1 "$("$JSON_LOOK" wide.json runs.0.validation.top1.0)"
+    refuses 1 'but the training set has 10' "a validation set of more classes" train ./ten.json \
+        --data digits,limit=40 --validate digits,limit=40,classes=12 $small
+}
+
+# --- made anew ---
+# says PATTERN NAME: the last command has said so on its standard error
+says() { grep -q "$1" err && ok "$2" || not_ok "$2" "$(told)"; }
+# same_everywhere MODEL: eval gives the same with every batch
+same_everywhere() {
+    seen=
+    for batch in 1 5 12; do
+        run eval "$1" --data folder:three --batch $batch --threads 1 --json
+        seen="$seen $("$JSON_LOOK" out top1)"
+    done
+    # shellcheck disable=SC2086
+    set -- $seen
+    [ $# = 3 ] && [ "$1" = "$2" ] && [ "$2" = "$3" ] && ok "  eval is the same with batches of 1, 5 and 12" ||
+        not_ok "  eval is the same with every batch" "$seen"
+}
+# mean FILE ARRAY: the mean of an array's values
+mean() {
+    "$TINCA" weights "$1" --json >list.json
+    i=0
+    while name=$("$JSON_LOOK" list.json "arrays.$i.name") && [ -n "$name" ]; do
+        [ "$name" = "$2" ] && "$JSON_LOOK" list.json "arrays.$i.mean" && return
+        i=$((i + 1))
+    done
+}
+# shellcheck disable=SC2086
+{
+    succeeds "the output layers are made anew" train ./ten.json --data folder:three --validate folder:three \
+        --reset-classes $small --run-dir new --save new.safetensors
+    says 'output layers (fc) are made anew: 3 outputs.* instead of 10' "  which is said"
+    run info new.safetensors --json
+    is "  the saved model has three outputs" classes 3
+    same_everywhere new.safetensors
+    succeeds "such a run is whole" runs --check ./new
+
+    succeeds "fine-tuning makes them anew, too" train ./ten.json --weights wide.safetensors --data folder:three \
+        --validate folder:three $small --lr 0 --run-dir tuned --save tuned.safetensors
+    says 'output layers (fc) are made anew: 3 outputs.* instead of 10' "  which is said"
+    [ -n "$(mean wide.safetensors c.weight)" ] &&
+        [ "$(mean wide.safetensors c.weight)" = "$(mean tuned.safetensors c.weight)" ] &&
+        ok "  the other layers have the file's weights" || not_ok "  the other layers have the file's weights"
+    same_everywhere tuned.safetensors
+    succeeds "  a fork of it" train --fork ./tuned --epochs 2 --run-dir forked
+
+    succeeds "--reset-classes with as many classes" train ./ten.json --weights wide.safetensors --reset-classes \
+        --data folder:three,classes=10 $small --lr 0 --seed 5 --save again.safetensors
+    [ "$(mean wide.safetensors c.weight)" = "$(mean again.safetensors c.weight)" ] &&
+        [ "$(mean wide.safetensors fc.weight)" != "$(mean again.safetensors fc.weight)" ] &&
+        ok "  gives the output layers new values" || not_ok "  gives the output layers new values"
+    run train ./ten.json --weights wide.safetensors --data folder:three,classes=10 $small --lr 0 --save kept.safetensors
+    [ "$(mean wide.safetensors fc.weight)" = "$(mean kept.safetensors fc.weight)" ] &&
+        ok "  without it they keep the file's" || not_ok "  without it they keep the file's" "$(told)"
+
+    network repeated.json 10 '{"op": "conv", "name": "r", "repeat": 2, "output": 10, "kernel": 3, "stride": 2}, {"op": "average_pool", "global": true}'
+    refuses 1 'its 10 outputs cannot be made 3: a block or a repetition computes them' "outputs of a repeated layer" \
+        train ./repeated.json --reset-classes --data folder:three $small
+}
+
+# --- resumed ---
+# shellcheck disable=SC2086
+"$TINCA" train ./ten.json --weights wide.safetensors --data folder:three $small --epochs 4 --seed 3 \
+    --save whole.safetensors -q --run-dir whole >log 2>&1
+# shellcheck disable=SC2086
+"$TINCA" train ./ten.json --weights wide.safetensors --data folder:three $small --epochs 4 --seed 3 --max-time 0.000001 \
+    -q --run-dir half >>log 2>&1
+run resume ./half --max-time 1h --save resumed.safetensors
+[ "$status" = 0 ] && cmp -s whole.safetensors resumed.safetensors && ok "a resumed run has the same output layers" ||
+    not_ok "a resumed run has the same output layers" "$(cat log err)"
+
+# --- names ---
+# a model whose classes have only numbers
+{
+    i=0
+    for class in cat dog owl; do
+        for picture in three/$class/*; do echo "$PWD/$picture,$i"; done
+        i=$((i + 1))
+    done
+} >numbers.csv
+network three.json 3 '{"op": "flatten"}, {"op": "linear", "name": "fc", "output": "classes"}'
+# shellcheck disable=SC2086
+succeeds "a model whose classes have numbers" train ./three.json --data list:numbers.csv $small --save numbers.safetensors
+succeeds "  takes the names of a folder" eval numbers.safetensors --data folder:three --per-class --threads 1 --json
+is "  in its table" per_class.1.name dog
+# shellcheck disable=SC2086
+run train ./ten.json --data list:numbers.csv,classes=10 $small --save many.safetensors -q
+refuses 1 'three: it has 3 classes, but ten predicts 10: add classes=10' "one of more outputs, and other names" \
+    eval many.safetensors --data folder:three --threads 1
+succeeds "  with classes=10 they are the first ones" eval many.safetensors --data folder:three,classes=10 --threads 1
+mkdir -p four && cp -r three/* four && cp -r three/owl four/yak
+refuses 1 'four: it has 4 classes, but three only predicts 3' "a set of more classes" \
+    eval numbers.safetensors --data folder:four --threads 1
+run quantize numbers.safetensors --calibrate folder:four -o q.safetensors
+[ "$status" = 1 ] && [ ! -e q.safetensors ] && ok "the same for a calibration" || not_ok "a calibration" "$(told)"
+says 'four: it has 4 classes, but three only predicts 3' "  which is said"
+
+# --- NaN: no class, neither in top-1 nor in top-5 ---
+network nan.json 3 '{"op": "relu"}, {"op": "linear", "name": "a", "output": 8, "init": {"constant": 3e38}},
+ {"op": "linear", "name": "fc", "output": "classes", "init": {"gaussian": 1}}'
+run train ./nan.json --data folder:three --batch 4 --iterations 0 --seed 1 --save nan.safetensors -q --threads 1
+succeeds "a network whose output is NaN" eval nan.safetensors --data folder:three --per-class --confusion --threads 1 --json
+is "  counts not in top-1" top1 0
+is "  nor in top-5" top5 0
+is "  nor as a class" per_class.0.predicted 0
+succeeds "  in a table" eval nan.safetensors --data folder:three --per-class --threads 1
+if grep -q 'calibration error - %' out && ! grep -Eiq '(^| )-?nan %|-nan' out; then ok "  without a figure that is none"; else
+    not_ok "  without a figure that is none" "$(cat out)"; fi
+picture=$(find three -name '*.png' | sort | head -n 1)
+succeeds "a prediction" predict nan.safetensors "$picture" --threads 1
+shows "no class: the network's output is NaN" "  says so"
+run predict nan.safetensors "$picture" --threads 1 --json
+is "  and has no classes" 'predictions.0.classes.#' 0
+printf '{"name": "none", "input": [1, 1, 10], "classes": 10, "layers": [{"op": "flatten"}]}' >none.json
+succeeds "a network that moves no bytes" info ./none.json
+if grep -q 'R = ' out; then not_ok "  has no intensity" "$(cat out)"; else ok "  has no intensity"; fi
+done_testing
