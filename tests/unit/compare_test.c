@@ -277,8 +277,8 @@ static void test_times(void)
                holds(&table, COMPARE_TEXT, "of 2 and 3: ratio 0.9891, no difference is shown ("),
            "and the verdicts of turns");
     tap_ok(holds(&table, COMPARE_JSON,
-                 "\"reason\":\"not comparable: measured at different times\"") &&
-               holds(&table, COMPARE_JSON, "\"test\":\"turns\""),
+                 "\"reason\":\t\"not comparable: measured at different times\"") &&
+               holds(&table, COMPARE_JSON, "\"test\":\t\"turns\""),
            "JSON has both");
     compare_free(&table);
 }
