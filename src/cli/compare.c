@@ -147,10 +147,36 @@ static bool compare(struct opened_runs *runs, const struct operands *operands,
     return compared;
 }
 
+/* Writes the comparison. Returns the exit status. */
+static int answer(const struct operands *operands, struct compare_request *request)
+{
+    struct opened_runs runs = {0};
+    struct error error;
+    if (request->as_json)
+        request->format = COMPARE_JSON;
+    if (request->format == COMPARE_JSON)
+        language_begin(language_names[0]); /* JSON is the same in every language */
+    const int status = compare(&runs, operands, request, &error) ? EXIT_DONE : output_error(&error);
+    runs_close(&runs);
+    return status;
+}
+
+/* The options of --measure. */
+#define MEASURE_OPTIONS(request)                                                                   \
+    {.name = "measure",                                                                            \
+     .help = N_("Let the runs' models take turns on one device first, in blocks A B B A, and "     \
+                "store the result: only such times are compared."),                                \
+     .kind = OPTION_SWITCH,                                                                        \
+     .value = &(request).measure},                                                                 \
+    {                                                                                              \
+        .name = "device", .argument = "NAME",                                                      \
+        .help = N_("With --measure: the device that computes; without it the first run's."),       \
+        .kind = OPTION_TEXT, .value = &(request).device                                            \
+    }
+
 static int compare_command_run(const struct command *command, int argc, char **argv)
 {
     static const char *const fields[] = {"threads", NULL};
-    struct error error;
     struct operands operands;
     struct compare_request request = {0};
     int status;
@@ -180,16 +206,7 @@ static int compare_command_run(const struct command *command, int argc, char **a
          .help = N_("Add the studies' published figures, marked as such."),
          .kind = OPTION_SWITCH,
          .value = &request.published},
-        {.name = "measure",
-         .help = N_("Let the runs' models take turns on one device first, in blocks A B B A, and "
-                    "store the result: only such times are compared."),
-         .kind = OPTION_SWITCH,
-         .value = &request.measure},
-        {.name = "device",
-         .argument = "NAME",
-         .help = N_("With --measure: the device that computes; without it the first run's."),
-         .kind = OPTION_TEXT,
-         .value = &request.device},
+        MEASURE_OPTIONS(request),
         {.name = "format",
          .argument = "NAME",
          .help = N_("What to write."),
@@ -213,14 +230,7 @@ static int compare_command_run(const struct command *command, int argc, char **a
     config_defaults(&request.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (request.as_json)
-        request.format = COMPARE_JSON;
-    if (request.format == COMPARE_JSON)
-        language_begin(language_names[0]); /* JSON is the same in every language */
-    struct opened_runs runs = {0};
-    status = compare(&runs, &operands, &request, &error) ? EXIT_DONE : output_error(&error);
-    runs_close(&runs);
-    return status;
+    return answer(&operands, &request);
 }
 
 const struct command command_compare = {

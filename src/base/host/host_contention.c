@@ -1,3 +1,4 @@
+/* Reads the counters of the kernel as files of /proc; what cannot be read is not known. */
 #include "base/host/host_contention.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* Every window of points gets a line by least squares, whose standard error comes from what is left
+ * of the losses; the training that makes the points follows below. */
 #include "session/find_rate/find_rate.h"
 
 #include "base/language.h"

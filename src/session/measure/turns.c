@@ -1,3 +1,5 @@
+/* The statistics of blocks come first, then the measurement: a session loads the models for each
+ * block, lets them take their turns in order and in reverse, and frees them. */
 #include "session/measure/turns.h"
 
 #include "base/clock.h"
