@@ -171,7 +171,7 @@ const struct command command_find_rate = {
     .summary = N_("Look for a learning rate: train briefly while it grows."),
     .details = N_("The rate grows from --low to --high in equal factors (Smith 2017). The "
                   "suggestion is the rate at which the loss falls the steepest, by the line "
-                  "through at least 21 losses whose slope is four times its standard error; it "
+                  "through at least 21 losses whose slope is 4.5 times its standard error; it "
                   "comes with a range, and where no slope is so clear there is none, with the "
                   "reason. The training stops when the smoothed loss is four times its least "
                   "value. No run is saved."),

@@ -23,23 +23,24 @@ awk 'function abs(x) { return x < 0 ? -x : x }
       if (abs($1 / rate - 1) > 1e-6 || abs($3 / smoothed - 1) > 1e-6) wrong = wrong " " NR }
     END { print NR, wrong; exit wrong != "" }' points >checked && ok "  rates grow in equal factors, losses are smoothed" ||
     not_ok "  rates grow in equal factors, losses are smoothed" "$(cat checked points)"
-# suggest FILE: the suggestion and its range by the definition: lines through windows of 21 losses, whose slope
-# counts from four standard errors on, up to the window of the least mean
+# suggest FILE: the suggestion and its range by the definition: lines through windows of 21 losses (else 31, 41, 51),
+# whose slope counts from 4.5 standard errors on, up to the window of the least mean
 suggest() {
     awk 'function fit(m,  i, x, y, n, mx, my, xx, xy, yy) {
-            n = 21
-            for (i = m - 10; i <= m + 10; i++) { mx += log(rate[i]) / n; my += loss[i] / n }
-            for (i = m - 10; i <= m + 10; i++) {
+            n = 2 * half + 1
+            for (i = m - half; i <= m + half; i++) { mx += log(rate[i]) / n; my += loss[i] / n }
+            for (i = m - half; i <= m + half; i++) {
                 x = log(rate[i]) - mx; y = loss[i] - my; xx += x * x; xy += x * y; yy += y * y }
             mean = my; slope = xy / xx; rest = yy - slope * xy; if (rest < 0) rest = 0
             deviation = sqrt(rest / (n - 2) / xx) }
         { rate[NR] = $1; loss[NR] = $2 }
-        END { for (i = 11; i + 10 <= NR; i++) { fit(i); if (i == 11 || mean < least) { least = mean; last = i } }
-            for (i = 11; i <= last; i++) {
+        END { for (half = 10; half <= 25 && 2 * half < NR && !best; half += 5) {
+            for (i = half + 1; i + half <= NR; i++) { fit(i); if (i == half + 1 || mean < least) { least = mean; last = i } }
+            for (i = half + 1; i <= last; i++) {
                 fit(i)
-                if (slope >= -4 * deviation) continue
+                if (slope >= -4.5 * deviation) continue
                 if (!first) first = i
-                if (slope < steepest) { steepest = slope; best = i } }
+                if (slope < steepest) { steepest = slope; best = i } } }
             if (best) printf "%.6g %.6g %.6g", rate[best], rate[first], rate[last]; else printf "none" }' "$1"
 }
 # suggested FILE: what the search says

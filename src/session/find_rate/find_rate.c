@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A window has a fifth of the rates, but not fewer than 20 beside its middle. */
-enum { LEAST_WINDOW = 20, WINDOW_SHARE = 5 };
-static const double clear = 4; /* standard errors by which a slope has to differ from 0 */
+/* The narrowest windows have a fifth of the rates, but not fewer than 20 beside the middle; where
+ * none of them has a slope that counts, windows of 3/2, 2 and 5/2 of that width are tried. */
+enum { LEAST_WINDOW = 20, WINDOW_SHARE = 5, WIDEST = 5 };
+static const double clear = 4.5; /* standard errors by which a slope has to differ from 0 */
 
 static const double kept = 0.98;   /* of the moving average, at each iteration */
 static const double too_large = 4; /* times the least smoothed loss: the training has diverged */
@@ -26,7 +27,7 @@ struct line {
     double deviation; /* the slope's standard error */
 };
 
-/* Returns the number of points on each side of a window's middle. */
+/* Returns the number of points on each side of the middle of the narrowest windows. */
 static size_t half_window(size_t iterations)
 {
     return iterations / WINDOW_SHARE > LEAST_WINDOW ? iterations / WINDOW_SHARE / 2
@@ -67,21 +68,12 @@ static size_t least_window(const struct rate_point *points, size_t count, size_t
     return least;
 }
 
-struct rate_suggestion rate_points_suggest(const struct rate_point *points, size_t count,
-                                           size_t iterations)
+/* Returns what windows of one width show; no reason is filled in. */
+static struct rate_suggestion find_steepest(const struct rate_point *points, size_t count,
+                                            size_t half)
 {
-    struct rate_suggestion suggestion = {.found = false};
-    const size_t half = half_window(iterations);
+    struct rate_suggestion suggestion = {.highest = least_window(points, count, half)};
     double steepest = 0;
-    if (count < 2 * half + 1) {
-        snprintf(
-            suggestion.reason, sizeof suggestion.reason,
-            _("%zu losses are too few for a slope, which needs %zu: give more --iterations, or "
-              "lower rates"),
-            count, 2 * half + 1);
-        return suggestion;
-    }
-    suggestion.highest = least_window(points, count, half);
     for (size_t i = half; i <= suggestion.highest; i++) {
         const struct line line = fit(points, i, half);
         if (!(line.slope < -clear * line.deviation))
@@ -94,12 +86,30 @@ struct rate_suggestion rate_points_suggest(const struct rate_point *points, size
             suggestion.point = i;
         }
     }
-    if (!suggestion.found) {
-        suggestion.lowest = suggestion.highest = 0;
+    return suggestion;
+}
+
+struct rate_suggestion rate_points_suggest(const struct rate_point *points, size_t count,
+                                           size_t iterations)
+{
+    struct rate_suggestion suggestion = {.found = false};
+    const size_t half = half_window(iterations);
+    for (size_t width = 2; width <= WIDEST && !suggestion.found; width++)
+        if (count > half * width)
+            suggestion = find_steepest(points, count, half * width / 2);
+    if (suggestion.found)
+        return suggestion;
+    suggestion = (struct rate_suggestion){.found = false};
+    if (count < 2 * half + 1)
+        snprintf(
+            suggestion.reason, sizeof suggestion.reason,
+            _("%zu losses are too few for a slope, which needs %zu: give more --iterations, or "
+              "lower rates"),
+            count, 2 * half + 1);
+    else
         snprintf(suggestion.reason, sizeof suggestion.reason, "%s",
                  _("the loss falls at no rate by more than the losses of the batches scatter: give "
                    "a larger --batch, more --iterations or other rates"));
-    }
     return suggestion;
 }
 

@@ -4,13 +4,13 @@
  * A short training raises the rate from `low` to `high` in equal factors, one for each iteration.
  * The loss falls where the rate is large enough to learn and rises where it is too large. Its slope
  * over the logarithm of the rate is that of the line through the losses of a window of at least 21
- * rates, and counts only if it is four times its standard error: the losses of single batches
- * scatter, and so do the first values of any moving average. The suggestion is the rate in the
- * middle of the window whose slope counts and falls the steepest; the range begins with the first
- * window whose slope counts and ends with that of the least mean loss, behind which the loss falls
- * only after it has risen. Where no slope counts there is no suggestion, and the reason is said.
- * The training stops when the smoothed loss (a moving average whose bias is corrected) is four
- * times its least value, or the loss is not finite.
+ * rates (wider ones where none of these shows anything), and counts only if it is 4.5 times its
+ * standard error: the losses of single batches scatter, and so do the first values of any moving
+ * average. The suggestion is the rate in the middle of the window whose slope counts and falls the
+ * steepest; the range begins with the first window whose slope counts and ends with that of the
+ * least mean loss, behind which the loss falls only after it has risen. Where no slope counts there
+ * is no suggestion, and the reason is said. The training stops when the smoothed loss (a moving
+ * average whose bias is corrected) is four times its least value, or the loss is not finite.
  *
  * Nothing is written: the run has no folder, and its weights are dropped. The same configuration
  * gives the same numbers. */
