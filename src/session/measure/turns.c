@@ -246,13 +246,14 @@ static bool measure_block(struct session *session, struct turns *turns, struct e
     return measured;
 }
 
-/* Returns whether another block is to be measured: not if there are enough, and not if too many are
- * marked for a verdict. */
+/* Returns whether another block is to be measured: not if there are enough, not if too many are
+ * marked for a verdict, and not if the machine is so busy that all are. */
 static bool goes_on(const struct session *session)
 {
     const size_t marked = session->blocks - session->unmarked;
     return session->blocks < TURNS_MOST && session->unmarked < TURNS_AIM &&
-           marked <= TURNS_MOST - TURNS_LEAST;
+           marked <= TURNS_MOST - TURNS_LEAST &&
+           (session->unmarked > 0 || session->blocks < TURNS_VAIN);
 }
 
 bool turns_measure(const struct turns_model *models, size_t count, evaluation_progress *progress,
