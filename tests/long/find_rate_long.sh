@@ -64,6 +64,6 @@ for network in $NETWORKS; do
         done
     done
 done
-[ $((4 * none)) -le "$searches" ] && ok "$none of $searches searches suggest nothing" ||
-    not_ok "$none of $searches searches suggest nothing" "more than a quarter"
+[ $((3 * none)) -le "$searches" ] && ok "$none of $searches searches suggest nothing" ||
+    not_ok "$none of $searches searches suggest nothing" "more than a third"
 done_testing
