@@ -26,19 +26,30 @@ static bool add_points(struct json *root, const struct rate_search *search)
     return added;
 }
 
+static bool add_range(struct json *root, const struct rate_search *search)
+{
+    struct json *range = json_add_array(root, "range");
+    return json_add_number(range, NULL, search->points[search->suggestion.lowest].rate) &&
+           json_add_number(range, NULL, search->points[search->suggestion.highest].rate);
+}
+
 static int print_json(const struct rate_search *search)
 {
     struct json *root = json_new_object();
-    const bool found = search->suggested < search->count;
-    return output_json(root, json_add_string(root, "network", search->config.network) &&
-                                 json_add_number(root, "low", search->low) &&
-                                 json_add_number(root, "high", search->high) &&
-                                 json_add_count(root, "iterations", search->count) &&
-                                 json_add_bool(root, "diverged", search->diverged) &&
-                                 (found ? json_add_number(root, "suggestion",
-                                                          search->points[search->suggested].rate)
-                                        : json_add_null(root, "suggestion")) &&
-                                 add_points(root, search));
+    const struct rate_suggestion *suggestion = &search->suggestion;
+    const struct rate_point *points = search->points;
+    return output_json(
+        root, json_add_string(root, "network", search->config.network) &&
+                  json_add_number(root, "low", search->low) &&
+                  json_add_number(root, "high", search->high) &&
+                  json_add_count(root, "iterations", search->count) &&
+                  json_add_bool(root, "diverged", search->diverged) &&
+                  (suggestion->found
+                       ? json_add_number(root, "suggestion", points[suggestion->point].rate) &&
+                             add_range(root, search)
+                       : json_add_null(root, "suggestion") && json_add_null(root, "range") &&
+                             json_add_string(root, "reason", suggestion->reason)) &&
+                  add_points(root, search));
 }
 
 static void add_row(struct table *table, const struct rate_search *search, size_t i)
@@ -47,7 +58,8 @@ static void add_row(struct table *table, const struct rate_search *search, size_
     table_cell(table, "%.3g", point->rate);
     table_cell(table, "%.4f", point->loss);
     table_cell(table, "%.4f", point->smoothed);
-    table_cell(table, "%s", i == search->suggested ? _("steepest") : "");
+    table_cell(table, "%s",
+               search->suggestion.found && i == search->suggestion.point ? _("steepest") : "");
 }
 
 static int print_table(const struct rate_search *search)
@@ -55,7 +67,8 @@ static int print_table(const struct rate_search *search)
     struct table table = table_begin("rrrl", _("RATE|LOSS|SMOOTHED|SLOPE"));
     const size_t every = search->count > ROWS ? (search->count + ROWS - 1) / ROWS : 1;
     for (size_t i = 0; i < search->count; i++)
-        if (i % every == 0 || i == search->suggested || i + 1 == search->count)
+        if (i % every == 0 || (search->suggestion.found && i == search->suggestion.point) ||
+            i + 1 == search->count)
             add_row(&table, search, i);
     const int status = table_print(&table);
     output_print("\n");
@@ -63,11 +76,15 @@ static int print_table(const struct rate_search *search)
         output_print(_("The loss grew without limit at a rate of %.3g; higher ones were not "
                        "tried.\n"),
                      search->count ? search->points[search->count - 1].rate : search->low);
-    if (search->suggested < search->count)
-        output_print(_("Suggestion: --lr %.3g, where the smoothed loss falls the steepest.\n"),
-                     search->points[search->suggested].rate);
+    const struct rate_suggestion *suggestion = &search->suggestion;
+    const struct rate_point *points = search->points;
+    if (suggestion->found)
+        output_print(_("Suggestion: --lr %.3g, where the loss falls the steepest; range %.3g (it "
+                       "begins to fall) to %.3g (it is least).\n"),
+                     points[suggestion->point].rate, points[suggestion->lowest].rate,
+                     points[suggestion->highest].rate);
     else
-        output_print(_("No suggestion: the smoothed loss falls at none of these rates.\n"));
+        output_print(_("No suggestion: %s.\n"), suggestion->reason);
     return status;
 }
 
@@ -182,7 +199,10 @@ const struct command command_find_rate = {
     .operands = "NETWORK",
     .summary = N_("Look for a learning rate: train briefly while it grows."),
     .details = N_("The rate grows from --low to --high in equal factors (Smith 2017). The "
-                  "suggestion is the rate at which the smoothed loss falls the steepest; the "
-                  "training stops when the loss is four times its least value. No run is saved."),
+                  "suggestion is the rate at which the loss falls the steepest, by the line "
+                  "through at least 21 losses whose slope is 4.5 times its standard error; it "
+                  "comes with a range, and where no slope is so clear there is none, with the "
+                  "reason. The training stops when the smoothed loss is four times its least "
+                  "value. No run is saved."),
     .run = find_rate_run,
 };

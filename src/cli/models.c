@@ -41,8 +41,8 @@ static bool report(void *context, uint64_t done, uint64_t of, struct error *erro
     const struct progress *progress = context;
     char line[200];
     if (progress->shown) {
-        snprintf(line, sizeof line, _("%zu/%zu %s: %llu of %llu images"), progress->number,
-                 progress->of, progress->name, (unsigned long long)done, (unsigned long long)of);
+        snprintf(line, sizeof line, _("%zu/%zu %s: %llu of %llu"), progress->number, progress->of,
+                 progress->name, (unsigned long long)done, (unsigned long long)of);
         output_live(line, OUTPUT_WIDTH);
     }
     return !stop_signal_came() || error_set(error, ERROR_INTERRUPTED, progress->name,

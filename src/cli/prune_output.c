@@ -205,8 +205,7 @@ static int print_magnitude_json(const struct magnitude_request *request,
                                  json_add_count(root, "weights", result->weights) &&
                                  json_add_count(root, "zeros", result->zeros) &&
                                  add_side(root, "before", result, 0) &&
-                                 add_side(root, "after", result, 1) &&
-                                 json_add_number(root, "p", result->p));
+                                 add_side(root, "after", result, 1));
 }
 
 static int print_magnitude(const struct magnitude_request *request,
@@ -224,9 +223,7 @@ static int print_magnitude(const struct magnitude_request *request,
     if (table_print(&table) != 0)
         return 1;
     output_print(_("\nThe network has the same shape and computes as much as before: only a "
-                   "compressed file is smaller. Equal means of the times would differ "
-                   "so much with p = %.2g.\n"),
-                 result->p);
+                   "compressed file is smaller.\n"));
     output_print(_("%s written to %s\n"), result->network, request->output);
     return 0;
 }

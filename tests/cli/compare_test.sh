@@ -121,6 +121,35 @@ succeeds "compare of energies, as CSV" compare "$mlp" "$lenet" --format csv
 shows ',joules_per_image cpu,watts cpu' "  has columns for them"
 unset TINCA_POWERCAP
 
+# times: of different moments no verdict; in turns one, unless the machine is busy
+succeeds "compare of times that were measured one after the other" compare "$mlp" "$lenet"
+shows '^ms cpu of 1 and 2: ratio [0-9.]+, not comparable: measured at different times' "  has a ratio, no verdict"
+succeeds "  as JSON" compare "$mlp" "$lenet" --json
+is "  no test" tests.1.test null
+is "  the reason" tests.1.reason "not comparable: measured at different times"
+has "  the ratio" tests.1.ratio
+succeeds "a front of such times" compare "$mlp" "$lenet" --pareto ms,top1 --json
+is "  has both rows, of which none dominates the other" "pareto.front.#" 2
+is "  and counts the pair" pareto.not_comparable 1
+succeeds "compare in turns" compare "$mlp" "$lenet" --measure --threads 1 --json
+cp "$T/out" "$T/turns"
+is "  the models are stored with the first run" turns.0.other "$lenet" \
+    "$T/state/tinca/runs/$mlp/measurements.json"
+has "  blocks" tests.1.turns.blocks
+unmarked=$(($("$JSON_LOOK" "$T/out" tests.1.turns.blocks) - $("$JSON_LOOK" "$T/out" tests.1.turns.blocks_marked)))
+if [ "$unmarked" -ge 10 ]; then
+    is "  undisturbed blocks give a verdict" tests.1.test turns "$T/turns"
+    is "  at a level" tests.1.level 0.05 "$T/turns"
+    has "  with an interval of the ratio" tests.1.ratio_interval.0 "$T/turns"
+else
+    is "  without undisturbed blocks there is no verdict" tests.1.test null "$T/turns"
+    if "$JSON_LOOK" "$T/turns" tests.1.reason | grep -q 'disturbed'; then ok "  and why"; else not_ok "  and why"; fi
+    has "  but a ratio" tests.1.ratio "$T/turns"
+fi
+succeeds "the turns are kept" compare "$lenet" "$mlp" --json
+has "  for both orders" tests.1.turns.blocks
+refuses 2 "2 to 8 models" "turns of a single run" compare "$mlp" --measure
+
 succeeds "compare, sorted by a setting, backwards" compare "$mlp" "$lenet" --sort seed --reverse
 succeeds "compare with the settings that differ" compare "$mlp" "$lenet" --settings --format csv
 shows ',network' "  has a column for each"

@@ -23,15 +23,51 @@ awk 'function abs(x) { return x < 0 ? -x : x }
       if (abs($1 / rate - 1) > 1e-6 || abs($3 / smoothed - 1) > 1e-6) wrong = wrong " " NR }
     END { print NR, wrong; exit wrong != "" }' points >checked && ok "  rates grow in equal factors, losses are smoothed" ||
     not_ok "  rates grow in equal factors, losses are smoothed" "$(cat checked points)"
-suggestion=$(awk '{ rate[NR] = $1; loss[NR] = $3 }
-    END { least = 1
-        for (i = 2; i <= NR; i++) if (loss[i] < loss[least]) least = i
-        for (i = 2; i < NR && i <= least; i++) {
-            slope = (loss[i + 1] - loss[i - 1]) / log(rate[i + 1] / rate[i - 1])
-            if (slope < steepest) { steepest = slope; best = rate[i] } }
-        printf "%.6g", best }' points)
-[ "$(printf '%.6g' "$("$JSON_LOOK" one suggestion)")" = "$suggestion" ] && ok "  the suggestion is the steepest point" ||
-    not_ok "  the suggestion is the steepest point" "$("$JSON_LOOK" one suggestion) is not $suggestion"
+# suggest FILE: the suggestion and its range by the definition: lines through windows of 21 losses (else 31, 41, 51),
+# whose slope counts from 4.5 standard errors on, up to the window of the least mean
+suggest() {
+    awk 'function fit(m,  i, x, y, n, mx, my, xx, xy, yy) {
+            n = 2 * half + 1
+            for (i = m - half; i <= m + half; i++) { mx += log(rate[i]) / n; my += loss[i] / n }
+            for (i = m - half; i <= m + half; i++) {
+                x = log(rate[i]) - mx; y = loss[i] - my; xx += x * x; xy += x * y; yy += y * y }
+            mean = my; slope = xy / xx; rest = yy - slope * xy; if (rest < 0) rest = 0
+            deviation = sqrt(rest / (n - 2) / xx) }
+        { rate[NR] = $1; loss[NR] = $2 }
+        END { for (half = 10; half <= 25 && 2 * half < NR && !best; half += 5) {
+            for (i = half + 1; i + half <= NR; i++) { fit(i); if (i == half + 1 || mean < least) { least = mean; last = i } }
+            for (i = half + 1; i <= last; i++) {
+                fit(i)
+                if (slope >= -4.5 * deviation) continue
+                if (!first) first = i
+                if (slope < steepest) { steepest = slope; best = i } } }
+            if (best) printf "%.6g %.6g %.6g", rate[best], rate[first], rate[last]; else printf "none" }' "$1"
+}
+# suggested FILE: what the search says
+suggested() {
+    printf '%.6g %.6g %.6g' "$("$JSON_LOOK" "$1" suggestion)" "$("$JSON_LOOK" "$1" range.0)" "$("$JSON_LOOK" "$1" range.1)"
+}
+[ "$(suggested one)" = "$(suggest points)" ] && ok "  the suggestion and its range are those of the definition" ||
+    not_ok "  the suggestion and its range are those of the definition" "$(suggested one) is not $(suggest points)"
+
+# Batches of 8 scatter: a moving average of few losses fell the steepest at 1.2e-6, where nothing is learned.
+succeeds "a search whose first losses happen to fall" find-rate mlp --data digits --batch 8 --seed 1 --threads 1 --json
+cp out small
+tr -d ' \t\n' <small | tr '{' '\n' |
+    sed -n 's/.*"rate":\([^,]*\),"loss":\([^,]*\),"smoothed":\([^}]*\)}.*/\1 \2 \3/p' >points
+if [ "$(suggest points)" = none ]; then
+    is "  suggests nothing" suggestion null small
+    "$JSON_LOOK" small reason | grep -q 'scatter' && ok "  and says why" || not_ok "  and says why" "$(head -c 300 small)"
+else
+    [ "$(suggested small)" = "$(suggest points)" ] && ok "  suggests by the definition" ||
+        not_ok "  suggests by the definition" "$(suggested small) is not $(suggest points)"
+    awk "BEGIN { exit !($("$JSON_LOOK" small suggestion) > 3e-4 && $("$JSON_LOOK" small suggestion) < 0.1) }" &&
+        ok "  a rate that trains" || not_ok "  a rate that trains" "$("$JSON_LOOK" small suggestion)"
+fi
+succeeds "losses of one class" find-rate mlp --data digits,only=3 --low 1e-12 --high 1e-9 --threads 1 --json
+is "  fall nowhere: no suggestion" suggestion null out
+is "  no range" range null out
+"$JSON_LOOK" out reason | grep -q 'scatter' && ok "  and the reason" || not_ok "  and the reason" "$(head -c 300 out)"
 
 # shellcheck disable=SC2086
 {
@@ -44,6 +80,9 @@ suggestion=$(awk '{ rate[NR] = $1; loss[NR] = $3 }
     # a rate at which nothing is learned: the losses of the batches are all there is, and they may fall
     succeeds "rates that are too small" find-rate $job --iterations 10 --low 1e-12 --high 1e-11 --json
     is "  do not diverge" diverged false out
+    is "  ten losses have no slope" suggestion null out
+    "$JSON_LOOK" out reason | grep -q 'too few for a slope, which needs 21' && ok "  which is said" ||
+        not_ok "  which is said" "$("$JSON_LOOK" out reason)"
     refuses 2 'above 0 and grow' "rates that do not grow" find-rate $job --low 1 --high 0.1
     refuses 2 'above 0 and grow' "a rate of 0" find-rate $job --low 0
     refuses 2 'no number' "a rate that is none" find-rate $job --high much

@@ -61,18 +61,28 @@ static void clear(void)
     mkdir(test_home, 0700);
 }
 
-/* Replaces all runs by these; NULL-terminated. */
-static bool have(const struct made_run *const *made)
+/* Replaces all runs by these; NULL-terminated. With `turns`, runs that are measured take turns with
+ * the first one. */
+static bool have_runs(const struct made_run *const *made, bool turns)
 {
     struct error error;
     clear();
-    for (; *made; made++) {
-        struct run *run = make_run(*made);
-        if (!run || !compare_add_run(&table, run, &error))
+    for (size_t i = 0; made[i]; i++) {
+        runs[run_count] = make_run(made[i]);
+        if (!runs[run_count++] ||
+            (turns && i > 0 && made[i]->device && made[0]->device && !made[i]->no_model &&
+             !made[0]->no_model && !make_turns(made[i], made[0], 0)))
             return tap_ok(false, "runs for a case");
-        runs[run_count++] = run;
     }
+    for (size_t i = 0; i < run_count; i++)
+        if (!compare_add_run(&table, runs[i], &error))
+            return tap_ok(false, "rows for a case");
     return true;
+}
+
+static bool have(const struct made_run *const *made)
+{
+    return have_runs(made, true);
 }
 
 static struct advise_request want(enum advise_need need, double ms, double mb, const char *device)
@@ -131,9 +141,9 @@ static void test_missing(void)
         return;
     check(&request, ADVISE_TRY, "shift", "shift is trained, but not measured");
     tap_ok(advice.missing_count == 1 && !advice.missing[0].training &&
-               advice.missing[0].run == runs[1] &&
+               advice.missing[0].run == runs[1] && advice.missing[0].other == runs[0] &&
                advice.missing[0].threads == compare_threads(&table, "cpu"),
-           "it must be measured, like the other one");
+           "it must be measured in turns with the other one");
 }
 
 static void test_known(void)
@@ -200,6 +210,7 @@ static void test_unknown(void)
     elsewhere.data = "shapes";
     empty.no_model = true;
     const struct made_run *const unmeasured[] = {&plain, &silent, NULL};
+    const struct made_run *const both[] = {&plain, &shift, NULL};
     const struct made_run *const other_data[] = {&elsewhere, &plain, NULL};
     const struct made_run *const no_model[] = {&plain, &empty, NULL};
     const struct made_run *const no_plain[] = {&shift, NULL};
@@ -220,9 +231,17 @@ static void test_unknown(void)
     if (have(unmeasured)) {
         check(&request, ADVISE_TRY, "shift", "shift was not measured: try it");
         tap_ok(advice.missing_count == 1 &&
-                   strcmp(advice.missing[0].command, "tinca measure 20260102-000000-resnet20-0002 "
-                                                     "--device cpu --threads 2") == 0,
-               "with the threads of the plain run: %s", advice.missing[0].command);
+                   strcmp(advice.missing[0].command,
+                          "tinca compare 20260102-000000-resnet20-0002 "
+                          "20260101-000000-resnet20-0001 --measure --device cpu --threads 2") == 0,
+               "in turns, with the threads of the plain run: %s", advice.missing[0].command);
+    }
+    if (have_runs(both, false)) {
+        check(&request, ADVISE_TRY, "shift", "times of different moments decide nothing");
+        tap_ok(advice.assumed && advice.missing_count == 1 &&
+                   strstr(advice.missing[0].command, "--measure") &&
+                   strstr(advice.steps[1], "not comparable: measured at different times"),
+               "the ratio is named without a verdict: %s", advice.steps[1]);
     }
     if (have(other_data)) {
         check(&request, ADVISE_TRY, "shift", "a run on other data is not used");

@@ -179,6 +179,41 @@ static void test_front_of_table(void)
     compare_free(&table);
 }
 
+/* Returns whether the front of ms and accuracy has these rows, by number, of which so many pairs
+ * are not comparable. */
+static bool front_of_times_is(const char *rows, size_t undecided)
+{
+    char found[16] = "";
+    struct comparison table;
+    struct compare_figure x, y;
+    struct compare_front front = {0};
+    struct error error;
+    const bool made_it = fill(&table) &&
+                         compare_parse_front(&table, "ms,best_top1", &x, &y, &error) &&
+                         compare_find_front(&table, &x, &y, &front, &error);
+    for (size_t i = 0; i < front.count; i++)
+        snprintf(found + i, sizeof found - i, "%zu", front.rows[i] + 1);
+    const bool is = made_it && strcmp(found, rows) == 0 && front.undecided == undecided;
+    if (!is)
+        tap_note("%s, %zu pairs", found, front.undecided);
+    compare_front_free(&front);
+    compare_free(&table);
+    return is;
+}
+
+/* Row 3 is slower than row 2 and less accurate. */
+static void test_front_of_times(void)
+{
+    struct made_run alike = made[1];
+    tap_ok(front_of_times_is("231", 3), "times of different moments call no row dominated");
+    tap_ok(make_turns(&made[1], &made[2], 0) && front_of_times_is("21", 1),
+           "turns do; one pair has taken none");
+    tap_ok(make_turns(&made[1], &made[0], 0) && front_of_times_is("21", 0), "all are compared");
+    alike.ms = made[0].ms;
+    tap_ok(make_turns(&alike, &made[0], 0) && front_of_times_is("1", 0),
+           "of rows that are not shown to differ in time the more accurate one dominates");
+}
+
 /* A table may have many rows whose times do not differ; it names a few of them. */
 static void test_many_alike(void)
 {
@@ -186,6 +221,7 @@ static void test_many_alike(void)
     struct error error;
     char cell[640];
     bool added = true;
+    added = make_turns(&made[0], &made[0], 0);
     for (size_t i = 0; i < 9; i++)
         added = added && compare_add_run(&many, runs[0], &error);
     compare_complete(&many);
@@ -206,6 +242,7 @@ int main(void)
         test_names();
         test_order();
         test_front_of_table();
+        test_front_of_times();
         test_many_alike();
     }
     test_front();

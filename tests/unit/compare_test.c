@@ -1,6 +1,6 @@
 /* The comparison of runs, from folders that the test writes: values, missing measurements and their
- * commands, marks of overlapping intervals, order, published rows, and the four formats. */
-#include "session/compare/compare.h"
+ * commands, what turns show of times, order, published rows, and the four formats. */
+#include "session/compare/compare_significance.h"
 
 #include "base/escape/shell.h"
 #include "base/json/json.h"
@@ -63,11 +63,48 @@ static void test_relations(void)
     struct comparison table;
     if (!tap_ok(fill(&table, RUNS, false), "a table"))
         return;
-    tap_ok(compare_rows(&table, 0, 0, 1) == COMPARE_DISTINGUISHABLE, "2.0 and 1.5 +- 0.1 differ");
-    tap_ok(compare_rows(&table, 0, 1, 2) == COMPARE_INDISTINGUISHABLE, "1.5 and 1.6 do not");
+    const struct compare_test apart = compare_test_times(&table, 0, 0, 2);
+    tap_ok(compare_rows(&table, 0, 0, 2) == COMPARE_UNRELATED && apart.kind == TEST_NONE &&
+               !apart.differs && apart.ratio == 2.0 / 1.6 &&
+               strcmp(apart.reason, "not comparable: measured at different times") == 0,
+           "2.0 and 1.6 +- 0.1, measured at different times, have a ratio and no verdict: %s",
+           apart.reason);
+    tap_ok(compare_rows(&table, 0, 0, 1) == COMPARE_SLOWER &&
+               compare_rows(&table, 0, 1, 0) == COMPARE_FASTER,
+           "2.0 and 1.5 in turns differ, whichever run's folder has them");
+    const struct compare_test turns = compare_test_times(&table, 0, 1, 0);
+    tap_ok(turns.kind == TEST_TURNS && turns.differs && fabs(turns.ratio - 0.75) < 1e-12 &&
+               turns.first == 16 && turns.p < 1e-6,
+           "with the ratio, the blocks and p");
+    tap_ok(compare_rows(&table, 0, 1, 2) == COMPARE_INDISTINGUISHABLE,
+           "a difference that the blocks do not show is none");
     tap_ok(compare_rows(&table, 0, 0, 4) == COMPARE_UNRELATED, "an unmeasured time is neither");
     table.rows[1].ms.entries[0].threads = 1;
-    tap_ok(compare_rows(&table, 0, 1, 2) == COMPARE_UNRELATED, "nor is one with other threads");
+    tap_ok(isnan(compare_test_times(&table, 0, 3, 0).ratio), "without a time there is no ratio");
+    table.rows[1].ms.turns_count = 0;
+    table.rows[0].ms.turns_count = 0;
+    tap_ok(isnan(compare_test_times(&table, 0, 0, 1).ratio), "nor with other threads");
+    compare_free(&table);
+}
+
+/* Turns say nothing once a model has changed, nor with too few undisturbed blocks. */
+static void test_stale_turns(void)
+{
+    struct comparison table;
+    if (!tap_ok(fill(&table, 2, false), "a table"))
+        return;
+    struct turns *turns = &table.rows[1].ms.turns[0].turns;
+    turns->blocks = 30;
+    turns->marked = 21;
+    turns->log_ratio = 1;
+    const struct compare_test test = compare_test_times(&table, 0, 1, 0);
+    tap_ok(test.kind == TEST_NONE && strstr(test.reason, "disturbed 21 of 30 blocks") &&
+               test.ratio == exp(1) && compare_rows(&table, 0, 1, 0) == COMPARE_UNRELATED,
+           "nine undisturbed blocks are too few: %s", test.reason);
+    table.rows[0].ms.model.changed++;
+    tap_ok(strcmp(compare_test_times(&table, 0, 1, 0).reason,
+                  "not comparable: measured at different times") == 0,
+           "of a model that has changed since, they say nothing");
     compare_free(&table);
 }
 
@@ -203,7 +240,8 @@ static void test_formats(void)
     struct comparison table;
     if (!tap_ok(fill(&table, RUNS, true), "a table"))
         return;
-    tap_ok(holds(&table, COMPARE_TEXT, "1.5 +- 0.1 ~3"), "text: the mark of an overlap");
+    tap_ok(holds(&table, COMPARE_TEXT, "1.5 +- 0.1 ~3"),
+           "text: the mark of times that do not differ");
     tap_ok(holds(&table, COMPARE_TEXT, "not measured: 4, accuracy and ms on cpu: tinca measure"),
            "text: missing measurements");
     tap_ok(holds(&table, COMPARE_TEXT, "accuracies of different data"), "text: other data");
@@ -228,6 +266,24 @@ static void test_formats(void)
            "JSON");
     json_document_free(&document);
     text_free(&text);
+    compare_free(&table);
+}
+
+static void test_times(void)
+{
+    struct comparison table;
+    if (!tap_ok(fill(&table, 3, false), "a table of three"))
+        return;
+    tap_ok(holds(&table, COMPARE_TEXT,
+                 "ms cpu of 1 and 3: ratio 1.25, not comparable: measured at different times ("),
+           "text: a ratio without a verdict");
+    tap_ok(holds(&table, COMPARE_TEXT, "ms cpu of 1 and 2: ratio 1.333, they differ (") &&
+               holds(&table, COMPARE_TEXT, "of 2 and 3: ratio 0.9891, no difference is shown ("),
+           "and the verdicts of turns");
+    tap_ok(holds(&table, COMPARE_JSON,
+                 "\"reason\":\t\"not comparable: measured at different times\"") &&
+               holds(&table, COMPARE_JSON, "\"test\":\t\"turns\""),
+           "JSON has both");
     compare_free(&table);
 }
 
@@ -278,13 +334,18 @@ int main(void)
     bool written = make_home();
     for (size_t i = 0; written && i < RUNS; i++)
         written = (runs[i] = make_run(&made[i]));
+    struct made_run alike = made[2];
+    alike.ms = made[1].ms * 1.011; /* above the margin, but not beyond the interval */
+    written = written && make_turns(&made[1], &made[0], 2) && make_turns(&made[1], &alike, 0);
     if (tap_ok(written, "runs to compare")) {
         test_rows();
         test_relations();
+        test_stale_turns();
         test_missing();
         test_order();
         test_published();
         test_formats();
+        test_times();
         test_pairs();
     }
     for (size_t i = 0; i < RUNS; i++)

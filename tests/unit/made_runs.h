@@ -106,6 +106,32 @@ static bool make_measurement(const struct made_run *made, const char *device, do
     return measurements_put(directory, &measurement, &error);
 }
 
+/* Stores turns of two runs on the device of the first one: 16 blocks, of which `marked` are marked
+ * besides, with the ratio of their times. */
+__attribute__((unused)) static bool make_turns(const struct made_run *first,
+                                               const struct made_run *second, size_t marked)
+{
+    char directory[600], path[660];
+    struct error error;
+    struct measured_turns made = {.turns = {.threads = 2,
+                                            .blocks = 16 + marked,
+                                            .marked = marked,
+                                            .images = 40,
+                                            .first_ms = first->ms,
+                                            .second_ms = second->ms,
+                                            .log_ratio = log(first->ms / second->ms),
+                                            .log_sd = 0.005}};
+    snprintf(made.other, sizeof made.other, "%s", second->id);
+    snprintf(made.turns.device, sizeof made.turns.device, "%s", first->device);
+    made_path(path, sizeof path, second->id, "best.safetensors");
+    if (!model_stamp_read(&made.with, path, &error))
+        return false;
+    made_path(path, sizeof path, first->id, "best.safetensors");
+    made_path(directory, sizeof directory, first->id, "");
+    return model_stamp_read(&made.own, path, &error) &&
+           measurements_put_turns(directory, &made, &error);
+}
+
 /* Writes the folder of a run. Returns its path; NULL if that fails. */
 __attribute__((unused)) static struct run *make_run(const struct made_run *made)
 {

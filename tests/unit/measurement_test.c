@@ -1,13 +1,16 @@
 /* Stored measurements: one entry for each device, read back with the same bits, damage reported;
- * and when two times differ significantly. Then a real measurement of a small network. */
+ * and when two times differ: only in turns. Then real measurements of a small network. */
 #include "session/measure/measurement.h"
 
+#include "base/host/host_contention.h"
+#include "base/random.h"
 #include "session/run/run_start.h"
 #include "session_files.h"
 
 #include <fcntl.h>
 #include <math.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static struct measurement make(const char *device, double mean, double ci95)
 {
@@ -97,28 +100,199 @@ static void test_stale(void)
     remove(home_path("measurements.json"));
 }
 
-/* The expected t, degrees of freedom and p are those of scipy.stats.ttest_ind_from_stats with
- * equal_var=False. */
-static void test_difference(void)
+/* --- turns --- */
+
+enum { BLOCKS = 12 };
+static const double first_ms[BLOCKS] = {2.10, 2.12, 2.08, 2.11, 2.13, 2.09,
+                                        2.10, 2.14, 2.07, 2.11, 2.12, 2.10};
+
+/* Returns the turns of first_ms and these times, of which the first `marked` blocks are marked. */
+static struct turns turns_of(const double *second, size_t marked)
 {
-    struct measurement a = make("cpu", 2, 0.2), b = make("cpu", 2.1, 0.2),
-                       c = make("cpu", 2.3, 0.2);
-    a.images = b.images = 30, c.images = 40;
-    a.ms_per_image.sd = b.ms_per_image.sd = 0.5, c.ms_per_image.sd = 0.6;
-    const struct welch close = measurements_test(&a, &b), apart = measurements_test(&a, &c);
-    tap_ok(fabs(close.t - (-0.7745966692415)) < 1e-9 && fabs(close.p - 0.4417244030281) < 1e-9 &&
-               !measurements_differ(&a, &b) && !measurements_differ(&b, &a),
-           "no difference is shown: p = %.12g", close.p);
-    tap_ok(fabs(apart.t - (-2.278663575938)) < 1e-9 &&
-               fabs(apart.freedom - 67.19008700237) < 1e-8 &&
-               fabs(apart.p - 0.02587121249168) < 1e-9 && measurements_differ(&a, &c),
-           "a difference although the 95 %% intervals overlap: p = %.12g", apart.p);
-    c.images = 1;
-    tap_ok(isnan(measurements_test(&a, &c).p) && !measurements_differ(&a, &c),
-           "a single time is not compared");
-    tap_ok(measurements_are_comparable(&a, &b), "the same machine is comparable");
+    struct turns turns = {.images = 10};
+    bool marks[BLOCKS];
+    for (size_t i = 0; i < BLOCKS; i++)
+        marks[i] = i < marked;
+    turns_summarise(&turns, first_ms, second, marks, BLOCKS);
+    return turns;
+}
+
+/* The expected values are those of scipy.stats.t for the logarithms of the ratios of the blocks. */
+static void test_turns(void)
+{
+    static const double slower[BLOCKS] = {2.06, 2.07, 2.08, 2.05, 2.09, 2.06,
+                                          2.04, 2.08, 2.07, 2.06, 2.08, 2.05},
+                        close[BLOCKS] = {2.08, 2.09, 2.10, 2.07, 2.11, 2.08,
+                                         2.06, 2.10, 2.09, 2.08, 2.10, 2.07};
+    const struct turns apart = turns_of(slower, 0), near = turns_of(close, 0);
+    struct turns_test test = turns_test(&apart);
+    tap_ok(test.verdict == TURNS_SECOND_FASTER && fabs(test.ratio - 1.0193444060680366) < 1e-12 &&
+               fabs(test.low - 1.0128804691588806) < 1e-10 &&
+               fabs(test.high - 1.025849594123441) < 1e-10,
+           "the ratio and its interval: %.12g, %.12g to %.12g", test.ratio, test.low, test.high);
+    tap_ok(fabs(test.t - 3.186319470635916) < 1e-9 && test.freedom == 11 &&
+               fabs(test.p - 0.008663121980866908) < 1e-9,
+           "t of the difference beyond the margin, and p: %.12g, %.12g", test.t, test.p);
+    const struct turns swapped = turns_swapped(&apart);
+    test = turns_test(&swapped);
+    tap_ok(test.verdict == TURNS_FIRST_FASTER &&
+               fabs(test.ratio - 1 / 1.0193444060680366) < 1e-12 &&
+               fabs(test.p - 0.008663121980866908) < 1e-9,
+           "the same from the other side");
+    test = turns_test(&near);
+    tap_ok(test.verdict == TURNS_ALIKE && test.low > 1 && test.p == 1,
+           "a difference within the margin is none, though its interval excludes 1");
+}
+
+static void test_marks(void)
+{
+    double second[BLOCKS];
+    char text[400];
+    for (size_t i = 0; i < BLOCKS; i++)
+        second[i] = first_ms[i] * (i < 3 ? 5 : 1.5);
+    struct turns turns = turns_of(second, 2);
+    struct turns_test test = turns_test(&turns);
+    tap_ok(turns.marked == 2 &&
+               fabs(test.ratio - exp((9 * log(1 / 1.5) + log(0.2)) / 10)) < 1e-12 &&
+               test.verdict == TURNS_FIRST_FASTER,
+           "marked blocks take no part: %g", test.ratio);
+    turns = turns_of(second, 3);
+    test = turns_test(&turns);
+    tap_ok(test.verdict == TURNS_NONE && isnan(test.p) && fabs(test.ratio - 1 / 1.5) < 1e-12,
+           "with nine others there is a ratio and no verdict");
+    tap_ok(strstr(turns_text(&turns, text, sizeof text), "disturbed 3 of 12 blocks"),
+           "which says why: %s", text);
+    turns = turns_of(second, BLOCKS);
+    test = turns_test(&turns);
+    tap_ok(test.verdict == TURNS_NONE && test.ratio < 0.7, "nor if all are marked");
+    const struct turns none = {0};
+    tap_ok(turns_test(&none).verdict == TURNS_NONE && isnan(turns_test(&none).ratio),
+           "nothing is known of no turns");
+    for (size_t i = 0; i < BLOCKS; i++)
+        second[i] = first_ms[i] * 2;
+    turns = turns_of(second, 0);
+    turns.log_sd = 0;
+    tap_ok(turns_test(&turns).verdict == TURNS_FIRST_FASTER && turns_test(&turns).p == 0,
+           "blocks without any variance decide, too");
+}
+
+/* Fills the blocks of two models of which the second takes `factor` times as long, on a machine
+ * that drifts by 20 % and whose blocks have rare long delays. */
+static struct turns simulate(size_t number, double factor)
+{
+    enum { SIMULATED = 16 };
+    struct turns turns = {0};
+    double first[SIMULATED], second[SIMULATED];
+    bool marks[SIMULATED] = {false};
+    float noise[4 * SIMULATED];
+    random_fill_gaussian(7, RANDOM_BENCH, number, 0, 0, 1, noise, 4 * SIMULATED);
+    for (size_t i = 0; i < SIMULATED; i++) {
+        const double load = 1 + 0.2 * sin((double)(number + i) / 3);
+        const double delays[] = {noise[4 * i + 2] > 1.5 ? 0.2 : 0,
+                                 noise[4 * i + 3] > 1.5 ? 0.2 : 0};
+        first[i] = load * (1 + 0.02 * noise[4 * i] + delays[0]);
+        second[i] = factor * load * (1 + 0.02 * noise[4 * i + 1] + delays[1]);
+    }
+    turns_summarise(&turns, first, second, marks, SIMULATED);
+    return turns;
+}
+
+static size_t count_different(double factor, size_t pairs)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < pairs; i++) {
+        const struct turns turns = simulate(i, factor);
+        count += turns_test(&turns).verdict != TURNS_ALIKE;
+    }
+    return count;
+}
+
+static void test_level(void)
+{
+    enum { PAIRS = 2000 };
+    const size_t same = count_different(1, PAIRS), other = count_different(1.25, PAIRS);
+    tap_ok((double)same <= TURNS_LEVEL * PAIRS, "%zu of %d pairs of equal models differ", same,
+           PAIRS);
+    tap_ok(other > 0.95 * PAIRS, "and %zu of %d pairs of which one takes 1.25 times as long", other,
+           PAIRS);
+}
+
+static void test_contention(void)
+{
+    struct host_contention before = {.taken = 1000, .knows_wait = true, .knows_steal = true},
+                           after = {.taken = 1001000,
+                                    .computed = 900000,
+                                    .waited = 30000,
+                                    .ticks = 100,
+                                    .stolen = 2,
+                                    .knows_wait = true,
+                                    .knows_steal = true},
+                           now;
+    tap_ok(fabs(host_contention_share(&before, &after, false) - 0.03) < 1e-12,
+           "threads waited for 3 %% of the time");
+    tap_ok(fabs(host_contention_share(&before, &after, true) - 0.1) < 1e-12,
+           "a thread that was to compute did so for 90 %%");
+    after.stolen = 7;
+    tap_ok(fabs(host_contention_share(&before, &after, false) - 0.07) < 1e-12,
+           "a hypervisor took 7 %%");
+    after.knows_wait = after.knows_steal = false;
+    tap_ok(host_contention_share(&before, &after, false) == 0, "what is not known does not count");
+    host_contention_read(&now);
+    tap_ok(now.taken > 0 && now.computed > 0 &&
+               now.knows_wait == (access("/proc/self/schedstat", R_OK) == 0),
+           "the counters are read where the kernel has them");
+}
+
+static struct measured_turns turns_with(const char *other, const char *device, double ratio)
+{
+    struct measured_turns turns = {
+        .turns = {.blocks = 16, .images = 10, .log_ratio = log(ratio), .log_sd = 0.01}};
+    snprintf(turns.other, sizeof turns.other, "%s", other);
+    snprintf(turns.turns.device, sizeof turns.turns.device, "%s", device);
+    snprintf(turns.turns.created, sizeof turns.turns.created, "2026-01-01T00:00:00Z");
+    return turns;
+}
+
+static void test_stored_turns(void)
+{
+    struct error error;
+    struct measurement first = make("cpu", 2, 0.1);
+    struct measurements list, other = {0};
+    struct turns found = {0};
+    const struct measured_turns old = turns_with("b", "cpu", 3), new = turns_with("b", "cpu", 2),
+                                gpu = turns_with("b", "cuda:0", 4), c = turns_with("c", "cpu", 5);
+    tap_ok(put(&first) && measurements_put_turns(test_home, &old, &error) &&
+               measurements_put_turns(test_home, &gpu, &error) &&
+               measurements_put_turns(test_home, &c, &error) &&
+               measurements_put_turns(test_home, &new, &error) && put(&first),
+           "turns are stored beside measurements");
+    tap_ok(measurements_read(&list, test_home, &error) && list.turns_count == 3 && list.count == 1,
+           "one entry for each run and device");
+    tap_ok(measurements_find_turns(&list, "a", &other, "b", "cpu", &found) &&
+               found.log_ratio == log(2) && found.blocks == 16,
+           "the newer ones replace the older ones, with their bits");
+    tap_ok(measurements_find_turns(&list, "a", &other, "b", "cuda", &found) &&
+               found.log_ratio == log(4) &&
+               !measurements_find_turns(&list, "a", &other, "d", "cpu", &found) &&
+               !measurements_find_turns(&list, "a", &other, "b", "reference", &found),
+           "each device has its own, and another run none");
+    tap_ok(measurements_find_turns(&other, "b", &list, "a", "cpu", &found) &&
+               found.log_ratio == -log(2),
+           "from the other run they are the other way round");
+    measurements_free(&list);
+    write_text(home_path("measurements.json"),
+               "{\"format\":\"tinca-measurements\",\"devices\":[],\"turns\":[{\"other\":3}]}");
+    tap_ok(!measurements_read(&list, test_home, &error) && strstr(error.why, "turns"),
+           "damaged turns are reported: %s", error.why);
+    remove(home_path("measurements.json"));
+}
+
+static void test_alike(void)
+{
+    struct measurement a = make("cpu", 2, 0.2), b = make("cpu", 2.1, 0.2);
+    tap_ok(measurements_are_alike(&a, &b), "times of one machine and number of threads are alike");
     b.threads = 1;
-    tap_ok(!measurements_are_comparable(&a, &b), "a different number of threads is not compared");
+    tap_ok(!measurements_are_alike(&a, &b), "with a different number of threads they are not");
 }
 
 static void test_run(void)
@@ -145,6 +319,24 @@ static void test_run(void)
            "of the best weights, with their size");
     request.images = 7;
     tap_ok(measure_run(run, &request, &few, &error) && few.images == 7, "or on the first few");
+    const struct run *const twice[] = {run, run, run};
+    struct measurements list;
+    struct turns turns;
+    tap_ok(measure_turns(twice, 3, &request, &error), "three models take turns");
+    tap_ok(measurements_read(&list, run_facts(run)->directory, &error) && list.turns_count == 1 &&
+               measurements_find_turns(&list, run_facts(run)->id, &list, run_facts(run)->id, "cpu",
+                                       &turns),
+           "which the run's folder keeps");
+    const struct turns_test shown = turns_test(&turns);
+    tap_ok(turns.blocks - turns.marked <= TURNS_AIM && turns.blocks <= TURNS_MOST &&
+               turns.images >= 4 && turns.first_ms > 0 && turns.threads == 1,
+           "%zu blocks, %zu marked, of %zu images", turns.blocks, turns.marked, turns.images);
+    tap_ok((shown.verdict == TURNS_NONE) == (turns.blocks - turns.marked < TURNS_LEAST) &&
+               shown.ratio > 0.2 && shown.ratio < 5,
+           "the same model takes as long: ratio %g", shown.ratio);
+    measurements_free(&list);
+    tap_ok(!measure_turns(twice, 1, &request, &error) && error.kind == ERROR_USAGE,
+           "a model alone takes no turns: %s", error.why);
     request.device = "abacus";
     tap_ok(!measure_run(run, &request, &few, &error), "an unknown device is refused: %s",
            error.why);
@@ -157,7 +349,12 @@ int main(void)
         return tap_done();
     test_file();
     test_stale();
-    test_difference();
+    test_turns();
+    test_marks();
+    test_level();
+    test_contention();
+    test_stored_turns();
+    test_alike();
     test_run();
     remove_home();
     return tap_done();

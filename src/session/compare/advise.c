@@ -54,13 +54,10 @@ static void judge_device(struct advise_inquiry *inquiry)
     struct advice *advice = inquiry->advice;
     const char *asked = inquiry->request->device;
     size_t shift = advise_find_row(inquiry, "shift");
-    const struct measurement *with = shift == ADVISE_NO_ROW ? NULL : advise_time(inquiry, shift);
-    const struct measurement *without =
-        inquiry->plain == ADVISE_NO_ROW ? NULL : advise_time(inquiry, inquiry->plain);
     advice->powerful = strcmp(asked, "powerful") == 0;
     if (advice->powerful || strcmp(asked, "weak") == 0)
         return;
-    if (with && without && measurements_are_comparable(with, without)) {
+    if (shift != ADVISE_NO_ROW && advise_test_times(inquiry, shift).kind != TEST_NONE) {
         advice->powerful = advise_is_faster(inquiry, shift) != ADVISE_YES;
         return;
     }
@@ -69,10 +66,11 @@ static void judge_device(struct advise_inquiry *inquiry)
     advise_note(
         inquiry,
         advice->powerful
-            ? N_("Whether shift is faster on %s was not measured; it is assumed that it is not, "
-                 "as the studies found on a powerful device.")
-            : N_("Whether shift is faster on %s was not measured; it is assumed that it is, as "
-                 "the studies found on a weak device."),
+            ? N_("Whether shift is faster on %s was not measured in turns; it is assumed that it "
+                 "is "
+                 "not, as the studies found on a powerful device.")
+            : N_("Whether shift is faster on %s was not measured in turns; it is assumed that it "
+                 "is, as the studies found on a weak device."),
         advice->device);
 }
 

@@ -68,10 +68,11 @@ struct advise_decision {
 /* A missing measurement, and the command that makes it. */
 struct advise_missing {
     char what[160], command[1024];
-    bool training;         /* train `technique`; false: measure `run` */
-    const char *technique; /* with `training`: what to train */
-    const struct run *run; /* the run to measure, or whose settings to train with; NULL: none */
-    size_t threads;        /* those of the other measurements; 0: all cores */
+    bool training;           /* train `technique`; false: measure `run` */
+    const char *technique;   /* with `training`: what to train */
+    const struct run *run;   /* the run to measure, or whose settings to train with; NULL: none */
+    const struct run *other; /* the run with which `run` is to take turns; NULL: it is alone */
+    size_t threads;          /* those of the other measurements; 0: all cores */
 };
 
 struct advice {

@@ -141,13 +141,12 @@ void advise_note_untrained(struct advise_inquiry *inquiry, const char *technique
     text_free(&command);
 }
 
-enum figure { FIGURE_MS, FIGURE_COMPARABLE_MS, FIGURE_ACCURACY };
+enum figure { FIGURE_MS, FIGURE_ACCURACY };
 
 static void note_unmeasured(struct advise_inquiry *inquiry, size_t row, enum figure figure)
 {
     static const char *const figures[] = {
         [FIGURE_MS] = N_("ms of %s on %s"),
-        [FIGURE_COMPARABLE_MS] = N_("comparable ms of %s on %s"),
         [FIGURE_ACCURACY] = N_("accuracy of %s on %s"),
     };
     char command[1024], text[160];
@@ -183,53 +182,80 @@ static enum advise_reply is_within_limit(struct advise_inquiry *inquiry, size_t 
     return within ? ADVISE_YES : ADVISE_NO;
 }
 
-/* Returns true if this row and the network without a technique have comparable times on the device;
- * if not, adds the missing measurement.
- */
-static bool have_times(struct advise_inquiry *inquiry, size_t row)
+/* Adds the missing turns of a row and the network without a technique, and the command that takes
+ * them. */
+static void note_no_turns(struct advise_inquiry *inquiry, size_t row)
 {
-    const struct measurement *time = advise_time(inquiry, row);
-    const struct measurement *plain =
-        inquiry->plain == ADVISE_NO_ROW ? NULL : advise_time(inquiry, inquiry->plain);
-    if (!time)
-        note_unmeasured(inquiry, row, FIGURE_MS);
-    if (inquiry->plain == ADVISE_NO_ROW)
-        advise_note_untrained(inquiry, "none");
-    else if (!plain)
-        note_unmeasured(inquiry, inquiry->plain, FIGURE_MS);
-    if (!time || !plain)
-        return false;
-    if (measurements_are_comparable(time, plain))
-        return true;
-    advise_note(inquiry,
-                N_("%s and %s were measured on different machines or with different threads."),
-                advise_row(inquiry, row)->network, advise_row(inquiry, inquiry->plain)->network);
-    note_unmeasured(inquiry, row, FIGURE_COMPARABLE_MS);
-    return false;
+    const struct compare_row *with = advise_row(inquiry, row),
+                             *plain = advise_row(inquiry, inquiry->plain);
+    const char *device = inquiry->advice->device;
+    const size_t threads = compare_threads(inquiry->table, device);
+    struct text command = {0};
+    char what[160];
+    snprintf(what, sizeof what, _("times of %.40s and %.40s in turns on %.40s"), with->network,
+             plain->network, device);
+    text_append(&command, "tinca compare ");
+    shell_word_append(&command, with->seeds.runs > 0 ? run_facts(with->run)->id : with->name);
+    text_append(&command, " ");
+    shell_word_append(&command, plain->seeds.runs > 0 ? run_facts(plain->run)->id : plain->name);
+    text_append(&command, " --measure --device ");
+    shell_word_append(&command, device);
+    if (threads > 0)
+        text_append(&command, " --threads %zu", threads);
+    struct advise_missing *missing = add_missing(inquiry, what, command.data ? command.data : "");
+    if (missing) {
+        missing->run = with->run;
+        missing->other = plain->run;
+        missing->threads = threads;
+    }
+    text_free(&command);
+}
+
+struct compare_test advise_test_times(const struct advise_inquiry *inquiry, size_t row)
+{
+    const struct comparison *table = inquiry->table;
+    struct compare_test test = {.kind = TEST_NONE, .ratio = NAN};
+    size_t device = 0;
+    while (device < table->device_count &&
+           strcmp(table->devices[device], inquiry->advice->device) != 0)
+        device++;
+    for (size_t i = 0; device == table->device_count && i < table->device_count; i++)
+        if (strncmp(table->devices[i], inquiry->advice->device, strlen(inquiry->advice->device)) ==
+            0)
+            device = i; /* "cuda" also names "cuda:0" */
+    if (inquiry->plain != ADVISE_NO_ROW && device < table->device_count)
+        test = compare_test_times(table, device, row, inquiry->plain);
+    return test;
 }
 
 enum advise_reply advise_is_faster(struct advise_inquiry *inquiry, size_t row)
 {
-    if (!have_times(inquiry, row))
-        return ADVISE_UNKNOWN;
-    const struct measurement *time = advise_time(inquiry, row),
-                             *plain = advise_time(inquiry, inquiry->plain);
-    const struct statistics *ms = &time->ms_per_image, *before = &plain->ms_per_image;
-    bool apart = measurements_differ(time, plain), less = ms->mean < before->mean;
     char words[400];
-    const struct compare_test test = compare_test_measurements(time, plain);
+    if (inquiry->plain == ADVISE_NO_ROW) {
+        advise_note_untrained(inquiry, "none");
+        return ADVISE_UNKNOWN;
+    }
+    const struct compare_test test = advise_test_times(inquiry, row);
+    const char *name = advise_row(inquiry, row)->network,
+               *plain = advise_row(inquiry, inquiry->plain)->network;
     compare_test_text(&test, words, sizeof words);
+    if (test.kind == TEST_NONE) {
+        if (isfinite(test.ratio))
+            advise_note(inquiry,
+                        N_("%s takes %.4g times as long as %s on %s, without a verdict: %s."), name,
+                        test.ratio, plain, inquiry->advice->device, words);
+        note_no_turns(inquiry, row);
+        return ADVISE_UNKNOWN;
+    }
     note_row(inquiry, inquiry->plain);
     note_row(inquiry, row);
     advise_note(inquiry,
-                !apart ? N_("%s takes %.4g +- %s ms on %s, %s %.4g +- %s ms: no difference is "
-                            "shown (%s).")
-                : less ? N_("%s takes %.4g +- %s ms on %s, %s %.4g +- %s ms: faster (%s).")
-                       : N_("%s takes %.4g +- %s ms on %s, %s %.4g +- %s ms: slower (%s)."),
-                advise_row(inquiry, row)->network, ms->mean, STATISTICS_SPREAD(ms->ci95),
-                time->device, advise_row(inquiry, inquiry->plain)->network, before->mean,
-                STATISTICS_SPREAD(before->ci95), words);
-    return apart && less ? ADVISE_YES : ADVISE_NO;
+                !test.differs    ? N_("%s takes %.4g times as long as %s on %s: no difference is "
+                                         "shown (%s).")
+                : test.ratio < 1 ? N_("%s takes %.4g times as long as %s on %s: faster (%s).")
+                                 : N_("%s takes %.4g times as long as %s on %s: slower (%s)."),
+                name, test.ratio, plain, inquiry->advice->device, words);
+    return test.differs && test.ratio < 1 ? ADVISE_YES : ADVISE_NO;
 }
 
 enum advise_reply advise_is_fast(struct advise_inquiry *inquiry, size_t row)

@@ -4,6 +4,7 @@
 #define TINCA_SESSION_COMPARE_ADVISE_EVIDENCE_H
 
 #include "session/compare/advise.h"
+#include "session/compare/compare_significance.h"
 
 #include <stdint.h>
 
@@ -39,6 +40,9 @@ size_t advise_find_row(const struct advise_inquiry *inquiry, const char *techniq
 
 /* Returns the row's time on advice->device, or NULL. */
 const struct measurement *advise_time(const struct advise_inquiry *inquiry, size_t row);
+
+/* Returns what is known of the row's time and that of the network without a technique. */
+struct compare_test advise_test_times(const struct advise_inquiry *inquiry, size_t row);
 
 /* Each returns whether the run of a row meets a requirement. An unknown answer adds an item to
  * advice->missing. advise_is_faster compares with the network without a technique; advise_is_fast

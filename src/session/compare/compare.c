@@ -103,18 +103,6 @@ static void fill_accuracy(struct compare_row *row, const struct run *run)
         row->efficiency = row->figures.best_top1 / (double)row->parameters;
 }
 
-static bool copy_measurements(struct measurements *to, const struct measurements *from,
-                              struct error *error)
-{
-    if (!memory_grow(&to->entries, &to->capacity, from->count, sizeof *to->entries,
-                     "the comparison", error))
-        return false;
-    if (from->count > 0)
-        memcpy(to->entries, from->entries, from->count * sizeof *to->entries);
-    to->count = from->count;
-    return true;
-}
-
 bool compare_add(struct comparison *comparison, const struct run *run,
                  const struct compare_files *files, struct error *error)
 {
@@ -123,7 +111,7 @@ bool compare_add(struct comparison *comparison, const struct run *run,
     if (!row)
         return false;
     comparison->count++;
-    if (!copy_measurements(&row->ms, &files->ms, error) ||
+    if (!measurements_copy(&row->ms, &files->ms, error) ||
         !correct_images_copy(&row->correct, &files->correct, error)) {
         compare_row_free(row);
         comparison->count--;
@@ -181,20 +169,49 @@ static bool may_be_measured(const struct compare_row *row)
     return row->run && !run_facts(row->run)->imported[0];
 }
 
+/* Returns whether a row of the table is the run `id`. */
+static bool has_run(const struct comparison *comparison, const char *id)
+{
+    for (size_t i = 0; i < comparison->count; i++)
+        if (comparison->rows[i].run && strcmp(run_facts(comparison->rows[i].run)->id, id) == 0)
+            return true;
+    return false;
+}
+
+/* Adds a device before the published ones, unless it is there or there is no room. */
+static void insert_device(struct comparison *comparison, const char *name)
+{
+    const size_t place = comparison->device_count - comparison->published_devices;
+    for (size_t i = 0; i < place; i++)
+        if (strcmp(comparison->devices[i], name) == 0)
+            return;
+    if (comparison->device_count == COMPARE_DEVICES)
+        return;
+    memmove(comparison->devices[place + 1], comparison->devices[place],
+            comparison->published_devices * sizeof comparison->devices[0]);
+    snprintf(comparison->devices[place], sizeof comparison->devices[0], "%s", name);
+    comparison->device_count++;
+}
+
+/* Adds the devices on which rows of the table took turns, as far as there is room. */
+static void add_devices_of_turns(struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->count; i++)
+        for (size_t k = 0; k < comparison->rows[i].ms.turns_count; k++) {
+            const struct measured_turns *turns = &comparison->rows[i].ms.turns[k];
+            if (comparison->rows[i].run && has_run(comparison, turns->other))
+                insert_device(comparison, turns->turns.device);
+        }
+}
+
 void compare_complete(struct comparison *comparison)
 {
+    add_devices_of_turns(comparison);
     size_t measured = comparison->device_count - comparison->published_devices, first = 0;
     while (first < comparison->count && !may_be_measured(&comparison->rows[first]))
         first++;
-    if (measured > 0 || first == comparison->count)
-        return;
-    if (comparison->device_count == COMPARE_DEVICES)
-        return;
-    memmove(comparison->devices[1], comparison->devices[0],
-            comparison->device_count * sizeof comparison->devices[0]);
-    snprintf(comparison->devices[0], sizeof comparison->devices[0], "%s",
-             run_config(comparison->rows[first].run)->device);
-    comparison->device_count++;
+    if (measured == 0 && first < comparison->count)
+        insert_device(comparison, run_config(comparison->rows[first].run)->device);
 }
 
 void compare_row_free(struct compare_row *row)
@@ -340,15 +357,4 @@ double compare_speed_up(const struct comparison *comparison, size_t row, size_t 
     if (!x || !y || fast == slow || strcmp(x->host, y->host) != 0)
         return NAN;
     return y->ms_per_image.mean / x->ms_per_image.mean;
-}
-
-enum compare_relation compare_rows(const struct comparison *comparison, size_t device, size_t a,
-                                   size_t b)
-{
-    const struct measurement *x = compare_time(comparison, a, device);
-    const struct measurement *y = compare_time(comparison, b, device);
-    if (a == b || !x || !y || !comparison->rows[a].run || !comparison->rows[b].run ||
-        !measurements_are_comparable(x, y))
-        return COMPARE_UNRELATED;
-    return measurements_differ(x, y) ? COMPARE_DISTINGUISHABLE : COMPARE_INDISTINGUISHABLE;
 }

@@ -97,8 +97,8 @@ bool compare_add_published(struct comparison *comparison, struct error *error);
  * been added. */
 bool compare_add_settings(struct comparison *comparison, struct error *error);
 
-/* Adds a column for the first run's device if nothing was measured yet, so that the missing times
- * have a column. Call it when all rows are added. */
+/* Adds columns for the devices on which rows took turns, and for the first run's device if nothing
+ * was measured yet, so that the missing times have a column. Call it when all rows are added. */
 void compare_complete(struct comparison *comparison);
 
 /* Frees the rows, and sets the comparison to {0}. */
@@ -133,13 +133,6 @@ bool compare_has_energy(const struct comparison *comparison, size_t device);
 /* Returns the speed-up of the row on device `fast` over device `slow`: the ratio of the mean times.
  * Returns NaN if one time is unknown or they come from different machines. */
 double compare_speed_up(const struct comparison *comparison, size_t row, size_t fast, size_t slow);
-
-/* Returns whether Welch's t-test shows that the times of two rows on a device differ, at the level
- * of 5 %: its samples are the times of single images. Times are unrelated if one is missing or
- * published, or if machine or number of threads differ. */
-enum compare_relation { COMPARE_UNRELATED, COMPARE_DISTINGUISHABLE, COMPARE_INDISTINGUISHABLE };
-enum compare_relation compare_rows(const struct comparison *comparison, size_t device, size_t a,
-                                   size_t b);
 
 /* A time that is missing from a row, and the command that measures it. */
 struct compare_missing {

@@ -1,5 +1,6 @@
 /* The columns of a comparison and the text of their cells. */
 #include "session/compare/compare_figures.h"
+#include "session/compare/compare_significance.h"
 
 #include "base/character.h"
 #include "base/language.h"

@@ -179,9 +179,10 @@ static bool add_time_tests(const struct comparison *comparison, size_t a, size_t
     bool added = true;
     for (size_t d = 0; d < comparison->device_count; d++) {
         char figure[sizeof comparison->devices[0] + 8];
-        if (!compare_time(comparison, a, d) || !compare_time(comparison, b, d))
-            continue;
         const struct compare_test test = compare_test_times(comparison, d, a, b);
+        if (test.turns.blocks == 0 &&
+            (!compare_time(comparison, a, d) || !compare_time(comparison, b, d)))
+            continue;
         snprintf(figure, sizeof figure, "ms %s", comparison->devices[d]);
         added = added && add_test(comparison, a, b, &test, figure, list);
     }

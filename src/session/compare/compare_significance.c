@@ -11,7 +11,7 @@
 
 static struct compare_test not_tested(const char *reason)
 {
-    struct compare_test test = {.statistic = NAN, .freedom = NAN, .p = NAN};
+    struct compare_test test = {.statistic = NAN, .freedom = NAN, .p = NAN, .ratio = NAN};
     snprintf(test.reason, sizeof test.reason, "%s", gettext(reason));
     return test;
 }
@@ -33,7 +33,8 @@ static struct compare_test test_groups(const struct compare_row *a, const struct
                                  .freedom = welch.freedom,
                                  .p = welch.p,
                                  .first = first.count,
-                                 .second = second.count};
+                                 .second = second.count,
+                                 .ratio = NAN};
 }
 
 static struct compare_test test_runs(const struct compare_row *a, const struct compare_row *b)
@@ -45,7 +46,8 @@ static struct compare_test test_runs(const struct compare_row *a, const struct c
         return not_tested(N_("one of them has not stored which images it classified correctly"));
     if (x->data != y->data || x->images != y->images)
         return not_tested(N_("their validation sets differ"));
-    struct compare_test test = {.freedom = NAN, .first = x->images, .second = x->images};
+    struct compare_test test = {
+        .freedom = NAN, .first = x->images, .second = x->images, .ratio = NAN};
     correct_images_count(&x->best, &y->best, x->images, &test.alone[0], &test.alone[1]);
     const struct mcnemar found = mcnemar_test(test.alone[0], test.alone[1]);
     test.kind = found.exact ? TEST_MCNEMAR_EXACT : TEST_MCNEMAR_CHI_SQUARE;
@@ -69,33 +71,73 @@ struct compare_test compare_test_rows(const struct comparison *comparison, size_
     return first ? test_groups(x, y) : test_runs(x, y);
 }
 
-struct compare_test compare_test_measurements(const struct measurement *a,
-                                              const struct measurement *b)
+static bool find_turns(const struct comparison *comparison, size_t device, size_t a, size_t b,
+                       struct turns *turns)
 {
-    if (!measurements_are_comparable(a, b))
+    const struct compare_row *x = &comparison->rows[a], *y = &comparison->rows[b];
+    return a != b && x->run && y->run && (x->ms.turns_count > 0 || y->ms.turns_count > 0) &&
+           measurements_find_turns(&x->ms, run_facts(x->run)->id, &y->ms, run_facts(y->run)->id,
+                                   comparison->devices[device], turns);
+}
+
+enum compare_relation compare_rows(const struct comparison *comparison, size_t device, size_t a,
+                                   size_t b)
+{
+    static const enum compare_relation relations[] = {
+        [TURNS_NONE] = COMPARE_UNRELATED,
+        [TURNS_ALIKE] = COMPARE_INDISTINGUISHABLE,
+        [TURNS_FIRST_FASTER] = COMPARE_FASTER,
+        [TURNS_SECOND_FASTER] = COMPARE_SLOWER,
+    };
+    struct turns turns;
+    return find_turns(comparison, device, a, b, &turns) ? relations[turns_test(&turns).verdict]
+                                                        : COMPARE_UNRELATED;
+}
+
+/* Returns the result of turns. */
+static struct compare_test test_turns(const struct turns *turns)
+{
+    const struct turns_test found = turns_test(turns);
+    struct compare_test test = {.kind = found.verdict == TURNS_NONE ? TEST_NONE : TEST_TURNS,
+                                .differs = found.verdict == TURNS_FIRST_FASTER ||
+                                           found.verdict == TURNS_SECOND_FASTER,
+                                .statistic = found.t,
+                                .freedom = found.freedom,
+                                .p = found.p,
+                                .first = turns->blocks - turns->marked,
+                                .second = turns->blocks - turns->marked,
+                                .ratio = found.ratio,
+                                .turns = *turns};
+    if (test.kind == TEST_NONE)
+        turns_text(turns, test.reason, sizeof test.reason);
+    return test;
+}
+
+/* Returns what is known of times that were not taken in turns: their ratio, if they are alike. */
+static struct compare_test test_different_times(const struct measurement *x,
+                                                const struct measurement *y)
+{
+    struct compare_test test;
+    if (!x || !y)
+        return not_tested(N_("one of them was not measured"));
+    if (!measurements_are_alike(x, y))
         return not_tested(N_("they were measured on different machines or with different threads"));
-    const struct welch welch = measurements_test(a, b);
-    if (isnan(welch.p))
-        return not_tested(N_("a measurement has fewer than two times"));
-    return (struct compare_test){.kind = TEST_WELCH_TIMES,
-                                 .differs = welch.p < COMPARE_LEVEL,
-                                 .statistic = welch.t,
-                                 .freedom = welch.freedom,
-                                 .p = welch.p,
-                                 .first = a->images,
-                                 .second = b->images};
+    test = not_tested(N_("not comparable: measured at different times"));
+    test.ratio = x->ms_per_image.mean / y->ms_per_image.mean;
+    return test;
 }
 
 struct compare_test compare_test_times(const struct comparison *comparison, size_t device, size_t a,
                                        size_t b)
 {
-    const struct measurement *x = compare_time(comparison, a, device);
-    const struct measurement *y = compare_time(comparison, b, device);
-    if (!comparison->rows[a].run || !comparison->rows[b].run)
+    const struct compare_row *x = &comparison->rows[a], *y = &comparison->rows[b];
+    struct turns turns;
+    if (!x->run || !y->run)
         return not_tested(N_("published figures have neither images nor seeds"));
-    if (!x || !y)
-        return not_tested(N_("one of them was not measured"));
-    return compare_test_measurements(x, y);
+    if (find_turns(comparison, device, a, b, &turns))
+        return test_turns(&turns);
+    return test_different_times(compare_time(comparison, a, device),
+                                compare_time(comparison, b, device));
 }
 
 char *compare_test_text(const struct compare_test *test, char *text, size_t size)
@@ -119,11 +161,8 @@ char *compare_test_text(const struct compare_test *test, char *text, size_t size
                    "p = %.3g"),
                  test->first, test->second, test->statistic, test->freedom, test->p);
         break;
-    case TEST_WELCH_TIMES:
-        snprintf(text, size,
-                 _("Welch's t-test: n = %zu and %zu times, t = %.4g with %.4g degrees of freedom, "
-                   "p = %.3g"),
-                 test->first, test->second, test->statistic, test->freedom, test->p);
+    case TEST_TURNS:
+        turns_text(&test->turns, text, size);
         break;
     default:
         snprintf(text, size, _("not tested: %s"), test->reason);
@@ -132,14 +171,28 @@ char *compare_test_text(const struct compare_test *test, char *text, size_t size
     return text;
 }
 
+/* Adds what turns have besides the test: the interval of the ratio, their blocks, device and times.
+ */
+static bool add_turns(const struct compare_test *test, struct json *object)
+{
+    const struct turns_test found = turns_test(&test->turns);
+    struct json *interval = json_add_array(object, "ratio_interval");
+    struct json *turns = json_add_object(object, "turns");
+    return json_add_number(interval, NULL, found.low) &&
+           json_add_number(interval, NULL, found.high) &&
+           json_add_number(object, "margin", TURNS_MARGIN) && turns_to_json(turns, &test->turns);
+}
+
 bool compare_test_to_json(const struct compare_test *test, const char *figure, struct json *object)
 {
-    const bool welch = test->kind == TEST_WELCH || test->kind == TEST_WELCH_TIMES;
+    const bool welch = test->kind == TEST_WELCH, turns = test->turns.blocks > 0;
     static const char *const names[] = {[TEST_MCNEMAR_EXACT] = "mcnemar-exact",
                                         [TEST_MCNEMAR_CHI_SQUARE] = "mcnemar-chi-square",
                                         [TEST_WELCH] = "welch",
-                                        [TEST_WELCH_TIMES] = "welch"};
-    if (!json_add_string(object, "figure", figure))
+                                        [TEST_TURNS] = "turns"};
+    if (!json_add_string(object, "figure", figure) ||
+        (isfinite(test->ratio) && !json_add_number(object, "ratio", test->ratio)) ||
+        (turns && !add_turns(test, object)))
         return false;
     if (test->kind == TEST_NONE)
         return json_add_null(object, "test") && json_add_string(object, "reason", test->reason);
@@ -152,7 +205,7 @@ bool compare_test_to_json(const struct compare_test *test, const char *figure, s
     struct json *n = json_add_array(object, "n");
     added = added && json_add_count(n, NULL, test->first) &&
             (!welch || json_add_count(n, NULL, test->second));
-    if (welch)
+    if (welch || turns)
         return added;
     struct json *alone = json_add_array(object, "right_alone");
     return added && json_add_count(alone, NULL, test->alone[0]) &&

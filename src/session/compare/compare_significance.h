@@ -5,7 +5,8 @@
  *                        set they classified correctly (session/model/correct_images.h)
  *   two groups of seeds  Welch's t-test of the accuracies of their runs
  *
- * The times of two runs on a device are compared with Welch's t-test of the times of their images.
+ * The times of two runs on a device are compared only if they were taken in turns, by the rule of
+ * session/measure/turns.h.
  *
  * Anything else is not tested, and a reason says why. The p values are not corrected for the number
  * of pairs. Thread-safe. */
@@ -19,7 +20,7 @@ enum compare_test_kind {
     TEST_MCNEMAR_EXACT,
     TEST_MCNEMAR_CHI_SQUARE,
     TEST_WELCH,
-    TEST_WELCH_TIMES
+    TEST_TURNS
 };
 
 struct compare_test {
@@ -29,20 +30,33 @@ struct compare_test {
                              chi-square or t */
     double freedom;       /* degrees of freedom; NaN: the statistic has none */
     double p;             /* two-sided */
-    size_t first, second; /* n: the images, twice, the seeds of each group, or the times of each */
+    size_t first, second; /* n: the images, twice, the seeds of each group, or twice the blocks */
     size_t alone[2];      /* McNemar: images that the first or the second alone has right */
-    char reason[160];     /* TEST_NONE: why, translated */
+    double ratio;       /* of times, the first one's to the second one's; NaN: unknown, or no times
+                           are tested */
+    struct turns turns; /* of times; blocks 0: they were not taken in turns */
+    char reason[360];   /* TEST_NONE: why, translated */
 };
 #define COMPARE_LEVEL 0.05
 
 /* Tests the best top-1 accuracies of two rows. */
 struct compare_test compare_test_rows(const struct comparison *comparison, size_t a, size_t b);
 
-/* Tests the times of two measurements, or of two rows on a device. */
-struct compare_test compare_test_measurements(const struct measurement *a,
-                                              const struct measurement *b);
+/* Tests the times of two rows on a device. Without a verdict `ratio` is that of the turns or, if
+ * they were measured at different times, of the times of the table. */
 struct compare_test compare_test_times(const struct comparison *comparison, size_t device, size_t a,
                                        size_t b);
+
+/* Returns what turns show of the times of two rows on a device, as compare_test_times does. Times
+ * are unrelated if they were not taken in turns, or if too few blocks are undisturbed. */
+enum compare_relation {
+    COMPARE_UNRELATED,
+    COMPARE_INDISTINGUISHABLE,
+    COMPARE_FASTER, /* row `a` takes less time */
+    COMPARE_SLOWER
+};
+enum compare_relation compare_rows(const struct comparison *comparison, size_t device, size_t a,
+                                   size_t b);
 
 /* Writes test, statistic, p and n, or that and why there is no test, translated. Returns `text`. */
 char *compare_test_text(const struct compare_test *test, char *text, size_t size);

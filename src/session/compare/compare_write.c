@@ -27,7 +27,7 @@ static bool times_are_apart(const struct comparison *comparison, size_t device)
         const struct measurement *time = compare_time(comparison, i, device);
         if (!comparison->rows[i].run || !time)
             continue;
-        if (first && !measurements_are_comparable(first, time))
+        if (first && !measurements_are_alike(first, time))
             return true;
         first = time;
     }
@@ -82,8 +82,11 @@ static void write_speed_ups(const struct comparison *comparison, const struct st
             for (size_t slow = 0; slow < comparison->device_count; slow++) {
                 const double factor = compare_speed_up(comparison, row, fast, slow);
                 if (factor > 1 && comparison->rows[row].run)
-                    put(text, style, _("%s%zu: %s is %.3g times as fast as %s\n"), style->bullet,
-                        row + 1, comparison->devices[fast], factor, comparison->devices[slow]);
+                    put(text, style,
+                        _("%s%zu: ms %s / ms %s = %.3g (not comparable: measured at different "
+                          "times)\n"),
+                        style->bullet, row + 1, comparison->devices[slow],
+                        comparison->devices[fast], factor);
             }
 }
 
@@ -144,14 +147,68 @@ static void write_tests(const struct comparison *comparison, const struct style 
             style->bullet);
 }
 
+/* Writes what is known of the times of two rows on a device: a verdict only of turns. */
+static void write_time_test(const struct comparison *comparison, size_t device, size_t a, size_t b,
+                            const struct style *style, struct text *text)
+{
+    const struct compare_test test = compare_test_times(comparison, device, a, b);
+    const char *name = comparison->devices[device];
+    char words[400];
+    if (!isfinite(test.ratio))
+        return;
+    if (test.kind == TEST_NONE)
+        snprintf(words, sizeof words, "%s", test.reason);
+    else
+        compare_test_text(&test, words, sizeof words);
+    put(text, style,
+        test.kind == TEST_NONE && test.turns.blocks == 0
+            ? _("%sms %s of %zu and %zu: ratio %.4g, %s (tinca compare --measure takes turns)\n")
+        : test.kind == TEST_NONE ? _("%sms %s of %zu and %zu: ratio %.4g, no verdict: %s\n")
+        : test.differs           ? _("%sms %s of %zu and %zu: ratio %.4g, they differ (%s)\n")
+                       : _("%sms %s of %zu and %zu: ratio %.4g, no difference is shown (%s)\n"),
+        style->bullet, name, a + 1, b + 1, test.ratio, words);
+}
+
+/* Returns the row with the least time on a device, or comparison->count. */
+static size_t least_time(const struct comparison *comparison, size_t device)
+{
+    size_t least = comparison->count;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct measurement *time = compare_time(comparison, i, device);
+        if (comparison->rows[i].run && time &&
+            (least == comparison->count ||
+             time->ms_per_image.mean < compare_time(comparison, least, device)->ms_per_image.mean))
+            least = i;
+    }
+    return least;
+}
+
+/* Writes the times of pairs: of all or, of many rows, those with the least time of the table and
+ * those that took turns. */
+static void write_time_tests(const struct comparison *comparison, const struct style *style,
+                             struct text *text, FILE *stream)
+{
+    const bool all = comparison->pairs || comparison->count <= TESTED_ROWS;
+    for (size_t d = 0; d + comparison->published_devices < comparison->device_count; d++) {
+        const size_t least = least_time(comparison, d);
+        for (size_t a = 0; a < comparison->count; a++)
+            for (size_t b = a + 1; b < comparison->count; b++)
+                if (all || a == least || b == least ||
+                    compare_rows(comparison, d, a, b) != COMPARE_UNRELATED) {
+                    write_time_test(comparison, d, a, b, style, text);
+                    text_drain(text, stream);
+                }
+    }
+}
+
 static void write_notes(const struct comparison *comparison, const struct style *style,
                         struct text *text, FILE *stream)
 {
     if (any_mark(comparison))
         put(text, style,
-            _("%s~N: no difference from row N on this device is shown (Welch's t-test of the "
-              "times of single images, level 5 %%)\n"),
-            style->bullet);
+            _("%s~N: no difference from row N on this device is shown (measured in turns, level "
+              "%g %%, margin %g %%)\n"),
+            style->bullet, 100 * TURNS_LEVEL, 100 * TURNS_MARGIN);
     for (size_t d = 0; d < comparison->device_count; d++)
         if (times_are_apart(comparison, d))
             put(text, style,
@@ -165,6 +222,7 @@ static void write_notes(const struct comparison *comparison, const struct style 
             _("%spublished: Gondim Santos 2019, CIFAR-10, one image, without intervals\n"),
             style->bullet);
     write_tests(comparison, style, text, stream);
+    write_time_tests(comparison, style, text, stream);
     write_speed_ups(comparison, style, text);
     write_energy_unknown(comparison, style, text);
     struct compare_missing missing;

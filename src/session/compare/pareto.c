@@ -1,6 +1,9 @@
-/* The points are sorted by x, the best first, and by y among equal ones; a point is on the front if
- * its y is better than that of every point before it, or if it equals the last one of the front. */
+/* For numbers the points are sorted by x, the best first, and by y among equal ones; a point is on
+ * the front if its y is better than that of every point before it, or if it equals the last one of
+ * the front. Measured times have no such order: each pair is looked up. */
 #include "session/compare/pareto.h"
+
+#include "session/compare/compare_significance.h"
 
 #include "base/language.h"
 #include "base/memory.h"
@@ -57,6 +60,95 @@ static bool check_direction(const struct comparison *comparison,
                      "a Pareto front needs to know whether more or less of it is better");
 }
 
+enum pareto_order pareto_order_numbers(double a, double b, bool high)
+{
+    return isnan(a) || isnan(b) ? PARETO_UNKNOWN
+           : a == b             ? PARETO_EQUAL
+           : (a > b) == high    ? PARETO_BETTER
+                                : PARETO_WORSE;
+}
+
+bool pareto_dominates(enum pareto_order x, enum pareto_order y)
+{
+    return (x == PARETO_BETTER && (y == PARETO_BETTER || y == PARETO_EQUAL)) ||
+           (y == PARETO_BETTER && x == PARETO_EQUAL);
+}
+
+/* Returns whether a figure is measured on a machine whose state drifts. */
+static bool is_measured(const struct compare_figure *figure)
+{
+    return figure->kind == FIGURE_TIME || figure->kind == FIGURE_ENERGY;
+}
+
+static enum pareto_order order_rows(const struct comparison *comparison,
+                                    const struct compare_figure *figure, size_t a, size_t b)
+{
+    static const enum pareto_order orders[] = {[COMPARE_UNRELATED] = PARETO_UNKNOWN,
+                                               [COMPARE_INDISTINGUISHABLE] = PARETO_EQUAL,
+                                               [COMPARE_FASTER] = PARETO_BETTER,
+                                               [COMPARE_SLOWER] = PARETO_WORSE};
+    if (figure->kind == FIGURE_ENERGY)
+        return PARETO_UNKNOWN;
+    if (figure->kind == FIGURE_TIME && comparison->rows[a].run && comparison->rows[b].run)
+        return orders[compare_rows(comparison, figure->device, a, b)];
+    return pareto_order_numbers(compare_figure_value(comparison, a, figure),
+                                compare_figure_value(comparison, b, figure),
+                                compare_figure_direction(figure) == COMPARE_HIGHER_IS_BETTER);
+}
+
+/* Orders by x, the best first, and then by row. */
+static int by_x(const void *a, const void *b)
+{
+    const struct pareto_point *p = a, *q = b;
+    return p->x != q->x ? (p->x < q->x ? -1 : 1) : (p->row > q->row) - (p->row < q->row);
+}
+
+/* Does what pareto_front does, where a figure is measured: keeps the points that no other point
+ * dominates, and counts the pairs of them whose order is unknown. */
+static size_t measured_front(const struct comparison *comparison, struct compare_front *front,
+                             struct pareto_point *points, size_t count)
+{
+    const bool high = compare_figure_direction(&front->x) == COMPARE_HIGHER_IS_BETTER;
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool dominated = false;
+        for (size_t k = 0; k < count && !dominated; k++)
+            dominated =
+                k != i &&
+                pareto_dominates(order_rows(comparison, &front->x, points[k].row, points[i].row),
+                                 order_rows(comparison, &front->y, points[k].row, points[i].row));
+        if (!dominated)
+            front->rows[found++] = i;
+    }
+    for (size_t i = 0; i < found; i++)
+        points[i] = points[front->rows[i]]; /* front->rows[i] >= i */
+    for (size_t i = 0; i < found; i++)
+        for (size_t k = i + 1; k < found; k++)
+            front->undecided +=
+                order_rows(comparison, &front->x, points[i].row, points[k].row) == PARETO_UNKNOWN ||
+                order_rows(comparison, &front->y, points[i].row, points[k].row) == PARETO_UNKNOWN;
+    change_signs(points, found, high, false);
+    qsort(points, found, sizeof *points, by_x);
+    change_signs(points, found, high, false);
+    return found;
+}
+
+/* Moves the rows that have both figures to `points`. Returns their number. */
+static size_t gather(const struct comparison *comparison, struct compare_front *front,
+                     struct pareto_point *points)
+{
+    size_t count = 0;
+    for (size_t row = 0; row < comparison->count; row++) {
+        const struct pareto_point point = {compare_figure_value(comparison, row, &front->x),
+                                           compare_figure_value(comparison, row, &front->y), row};
+        if (isfinite(point.x) && isfinite(point.y))
+            points[count++] = point;
+        else
+            front->unknown++;
+    }
+    return count;
+}
+
 bool compare_find_front(const struct comparison *comparison, const struct compare_figure *x,
                         const struct compare_figure *y, struct compare_front *front,
                         struct error *error)
@@ -67,22 +159,16 @@ bool compare_find_front(const struct comparison *comparison, const struct compar
     struct pareto_point *points =
         memory_new(comparison->count, sizeof *points, "the Pareto front", error);
     front->rows = memory_new(comparison->count, sizeof *front->rows, "the Pareto front", error);
-    size_t count = 0;
-    for (size_t row = 0; points && front->rows && row < comparison->count; row++) {
-        const struct pareto_point point = {compare_figure_value(comparison, row, x),
-                                           compare_figure_value(comparison, row, y), row};
-        if (isfinite(point.x) && isfinite(point.y))
-            points[count++] = point;
-        else
-            front->unknown++;
-    }
-    if (points && front->rows)
-        front->count =
-            pareto_front(points, count, compare_figure_direction(x) == COMPARE_HIGHER_IS_BETTER,
-                         compare_figure_direction(y) == COMPARE_HIGHER_IS_BETTER);
+    const bool found = points && front->rows;
+    const size_t count = found ? gather(comparison, front, points) : 0;
+    if (found)
+        front->count = is_measured(x) || is_measured(y)
+                           ? measured_front(comparison, front, points, count)
+                           : pareto_front(points, count,
+                                          compare_figure_direction(x) == COMPARE_HIGHER_IS_BETTER,
+                                          compare_figure_direction(y) == COMPARE_HIGHER_IS_BETTER);
     for (size_t i = 0; i < front->count; i++)
         front->rows[i] = points[i].row;
-    const bool found = points && front->rows;
     free(points);
     if (!found)
         compare_front_free(front);
@@ -135,6 +221,14 @@ void compare_write_front(const struct comparison *comparison, const struct compa
             ngettext(" (%zu row lacks a figure)", " (%zu rows lack a figure)", front->unknown),
             front->unknown);
     text_append(text, "\n");
+    if (front->undecided > 0)
+        text_append(text,
+                    ngettext("%zu pair of them is not comparable: measured at different times; "
+                             "none of its rows dominates the other\n",
+                             "%zu pairs of them are not comparable: measured at different times; "
+                             "none of their rows dominates the other\n",
+                             front->undecided),
+                    front->undecided);
 }
 
 bool compare_front_to_json(const struct comparison *comparison, const struct compare_front *front,
@@ -145,7 +239,8 @@ bool compare_front_to_json(const struct comparison *comparison, const struct com
     bool added =
         json_add_string(pareto, "x", compare_figure_name(comparison, &front->x, x, sizeof x)) &&
         json_add_string(pareto, "y", compare_figure_name(comparison, &front->y, y, sizeof y)) &&
-        json_add_count(pareto, "unknown", front->unknown);
+        json_add_count(pareto, "unknown", front->unknown) &&
+        json_add_count(pareto, "not_comparable", front->undecided);
     struct json *rows = json_add_array(pareto, "front");
     for (size_t i = 0; i < front->count; i++) {
         const struct compare_row *row = &comparison->rows[front->rows[i]];

@@ -14,16 +14,29 @@ struct pareto_point {
     size_t row; /* the caller's number of the point */
 };
 
-/* Moves the points of the front to the beginning of `points`, the best x first, and returns their
- * number. `high_x`, `high_y`: high values are better. The values must be finite. Equal points are
- * on the front together. */
+/* Moves the points of the front of two numbers to the beginning of `points`, the best x first, and
+ * returns their number. `high_x`, `high_y`: high values are better. The values must be finite.
+ * Equal points are on the front together. */
 size_t pareto_front(struct pareto_point *points, size_t count, bool high_x, bool high_y);
 
-/* The front of a comparison in two figures. */
+/* How the figure of point `a` stands to that of point `b`. */
+enum pareto_order { PARETO_UNKNOWN, PARETO_EQUAL, PARETO_BETTER, PARETO_WORSE };
+
+/* Returns PARETO_BETTER, _WORSE or _EQUAL of two numbers; `high`: high ones are better. */
+enum pareto_order pareto_order_numbers(double a, double b, bool high);
+
+/* Returns whether a point dominates another one, by the order of both figures: at least as good in
+ * both and better in one. An unknown order is no reason to call a point dominated. */
+bool pareto_dominates(enum pareto_order x, enum pareto_order y);
+
+/* The front of a comparison in two figures. Rows are ordered by their numbers, but by times only if
+ * these were taken in turns (compare_rows), and never by energies, which are measured at different
+ * times. */
 struct compare_front {
     struct compare_figure x, y;
     size_t *rows, count; /* its members, the best x first */
     size_t unknown;      /* rows that lack a figure, which are not considered */
+    size_t undecided;    /* pairs of the front that times of different moments do not order */
 };
 
 /* Finds the front of the rows. Returns false with an error if it is not known which values of a

@@ -8,11 +8,11 @@
 #include "base/memory.h"
 #include "engine/compress/prune_network.h"
 #include "engine/ops/op.h"
-#include "session/compress/inference_time.h"
 #include "session/compress/prune_state.h"
 #include "session/compress/prune_step.h"
 #include "session/compress/prune_tune.h"
 #include "session/config/config_data.h"
+#include "session/measure/inference_time.h"
 #include "session/model/model_file.h"
 #include "session/model/model_output.h"
 
@@ -156,7 +156,6 @@ static bool fill_result(struct pruning *pruning, struct error *error)
     struct prune_result *result = pruning->result;
     struct model after;
     struct statistics ms[2] = {{0}};
-    double p;
     const struct run_config *config = &pruning->request->config;
     if (!model_load(&after, pruning->request->output, config->device, config->threads, error))
         return false;
@@ -167,7 +166,7 @@ static bool fill_result(struct pruning *pruning, struct error *error)
         fill_sizes(&pruning->origin, pruning->request->model, &result->before, error) &&
         fill_sizes(&after, pruning->request->output, &result->after, error) &&
         fill_layers(pruning, &after, error) &&
-        inference_times(&pruning->origin, &after, ms, &p, error) &&
+        inference_times(&pruning->origin, &after, ms, error) &&
         evaluate(pruning, &after, &result->after, error);
     result->before.ms = ms[0];
     result->after.ms = ms[1];

@@ -6,7 +6,7 @@
 #include "engine/compress/magnitude.h"
 #include "engine/network/network_compression.h"
 #include "engine/network/network_write.h"
-#include "session/compress/inference_time.h"
+#include "session/measure/inference_time.h"
 #include "session/model/model_file.h"
 #include "session/model/model_output.h"
 
@@ -115,7 +115,7 @@ static bool measure_both(const struct magnitude_request *request, const struct p
     const bool measured =
         measure_file(request->model, &result->bytes[0], &result->compressed[0], error) &&
         measure_file(request->output, &result->bytes[1], &result->compressed[1], error) &&
-        inference_times(before, &after, result->ms, &result->p, error) &&
+        inference_times(before, &after, result->ms, error) &&
         evaluate(request, hooks, models, result, error);
     model_free(&after);
     return measured;

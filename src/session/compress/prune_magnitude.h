@@ -21,7 +21,6 @@ struct magnitude_result {
     uint64_t bytes[2],
         compressed[2];       /* of the file before and after, plain and by zlib (level 6) */
     struct statistics ms[2]; /* of one image, measured in turn */
-    double p;                /* that both take as long (Welch) */
     bool evaluated;
     struct evaluation accuracy[2];
 };

@@ -7,8 +7,8 @@
 #include "engine/compress/prune_network.h"
 #include "engine/graph/name_pattern.h"
 #include "engine/ops/op.h"
-#include "session/compress/inference_time.h"
 #include "session/compress/prune_taylor.h"
+#include "session/measure/inference_time.h"
 
 #include <math.h>
 #include <stdio.h>

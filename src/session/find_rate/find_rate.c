@@ -1,5 +1,5 @@
-/* The slope at a point is that between its neighbours. Points behind the least smoothed loss do not
- * count: there the loss falls only after it has risen. */
+/* Every window of points gets a line by least squares, whose standard error comes from what is left
+ * of the losses; the training that makes the points follows below. */
 #include "session/find_rate/find_rate.h"
 
 #include "base/language.h"
@@ -7,38 +7,110 @@
 #include "session/prepare/prepare.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+/* The narrowest windows have a fifth of the rates, but not fewer than 20 beside the middle; where
+ * none of them has a slope that counts, windows of 3/2, 2 and 5/2 of that width are tried. */
+enum { LEAST_WINDOW = 20, WINDOW_SHARE = 5, WIDEST = 5 };
+static const double clear = 4.5; /* standard errors by which a slope has to differ from 0 */
 
 static const double kept = 0.98;   /* of the moving average, at each iteration */
 static const double too_large = 4; /* times the least smoothed loss: the training has diverged */
 
 /* --- the suggestion --- */
 
-static size_t least_point(const struct rate_point *points, size_t count)
+/* The line through the losses of a window. */
+struct line {
+    double mean;      /* of the losses */
+    double slope;     /* over the logarithm of the rate */
+    double deviation; /* the slope's standard error */
+};
+
+/* Returns the number of points on each side of the middle of the narrowest windows. */
+static size_t half_window(size_t iterations)
 {
-    size_t least = 0;
-    for (size_t i = 1; i < count; i++)
-        if (points[i].smoothed < points[least].smoothed)
+    return iterations / WINDOW_SHARE > LEAST_WINDOW ? iterations / WINDOW_SHARE / 2
+                                                    : LEAST_WINDOW / 2;
+}
+
+/* Returns the line by least squares through the points middle - half to middle + half. */
+static struct line fit(const struct rate_point *points, size_t middle, size_t half)
+{
+    const size_t first = middle - half, n = 2 * half + 1;
+    double mean_x = 0, mean_y = 0, xx = 0, xy = 0, yy = 0;
+    for (size_t i = first; i < first + n; i++) {
+        mean_x += log(points[i].rate) / (double)n;
+        mean_y += points[i].loss / (double)n;
+    }
+    for (size_t i = first; i < first + n; i++) {
+        const double x = log(points[i].rate) - mean_x, y = points[i].loss - mean_y;
+        xx += x * x;
+        xy += x * y;
+        yy += y * y;
+    }
+    const double slope = xy / xx, rest = fmax(yy - slope * xy, 0);
+    return (struct line){mean_y, slope, sqrt(rest / (double)(n - 2) / xx)};
+}
+
+/* Returns the middle of the window with the least mean loss. */
+static size_t least_window(const struct rate_point *points, size_t count, size_t half)
+{
+    size_t least = half;
+    double mean = fit(points, half, half).mean;
+    for (size_t i = half + 1; i + half < count; i++) {
+        const struct line line = fit(points, i, half);
+        if (line.mean < mean) {
+            mean = line.mean;
             least = i;
+        }
+    }
     return least;
 }
 
-size_t rate_points_steepest(const struct rate_point *points, size_t count)
+/* Returns what windows of one width show; no reason is filled in. */
+static struct rate_suggestion find_steepest(const struct rate_point *points, size_t count,
+                                            size_t half)
 {
-    size_t steepest = count;
-    double lowest = 0;
-    if (count < 3)
-        return count;
-    const size_t last = least_point(points, count);
-    for (size_t i = 1; i < count - 1 && i <= last; i++) {
-        const double slope = (points[i + 1].smoothed - points[i - 1].smoothed) /
-                             log(points[i + 1].rate / points[i - 1].rate);
-        if (slope < lowest) {
-            lowest = slope;
-            steepest = i;
+    struct rate_suggestion suggestion = {.highest = least_window(points, count, half)};
+    double steepest = 0;
+    for (size_t i = half; i <= suggestion.highest; i++) {
+        const struct line line = fit(points, i, half);
+        if (!(line.slope < -clear * line.deviation))
+            continue;
+        if (!suggestion.found)
+            suggestion.lowest = i;
+        suggestion.found = true;
+        if (line.slope < steepest) {
+            steepest = line.slope;
+            suggestion.point = i;
         }
     }
-    return steepest;
+    return suggestion;
+}
+
+struct rate_suggestion rate_points_suggest(const struct rate_point *points, size_t count,
+                                           size_t iterations)
+{
+    struct rate_suggestion suggestion = {.found = false};
+    const size_t half = half_window(iterations);
+    for (size_t width = 2; width <= WIDEST && !suggestion.found; width++)
+        if (count > half * width)
+            suggestion = find_steepest(points, count, half * width / 2);
+    if (suggestion.found)
+        return suggestion;
+    suggestion = (struct rate_suggestion){.found = false};
+    if (count < 2 * half + 1)
+        snprintf(
+            suggestion.reason, sizeof suggestion.reason,
+            _("%zu losses are too few for a slope, which needs %zu: give more --iterations, or "
+              "lower rates"),
+            count, 2 * half + 1);
+    else
+        snprintf(suggestion.reason, sizeof suggestion.reason, "%s",
+                 _("the loss falls at no rate by more than the losses of the batches scatter: give "
+                   "a larger --batch, more --iterations or other rates"));
+    return suggestion;
 }
 
 /* --- the training --- */
@@ -148,7 +220,7 @@ bool rate_search_run(struct rate_search *search, find_rate_progress *progress, v
         return false;
     const bool found = search_all(&finder, progress, context, error);
     prepare_free(&finder.prepared);
-    search->suggested = rate_points_steepest(search->points, search->count);
+    search->suggestion = rate_points_suggest(search->points, search->count, search->iterations);
     if (!found)
         rate_search_free(search);
     return found;
@@ -158,5 +230,6 @@ void rate_search_free(struct rate_search *search)
 {
     free(search->points);
     search->points = NULL;
-    search->count = search->suggested = 0;
+    search->count = 0;
+    search->suggestion = (struct rate_suggestion){.found = false};
 }

@@ -2,10 +2,15 @@
  * neural networks") does.
  *
  * A short training raises the rate from `low` to `high` in equal factors, one for each iteration.
- * The loss, smoothed by a moving average whose bias is corrected, falls where the rate is large
- * enough to learn and rises where it is too large. The suggestion is the rate at which the smoothed
- * loss falls the steepest over the logarithm of the rate. The training stops when the smoothed loss
- * is four times its least value, or the loss is not finite.
+ * The loss falls where the rate is large enough to learn and rises where it is too large. Its slope
+ * over the logarithm of the rate is that of the line through the losses of a window of at least 21
+ * rates (wider ones where none of these shows anything), and counts only if it is 4.5 times its
+ * standard error: the losses of single batches scatter, and so do the first values of any moving
+ * average. The suggestion is the rate in the middle of the window whose slope counts and falls the
+ * steepest; the range begins with the first window whose slope counts and ends with that of the
+ * least mean loss, behind which the loss falls only after it has risen. Where no slope counts there
+ * is no suggestion, and the reason is said. The training stops when the smoothed loss (a moving
+ * average whose bias is corrected) is four times its least value, or the loss is not finite.
  *
  * Nothing is written: the run has no folder, and its weights are dropped. The same configuration
  * gives the same numbers. */
@@ -31,6 +36,13 @@ enum { FIND_RATE_ITERATIONS = 100, FIND_RATE_LEAST = 10, FIND_RATE_MOST = 100000
 #define FIND_RATE_LOW  1e-6
 #define FIND_RATE_HIGH 10.0
 
+struct rate_suggestion {
+    bool found;
+    size_t point;           /* the suggested one; 0: there is none */
+    size_t lowest, highest; /* the range: the loss begins to fall, and is least */
+    char reason[200];       /* why there is none, translated; "": there is one */
+};
+
 struct rate_search {
     /* what to search, which the caller sets */
     struct run_config config; /* solver, momentum, batch, data ...; its rate is not used */
@@ -40,8 +52,8 @@ struct rate_search {
     /* the result */
     struct rate_point *points;
     size_t count;
-    bool diverged;    /* the training stopped before `high` */
-    size_t suggested; /* the suggested point; `count`: the loss does not fall anywhere */
+    bool diverged; /* the training stopped before `high` */
+    struct rate_suggestion suggestion;
 };
 
 /* Runs the search; rate_search_free releases its result. Returns false with an error if the
@@ -50,8 +62,8 @@ bool rate_search_run(struct rate_search *search, find_rate_progress *progress, v
                      struct error *error);
 void rate_search_free(struct rate_search *search);
 
-/* Returns the number of the point at which the smoothed loss falls the steepest, or `count` if it
- * falls nowhere. */
-size_t rate_points_steepest(const struct rate_point *points, size_t count);
+/* Returns the suggestion for `count` points of a search that was to have `iterations`. */
+struct rate_suggestion rate_points_suggest(const struct rate_point *points, size_t count,
+                                           size_t iterations);
 
 #endif

@@ -81,31 +81,40 @@ static void fill(struct measurement *measurement, const struct evaluation *evalu
              energy->why_unknown);
 }
 
-bool measurement_note_model(struct measurement *measurement, const char *path, struct error *error)
+bool model_stamp_read(struct model_stamp *stamp, const char *path, struct error *error)
 {
     struct stat status;
+    *stamp = (struct model_stamp){.bytes = 0};
     if (stat(path, &status) != 0)
         return error_set_errno(error, path, "measure again", "it cannot be looked at");
-    snprintf(measurement->weights, sizeof measurement->weights, "%s", file_base_name(path));
-    measurement->model_bytes = (uint64_t)status.st_size;
-    measurement->model_changed = status.st_mtime > 0 ? (uint64_t)status.st_mtime : 0;
+    snprintf(stamp->weights, sizeof stamp->weights, "%s", file_base_name(path));
+    stamp->bytes = (uint64_t)status.st_size;
+    stamp->changed = status.st_mtime > 0 ? (uint64_t)status.st_mtime : 0;
     return true;
 }
 
-/* Sets the precision of the model's device: the one that is asked for or, if none is, the run's
- * where the device computes in it. A quantized model is then measured as model_load sets it. */
-static bool set_precision(struct model *model, const struct run_config *config,
-                          const struct measure_request *request, struct error *error)
+bool measurement_note_model(struct measurement *measurement, const char *path, struct error *error)
+{
+    struct model_stamp stamp;
+    if (!model_stamp_read(&stamp, path, error))
+        return false;
+    snprintf(measurement->weights, sizeof measurement->weights, "%s", stamp.weights);
+    measurement->model_bytes = stamp.bytes;
+    measurement->model_changed = stamp.changed;
+    return true;
+}
+
+bool measurement_set_precision(struct model *model, const struct run_config *config,
+                               const char *wanted, struct error *error)
 {
     struct device *device = model->device;
     size_t precision = config->precision;
-    if (!request->precision && device->precision == PRECISION_INT8)
+    if (!wanted && device->precision == PRECISION_INT8)
         return true;
-    for (size_t i = 0; request->precision && i < PRECISIONS; i++)
-        if (strcmp(device_precision_names[i], request->precision) == 0)
+    for (size_t i = 0; wanted && i < PRECISIONS; i++)
+        if (strcmp(device_precision_names[i], wanted) == 0)
             precision = i;
-    if (!request->precision &&
-        !device_check_precision(device->driver, (enum device_precision)precision, NULL))
+    if (!wanted && !device_check_precision(device->driver, (enum device_precision)precision, NULL))
         return true;
     return model_compute_in(model, (enum device_precision)precision, error);
 }
@@ -126,7 +135,7 @@ static bool measure_model(const char *path, const struct run_config *config,
     if (!measurement_note_model(measurement, path, error) ||
         !model_load_for(&model, path, device, request->threads, &use, error))
         return false;
-    bool measured = set_precision(&model, config, request, error);
+    bool measured = measurement_set_precision(&model, config, request->precision, error);
     struct energy_meter *meter = energy_meter_begin(model.device, NULL);
     const struct evaluation_request evaluate = {.images = request->images,
                                                 .progress = request->progress,
@@ -155,6 +164,62 @@ bool measure_run(const struct run *run, const struct measure_request *request,
     bool measured = path && measure_model(path, run_config(run), request, measurement, error) &&
                     measurements_put(directory, measurement, error);
     free(path);
+    return measured;
+}
+
+/* --- in turns --- */
+
+/* Stores the turns of two runs in the folder of the first one. */
+static bool put_turns(const struct run *first, const struct run *second,
+                      const struct model_stamp stamps[2], const struct turns *turns,
+                      struct error *error)
+{
+    struct measured_turns measured = {.own = stamps[0], .with = stamps[1], .turns = *turns};
+    snprintf(measured.other, sizeof measured.other, "%s", run_facts(second)->id);
+    return measurements_put_turns(run_facts(first)->directory, &measured, error);
+}
+
+/* Fills the models that take turns. Their paths are the caller's to free, also after an error. */
+static bool find_models(const struct run *const *runs, size_t count,
+                        const struct measure_request *request, struct turns_model *models,
+                        char **paths, struct model_stamp *stamps, struct error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct run_facts *facts = run_facts(runs[i]);
+        if (!run_trained_by_tinca(facts->imported, facts->id, error))
+            return false;
+        paths[i] = measurement_model_path(facts->directory, NULL, error);
+        if (!paths[i] || !model_stamp_read(&stamps[i], paths[i], error))
+            return false;
+        models[i] = (struct turns_model){.path = paths[i],
+                                         .device = request->device ? request->device
+                                                                   : run_config(runs[0])->device,
+                                         .threads = request->threads,
+                                         .config = run_config(runs[i])};
+    }
+    return true;
+}
+
+bool measure_turns(const struct run *const *runs, size_t count,
+                   const struct measure_request *request, struct error *error)
+{
+    struct turns_model models[TURNS_MODELS];
+    struct model_stamp stamps[TURNS_MODELS];
+    struct turns results[TURNS_MODELS * TURNS_MODELS];
+    char *paths[TURNS_MODELS] = {NULL};
+    if (count < 2 || count > TURNS_MODELS)
+        return error_set(error, ERROR_USAGE, "--measure", "name so many runs",
+                         "2 to %d models take turns", TURNS_MODELS);
+    bool measured =
+        find_models(runs, count, request, models, paths, stamps, error) &&
+        turns_measure(models, count, request->progress, request->context, results, error);
+    for (size_t i = 0; measured && i < count; i++)
+        for (size_t j = i + 1; measured && j < count; j++) {
+            const struct model_stamp both[2] = {stamps[i], stamps[j]};
+            measured = put_turns(runs[i], runs[j], both, &results[i * count + j], error);
+        }
+    for (size_t i = 0; i < count; i++)
+        free(paths[i]);
     return measured;
 }
 
@@ -188,8 +253,12 @@ static bool work(void *subject, struct background_job *background_job, struct er
                                             .progress = background_job_progress,
                                             .context = background_job};
     struct run *run = run_open(job->directory, error);
-    bool measured = run && measure_run(run, &request, &job->result, error);
+    struct run *other = run && job->other[0] ? run_open(job->other, error) : NULL;
+    const struct run *const both[] = {run, other};
+    const bool measured = run && (job->other[0] ? other && measure_turns(both, 2, &request, error)
+                                                : measure_run(run, &request, &job->result, error));
     run_free(run);
+    run_free(other);
     return measured;
 }
 

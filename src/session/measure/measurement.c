@@ -85,6 +85,37 @@ static bool read_entry(const struct json_document *document, const struct json *
     return true;
 }
 
+static const struct json_field turns_members[] = {
+    {"other", JSON_FIELD_TEXT, JSON_FIELD_AT(struct measured_turns, other)},
+    {"weights", JSON_FIELD_TEXT, JSON_FIELD_AT(struct measured_turns, own.weights)},
+    {"model_bytes", JSON_FIELD_COUNT, JSON_FIELD_AT(struct measured_turns, own.bytes)},
+    {"model_changed", JSON_FIELD_COUNT, JSON_FIELD_AT(struct measured_turns, own.changed)},
+    {"other_weights", JSON_FIELD_TEXT, JSON_FIELD_AT(struct measured_turns, with.weights)},
+    {"other_bytes", JSON_FIELD_COUNT, JSON_FIELD_AT(struct measured_turns, with.bytes)},
+    {"other_changed", JSON_FIELD_COUNT, JSON_FIELD_AT(struct measured_turns, with.changed)},
+};
+enum { TURNS_MEMBERS = sizeof turns_members / sizeof *turns_members };
+
+static bool add_turns(struct json *list, const struct measured_turns *turns)
+{
+    struct json *object = json_add_object(list, NULL);
+    bool added = object;
+    for (size_t i = 0; added && i < TURNS_MEMBERS; i++)
+        added = json_field_add(object, &turns_members[i], turns);
+    return added && turns_to_json(object, &turns->turns);
+}
+
+static bool read_turns(const struct json_document *document, const struct json *object,
+                       struct measured_turns *turns, struct error *error)
+{
+    bool read = turns_from_json(&turns->turns, object);
+    for (size_t i = 0; read && i < TURNS_MEMBERS; i++)
+        read = json_field_read(json_member(object, turns_members[i].key), &turns_members[i], turns);
+    return read || error_set(error, ERROR_INPUT, document->name, measure_again,
+                             "line %zu: the turns with another model are damaged",
+                             json_line(document, object));
+}
+
 /* --- reading --- */
 
 static bool read_list(struct measurements *measurements, const struct json_document *document,
@@ -102,6 +133,15 @@ static bool read_list(struct measurements *measurements, const struct json_docum
             return false;
         measurements->count++;
     }
+    item = json_first(json_member(document->root, "turns"));
+    for (; item; item = json_next(item)) {
+        if (!memory_grow(&measurements->turns, &measurements->turns_capacity,
+                         measurements->turns_count + 1, sizeof *measurements->turns,
+                         "the measurements", error) ||
+            !read_turns(document, item, &measurements->turns[measurements->turns_count], error))
+            return false;
+        measurements->turns_count++;
+    }
     return true;
 }
 
@@ -109,15 +149,15 @@ static bool read_list(struct measurements *measurements, const struct json_docum
  * model file any more, its entries stay valid. */
 static void mark_stale(struct measurements *measurements, const char *run_directory)
 {
-    struct measurement now = {0};
+    struct model_stamp *now = &measurements->model;
     char *path = measurement_model_path(run_directory, NULL, NULL);
-    bool known = path && measurement_note_model(&now, path, NULL);
+    bool known = path && model_stamp_read(now, path, NULL);
     for (size_t i = 0; known && i < measurements->count; i++) {
         struct measurement *entry = &measurements->entries[i];
         entry->stale =
             entry->weights[0] &&
-            (strcmp(entry->weights, now.weights) != 0 || entry->model_bytes != now.model_bytes ||
-             (entry->model_changed && entry->model_changed != now.model_changed));
+            (strcmp(entry->weights, now->weights) != 0 || entry->model_bytes != now->bytes ||
+             (entry->model_changed && entry->model_changed != now->changed));
     }
     free(path);
 }
@@ -141,6 +181,7 @@ bool measurements_read(struct measurements *measurements, const char *run_direct
 void measurements_free(struct measurements *measurements)
 {
     free(measurements->entries);
+    free(measurements->turns);
     *measurements = (struct measurements){0};
 }
 
@@ -155,6 +196,9 @@ static bool write_list(const struct measurements *measurements, const char *run_
     struct json *list = json_add_array(root, "devices");
     for (size_t i = 0; i < measurements->count; i++)
         complete = complete && add_entry(list, &measurements->entries[i]);
+    struct json *turns = measurements->turns_count > 0 ? json_add_array(root, "turns") : NULL;
+    for (size_t i = 0; i < measurements->turns_count; i++)
+        complete = complete && add_turns(turns, &measurements->turns[i]);
     return run_json_write(run_directory, file_name, root, complete && list, error);
 }
 
@@ -184,7 +228,99 @@ bool measurements_put(const char *run_directory, const struct measurement *measu
     return put;
 }
 
+/* Removes older turns with the same run on the same device, and the oldest if there are too many.
+ */
+static void make_room(struct measurements *measurements, const struct measured_turns *turns)
+{
+    struct measured_turns *list = measurements->turns;
+    size_t left = 0;
+    for (size_t i = 0; i < measurements->turns_count; i++)
+        if (strcmp(list[i].other, turns->other) != 0 ||
+            strcmp(list[i].turns.device, turns->turns.device) != 0)
+            list[left++] = list[i];
+    if (left >= MEASURED_TURNS)
+        memmove(list, list + 1, --left * sizeof *list);
+    measurements->turns_count = left;
+}
+
+bool measurements_put_turns(const char *run_directory, const struct measured_turns *turns,
+                            struct error *error)
+{
+    struct measurements measurements;
+    bool put = measurements_read(&measurements, run_directory, error);
+    if (put)
+        make_room(&measurements, turns);
+    put = put && memory_grow(&measurements.turns, &measurements.turns_capacity,
+                             measurements.turns_count + 1, sizeof *measurements.turns,
+                             "the measurements", error);
+    if (put)
+        measurements.turns[measurements.turns_count++] = *turns;
+    put = put && write_list(&measurements, run_directory, error);
+    measurements_free(&measurements);
+    return put;
+}
+
 /* --- queries --- */
+
+bool measurements_copy(struct measurements *to, const struct measurements *from,
+                       struct error *error)
+{
+    *to = (struct measurements){.model = from->model};
+    if (!memory_grow(&to->entries, &to->capacity, from->count, sizeof *to->entries,
+                     "the measurements", error) ||
+        !memory_grow(&to->turns, &to->turns_capacity, from->turns_count, sizeof *to->turns,
+                     "the measurements", error)) {
+        measurements_free(to);
+        return false;
+    }
+    if (from->count > 0)
+        memcpy(to->entries, from->entries, from->count * sizeof *to->entries);
+    if (from->turns_count > 0)
+        memcpy(to->turns, from->turns, from->turns_count * sizeof *to->turns);
+    to->count = from->count;
+    to->turns_count = from->turns_count;
+    return true;
+}
+
+/* Returns whether a stamp is that of the present model, or there is no model any more. */
+static bool is_present(const struct model_stamp *stamp, const struct model_stamp *now)
+{
+    return !now->weights[0] || (strcmp(stamp->weights, now->weights) == 0 &&
+                                stamp->bytes == now->bytes && stamp->changed == now->changed);
+}
+
+/* Returns whether a device's name is `device`; "cuda" is also the name of "cuda:0". */
+static bool is_device(const char *name, const char *device)
+{
+    const size_t length = strlen(device);
+    return strncmp(name, device, length) == 0 && (name[length] == '\0' || name[length] == ':');
+}
+
+static const struct turns *turns_with(const struct measurements *own,
+                                      const struct measurements *other, const char *id,
+                                      const char *device)
+{
+    for (size_t i = own->turns_count; i-- > 0;) {
+        const struct measured_turns *turns = &own->turns[i];
+        if (strcmp(turns->other, id) == 0 && is_device(turns->turns.device, device) &&
+            is_present(&turns->own, &own->model) && is_present(&turns->with, &other->model))
+            return &turns->turns;
+    }
+    return NULL;
+}
+
+bool measurements_find_turns(const struct measurements *a, const char *id_a,
+                             const struct measurements *b, const char *id_b, const char *device,
+                             struct turns *turns)
+{
+    const struct turns *found = turns_with(a, b, id_b, device);
+    const struct turns *reverse = turns_with(b, a, id_a, device);
+    if (reverse && (!found || strcmp(reverse->created, found->created) > 0))
+        *turns = turns_swapped(reverse);
+    else if (found)
+        *turns = *found;
+    return found || reverse;
+}
 
 const struct measurement *measurements_find(const struct measurements *measurements,
                                             const char *device)
@@ -203,25 +339,8 @@ const struct measurement *measurements_find(const struct measurements *measureme
     return found;
 }
 
-bool measurements_are_comparable(const struct measurement *a, const struct measurement *b)
+bool measurements_are_alike(const struct measurement *a, const struct measurement *b)
 {
     return strcmp(a->device, b->device) == 0 && strcmp(a->host, b->host) == 0 &&
            strcmp(a->cpu, b->cpu) == 0 && a->threads == b->threads;
-}
-
-static struct welch_sample sample_of(const struct measurement *measurement)
-{
-    const struct statistics *ms = &measurement->ms_per_image;
-    return (struct welch_sample){isnan(ms->sd) ? 0 : measurement->images, ms->mean, ms->sd};
-}
-
-struct welch measurements_test(const struct measurement *a, const struct measurement *b)
-{
-    const struct welch_sample x = sample_of(a), y = sample_of(b);
-    return welch_test(&x, &y);
-}
-
-bool measurements_differ(const struct measurement *a, const struct measurement *b)
-{
-    return measurements_test(a, b).p < MEASUREMENT_LEVEL;
 }

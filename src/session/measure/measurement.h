@@ -5,18 +5,20 @@
  * warm-up, over the test set), the accuracy on the same images, and the model's memory. A new
  * measurement on a device replaces the old entry; the whole file is rewritten. Nothing is ever
  * estimated: without measurement there is no entry. An entry is stale if its model file (name, size
- * or modification time) has changed since; it then says nothing about the present model.
+ * or modification time) has changed since; it then says nothing about the present model. The member
+ * "turns" has what turns with other runs' models gave (turns.h).
  */
 #ifndef TINCA_SESSION_MEASURE_MEASUREMENT_H
 #define TINCA_SESSION_MEASURE_MEASUREMENT_H
 
 #include "base/error.h"
-#include "base/statistics/welch.h"
 #include "base/threads/background_job.h"
 #include "engine/devices/device.h"
 #include "session/files/kernel_choices.h"
+#include "session/measure/turns.h"
 #include "session/model/evaluate.h"
 #include "session/values/energy.h"
+#include "session/values/run_id.h"
 #include "session/values/statistics.h"
 
 #include <stdbool.h>
@@ -45,9 +47,31 @@ struct measurement {
     bool stale;                              /* not stored: computed when the file is read */
 };
 
+/* What identifies a state of a model file. */
+struct model_stamp {
+    char weights[32];        /* the file's name; "": there is none */
+    uint64_t bytes, changed; /* size; modification time in seconds, 0: unknown */
+};
+
+/* Reads the stamp of a file. Returns false with an error. */
+bool model_stamp_read(struct model_stamp *stamp, const char *path, struct error *error);
+
+/* The turns of this run's model and another run's (turns.h); they are stored with one of both. */
+struct measured_turns {
+    char other[RUN_ID_SIZE];
+    struct model_stamp own, with; /* the models that were measured: this run's, the other's */
+    struct turns turns;
+};
+
+/* The most turns that a run's file keeps: the oldest ones go. */
+enum { MEASURED_TURNS = 256 };
+
 struct measurements {
     struct measurement *entries;
     size_t count, capacity;
+    struct measured_turns *turns;
+    size_t turns_count, turns_capacity;
+    struct model_stamp model; /* the run's present model file */
 };
 
 /* Reads the file; a missing file reads as an empty one. Returns false with an error. */
@@ -64,19 +88,27 @@ bool measurements_put(const char *run_directory, const struct measurement *measu
 const struct measurement *measurements_find(const struct measurements *measurements,
                                             const char *device);
 
-/* Returns whether two times may be compared: same machine and same number of threads. */
-bool measurements_are_comparable(const struct measurement *a, const struct measurement *b);
+/* Returns whether two times are of the same machine and the same number of threads. Whether they
+ * differ is another question, which only turns answer (turns.h). */
+bool measurements_are_alike(const struct measurement *a, const struct measurement *b);
 
-/* Compares the times of single images with Welch's t-test; its p is NaN if one of them has fewer
- * than two times. */
-struct welch measurements_test(const struct measurement *a, const struct measurement *b);
+/* Stores the turns of two runs, in place of older ones of the same two and the same device. Returns
+ * false with an error. */
+bool measurements_put_turns(const char *run_directory, const struct measured_turns *turns,
+                            struct error *error);
 
-/* Returns whether that test shows a difference at MEASUREMENT_LEVEL; if not, neither network is
- * called faster. */
-bool measurements_differ(const struct measurement *a, const struct measurement *b);
-#define MEASUREMENT_LEVEL 0.05
+/* Finds the turns of two runs, of their present models, on a device, in either one's file; sets
+ * *turns so that the first model is that of `a`. Returns false if there are none. */
+bool measurements_find_turns(const struct measurements *a, const char *id_a,
+                             const struct measurements *b, const char *id_b, const char *device,
+                             struct turns *turns);
+
+/* Copies the measurements; measurements_free frees the copy. Returns false with an error. */
+bool measurements_copy(struct measurements *to, const struct measurements *from,
+                       struct error *error);
 
 struct run;
+struct run_config;
 
 /* Returns the path of a run's model, owned by the caller: best.safetensors or, if there is none,
  * weights.safetensors. Sets *bytes (which may be NULL) to its size. Returns NULL with an error if
@@ -105,6 +137,17 @@ struct measure_request {
 bool measure_run(const struct run *run, const struct measure_request *request,
                  struct measurement *measurement, struct error *error);
 
+/* Lets the models of `count` runs take turns on one device (request->device; NULL: that of the
+ * first run) and stores the turns of each two. Returns false with an error. */
+bool measure_turns(const struct run *const *runs, size_t count,
+                   const struct measure_request *request, struct error *error);
+
+/* Sets the precision of a loaded model's device: `wanted` (one of device_precision_names) or, if
+ * that is NULL, the run's where the device computes in it. A quantized model then stays as
+ * model_load sets it. Returns false with an error. */
+bool measurement_set_precision(struct model *model, const struct run_config *config,
+                               const char *wanted, struct error *error);
+
 /* Writes the time of each image in the order of the set, as CSV or, to a name that ends in .npy, as
  * an array of float64. Returns false with an error. */
 bool measurement_write_times(const char *path, const double *times, size_t count,
@@ -113,11 +156,13 @@ bool measurement_write_times(const char *path, const double *times, size_t count
 /* The subject of a measurement in the background; it must live until background_job_finish. */
 struct measure_job {
     char directory[512], device[DEVICE_NAME_SIZE];
+    char other[512]; /* the folder of a run with whose model it takes turns; "": it is alone */
     size_t threads;
-    struct measurement result;
+    struct measurement result; /* without turns */
 };
 
-/* Starts to measure the model of the run in job->directory. Returns NULL with an error. */
+/* Starts to measure the model of the run in job->directory, or both in turns. Returns NULL with an
+ * error. */
 struct background_job *measure_start(struct measure_job *job, struct error *error);
 
 #endif

@@ -111,8 +111,7 @@ static bool apply_step(struct work *work, const char *output, struct error *erro
                                                   .context = work};
     if (!model_figures_read(&figures, NULL, output, error))
         return false;
-    const bool measured = model_measure_file(output, &request, &figures, error) &&
-                          model_measure_pair(output, row->path, &request, &figures, error);
+    const bool measured = model_measure_file(output, &request, &figures, error);
     model_figures_free(&figures);
     return measured;
 }

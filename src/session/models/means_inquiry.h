@@ -30,8 +30,12 @@ bool inquiry_concerns(const struct inquiry *inquiry, size_t row);
 /* Returns whether the row has all figures that decide. */
 bool inquiry_is_measured(const struct inquiry *inquiry, size_t row);
 
+/* Returns whether turns gave a verdict about the times of both rows (turns.h). */
+bool inquiry_is_compared(const struct inquiry *inquiry, size_t reference, size_t row);
+
 /* Return how many times too slow, too large, or the greater of both, a row is: at most 1, it meets
- * the limit. NaN: its time is not measured. */
+ * the limit. Without a limit in ms it is too slow unless turns show that it is faster than the
+ * reference. NaN: its time is not measured. */
 double inquiry_slowness(const struct inquiry *inquiry, size_t reference, size_t row);
 double inquiry_largeness(const struct inquiry *inquiry, size_t reference, size_t row);
 double inquiry_excess(const struct inquiry *inquiry, size_t reference, size_t row);

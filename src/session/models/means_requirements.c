@@ -51,18 +51,37 @@ bool inquiry_concerns(const struct inquiry *inquiry, size_t row)
 
 /* --- requirements --- */
 
+bool inquiry_is_compared(const struct inquiry *inquiry, size_t reference, size_t row)
+{
+    struct turns turns;
+    return row == reference || (model_table_turns(inquiry->table, row, reference, &turns) &&
+                                turns_test(&turns).verdict != TURNS_NONE);
+}
+
+/* Returns how slow a row is compared with another one: below 1 only if turns show that it is
+ * faster.
+ */
+static double relative_slowness(const struct inquiry *inquiry, size_t reference, size_t row)
+{
+    struct turns turns;
+    const double slower = nextafter(1, 2);
+    if (row == reference || !model_table_turns(inquiry->table, row, reference, &turns))
+        return slower;
+    const struct turns_test test = turns_test(&turns);
+    return test.verdict == TURNS_FIRST_FASTER    ? test.high
+           : test.verdict == TURNS_SECOND_FASTER ? test.ratio
+                                                 : slower;
+}
+
 double inquiry_slowness(const struct inquiry *inquiry, size_t reference, size_t row)
 {
     const struct means_request *request = inquiry->request;
     const struct model_measured *now = &inquiry_row(inquiry, row)->now;
-    const struct model_measured *from = &inquiry_row(inquiry, reference)->now;
-    const double high = isfinite(now->ms_high) ? now->ms_high : now->ms;
-    const double least = isfinite(from->ms_low) ? from->ms_low : from->ms;
     if (!request->faster)
         return 0;
-    if (!isfinite(request->limit_ms) && row == reference)
-        return nextafter(1, 2); /* it is not faster than itself */
-    return high / (isfinite(request->limit_ms) ? request->limit_ms : least);
+    if (!isfinite(request->limit_ms))
+        return relative_slowness(inquiry, reference, row);
+    return (isfinite(now->ms_high) ? now->ms_high : now->ms) / request->limit_ms;
 }
 
 double inquiry_largeness(const struct inquiry *inquiry, size_t reference, size_t row)
@@ -91,7 +110,9 @@ double inquiry_loss(const struct inquiry *inquiry, size_t reference, size_t row)
 bool inquiry_is_measured(const struct inquiry *inquiry, size_t row)
 {
     const struct model_row *model = inquiry_row(inquiry, row);
-    return isfinite(model->now.top1) && (model->timed || !inquiry->request->faster);
+    const bool in_turns =
+        isfinite(inquiry->request->limit_ms) || !model_table_lacks_turns(inquiry->table, row);
+    return isfinite(model->now.top1) && (!inquiry->request->faster || (model->timed && in_turns));
 }
 
 bool means_is_better(const struct model_table *table, const struct means_request *request,

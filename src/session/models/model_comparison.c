@@ -52,14 +52,31 @@ static double ratio(double origin, double model)
     return origin > 0 && model > 0 ? origin / model : (double)NAN;
 }
 
-/* Returns how many times faster the model was than its origin; 1 if the intervals overlap, and NaN
- * if they were not timed in turn. */
-static double time_gain(const struct model_pair *pair)
+bool model_table_turns(const struct model_table *table, size_t a, size_t b, struct turns *turns)
 {
-    if (!pair)
+    const struct model_figures *x = &table->rows[a].figures, *y = &table->rows[b].figures;
+    const struct model_pair *pair =
+        model_figures_pair(x, y->facts.checksum, table->device, table->threads);
+    const struct model_pair *reverse =
+        pair ? NULL : model_figures_pair(y, x->facts.checksum, table->device, table->threads);
+    if (pair)
+        *turns = pair->turns;
+    else if (reverse)
+        *turns = turns_swapped(&reverse->turns);
+    return pair || reverse;
+}
+
+/* Returns how many times faster a row is than its origin: 1 if turns show no difference, and NaN
+ * without a verdict. */
+static double time_gain(const struct model_table *table, const struct model_row *row)
+{
+    struct turns turns;
+    if (!model_table_turns(table, (size_t)(row - table->rows), row->origin_row, &turns))
         return (double)NAN;
-    const bool differ = pair->ms_high < pair->origin_low || pair->ms_low > pair->origin_high;
-    return differ ? ratio(pair->origin_ms, pair->ms) : 1;
+    const struct turns_test test = turns_test(&turns);
+    return test.verdict == TURNS_NONE    ? (double)NAN
+           : test.verdict == TURNS_ALIKE ? 1
+                                         : 1 / test.ratio;
 }
 
 static void set_gain(const struct model_table *table, struct model_row *row)
@@ -71,8 +88,7 @@ static void set_gain(const struct model_table *table, struct model_row *row)
     const struct model_row *origin = &table->rows[row->origin_row];
     const struct model_description *from = &origin->figures.facts, *to = &row->figures.facts;
     row->gain.points = have_same_data(row, origin) ? row->now.top1 - origin->now.top1 : nan;
-    row->gain.ms =
-        time_gain(model_figures_pair(&row->figures, from->checksum, table->device, table->threads));
+    row->gain.ms = time_gain(table, row);
     row->gain.bytes = ratio((double)from->bytes, (double)to->bytes);
     row->gain.flops = ratio((double)from->flops, (double)to->flops);
     row->gain.parameters = ratio((double)from->parameters, (double)to->parameters);
@@ -83,9 +99,34 @@ static void set_gain(const struct model_table *table, struct model_row *row)
 static double cost_of(const struct model_row *row, unsigned front)
 {
     const struct model_description *facts = &row->figures.facts;
-    return front == MODEL_FRONT_MS      ? row->front_ms
+    return front == MODEL_FRONT_MS      ? row->now.ms
            : front == MODEL_FRONT_BYTES ? (double)facts->bytes
                                         : (double)facts->flops;
+}
+
+static enum pareto_order order_times(const struct model_table *table, size_t a, size_t b)
+{
+    static const enum pareto_order orders[] = {[TURNS_NONE] = PARETO_UNKNOWN,
+                                               [TURNS_ALIKE] = PARETO_EQUAL,
+                                               [TURNS_FIRST_FASTER] = PARETO_BETTER,
+                                               [TURNS_SECOND_FASTER] = PARETO_WORSE};
+    struct turns turns;
+    return model_table_turns(table, a, b, &turns) ? orders[turns_test(&turns).verdict]
+                                                  : PARETO_UNKNOWN;
+}
+
+/* Marks the points that no other one dominates in accuracy and time. */
+static void mark_times(struct model_table *table, const struct pareto_point *points, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool dominated = false;
+        for (size_t k = 0; k < count && !dominated; k++)
+            dominated =
+                k != i && pareto_dominates(order_times(table, points[k].row, points[i].row),
+                                           pareto_order_numbers(points[k].y, points[i].y, true));
+        if (!dominated)
+            table->rows[points[i].row].front |= MODEL_FRONT_MS;
+    }
 }
 
 /* Marks the front of one figure among the rows that have the data set of row `first`. */
@@ -100,6 +141,10 @@ static void mark_front(struct model_table *table, size_t first, unsigned front,
             cost > 0)
             points[count++] = (struct pareto_point){cost, row->now.top1, i};
     }
+    if (front == MODEL_FRONT_MS) {
+        mark_times(table, points, count);
+        return;
+    }
     count = pareto_front(points, count, false, true);
     for (size_t i = 0; i < count; i++)
         table->rows[points[i].row].front |= front;
@@ -111,21 +156,6 @@ static bool is_first_of_data(const struct model_table *table, size_t row)
         if (have_same_data(&table->rows[i], &table->rows[row]))
             return false;
     return table->rows[row].data_key[0];
-}
-
-/* Returns the time of a row as the front compares it. */
-static double front_ms(const struct model_table *table, size_t row)
-{
-    double gain = 1;
-    for (size_t steps = 0; steps < table->count; steps++) {
-        const struct model_row *model = &table->rows[row];
-        if (model->origin_row == MODEL_NO_ROW || !isfinite(model->gain.ms) ||
-            !table->rows[model->origin_row].timed)
-            break;
-        gain *= model->gain.ms;
-        row = model->origin_row;
-    }
-    return table->rows[row].now.ms / gain;
 }
 
 size_t model_table_data_sets(const struct model_table *table)
@@ -147,8 +177,6 @@ void model_table_complete(struct model_table *table)
         row->origin_row = find_origin(table, i);
         set_gain(table, row);
     }
-    for (size_t i = 0; i < table->count; i++)
-        table->rows[i].front_ms = front_ms(table, i);
     for (size_t i = 0; points && i < table->count; i++)
         for (unsigned front = MODEL_FRONT_MS; front <= MODEL_FRONT_FLOPS; front *= 2)
             if (is_first_of_data(table, i))

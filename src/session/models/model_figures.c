@@ -54,40 +54,19 @@ static const struct json_field members[] = {
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 
-#define PAIR(name) JSON_FIELD_AT(struct model_pair, name)
-
-static const struct json_field pair_members[] = {
-    {.key = "origin", .kind = JSON_FIELD_TEXT, PAIR(origin)},
-    {.key = "device", .kind = JSON_FIELD_TEXT, PAIR(device)},
-    {.key = "host", .kind = JSON_FIELD_TEXT, PAIR(host)},
-    {.key = "cpu", .kind = JSON_FIELD_TEXT, PAIR(cpu)},
-    {.key = "created", .kind = JSON_FIELD_TEXT, PAIR(created)},
-    {.key = "threads", .kind = JSON_FIELD_COUNT, PAIR(threads)},
-    {.key = "timed_images", .kind = JSON_FIELD_COUNT, PAIR(timed)},
-    {.key = "ms", .kind = JSON_FIELD_NUMBER, PAIR(ms)},
-    {.key = "ms_low", .kind = JSON_FIELD_NUMBER, PAIR(ms_low)},
-    {.key = "ms_high", .kind = JSON_FIELD_NUMBER, PAIR(ms_high)},
-    {.key = "origin_ms", .kind = JSON_FIELD_NUMBER, PAIR(origin_ms)},
-    {.key = "origin_ms_low", .kind = JSON_FIELD_NUMBER, PAIR(origin_low)},
-    {.key = "origin_ms_high", .kind = JSON_FIELD_NUMBER, PAIR(origin_high)},
-};
-enum { PAIR_MEMBERS = sizeof pair_members / sizeof *pair_members };
+static const struct json_field pair_origin = {
+    .key = "origin", .kind = JSON_FIELD_TEXT, JSON_FIELD_AT(struct model_pair, origin)};
 
 static bool pair_to_json(struct json *object, const struct model_pair *pair)
 {
-    bool added = object;
-    for (size_t i = 0; added && i < PAIR_MEMBERS; i++)
-        added = json_field_add(object, &pair_members[i], pair);
-    return added;
+    return object && json_field_add(object, &pair_origin, pair) &&
+           turns_to_json(object, &pair->turns);
 }
 
 static bool pair_from_json(struct model_pair *pair, const struct json *object)
 {
-    *pair = (struct model_pair){0};
-    for (size_t i = 0; i < PAIR_MEMBERS; i++)
-        if (!json_field_read(json_member(object, pair_members[i].key), &pair_members[i], pair))
-            return false;
-    return true;
+    return turns_from_json(&pair->turns, object) &&
+           json_field_read(json_member(object, pair_origin.key), &pair_origin, pair);
 }
 
 bool model_measured_to_json(struct json *object, const struct model_measured *measured)
@@ -453,7 +432,8 @@ const struct model_pair *model_figures_pair(const struct model_figures *figures,
     for (size_t i = figures->pair_count; i-- > 0;) {
         const struct model_pair *pair = &figures->pairs[i];
         if (strcmp(pair->origin, origin) == 0 &&
-            is_there(&place, pair->device, pair->host, pair->cpu, pair->threads))
+            is_there(&place, pair->turns.device, pair->turns.host, pair->turns.cpu,
+                     pair->turns.threads))
             return pair;
     }
     return NULL;
@@ -489,9 +469,11 @@ bool model_figures_put_pair(struct model_figures *figures, const struct model_pa
     size_t kept = 0;
     for (size_t i = 0; i < figures->pair_count; i++) {
         const struct model_pair *old = &figures->pairs[i];
-        if (strcmp(old->origin, added.origin) != 0 || strcmp(old->device, added.device) != 0 ||
-            strcmp(old->host, added.host) != 0 || strcmp(old->cpu, added.cpu) != 0 ||
-            old->threads != added.threads)
+        if (strcmp(old->origin, added.origin) != 0 ||
+            strcmp(old->turns.device, added.turns.device) != 0 ||
+            strcmp(old->turns.host, added.turns.host) != 0 ||
+            strcmp(old->turns.cpu, added.turns.cpu) != 0 ||
+            old->turns.threads != added.turns.threads)
             figures->pairs[kept++] = *old;
     }
     figures->pair_count = kept;

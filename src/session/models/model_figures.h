@@ -9,7 +9,7 @@
  * the data set: the latest of the device, machine and threads count (model_figures_times).
  *
  * Times of two moments are no comparison, since the load and the clock of a machine change. A pair
- * has the times of the model and of its origin, measured in turn in one process. The checksum of a
+ * has the times of the model and of one that it was made from, taken in turns. The checksum of a
  * file is read once, too (checksum_cache.h). Nothing is ever estimated. */
 #ifndef TINCA_SESSION_MODELS_MODEL_FIGURES_H
 #define TINCA_SESSION_MODELS_MODEL_FIGURES_H
@@ -18,6 +18,7 @@
 #include "base/json/json.h"
 #include "engine/devices/device.h"
 #include "session/files/checksum_cache.h"
+#include "session/measure/turns.h"
 #include "session/model/evaluate.h"
 #include "session/values/energy.h"
 
@@ -53,13 +54,10 @@ struct model_measured {
     char energy_unknown[ENERGY_REASON_SIZE];
 };
 
-/* The times of one image of a model and of its origin, measured in turn: medians and their 95 %
- * intervals by order statistics. */
+/* The turns (turns.h) of a model and of one that it was made from, directly or in several steps. */
 struct model_pair {
     char origin[MODEL_CHECKSUM]; /* the checksum of its file */
-    char device[DEVICE_NAME_SIZE], host[128], cpu[128], created[24];
-    size_t threads, timed; /* images of each */
-    double ms, ms_low, ms_high, origin_ms, origin_low, origin_high;
+    struct turns turns;          /* the first model is the made one */
 };
 
 struct model_figures {

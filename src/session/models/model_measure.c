@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/host/host.h"
 #include "base/memory.h"
-#include "session/compress/inference_time.h"
 #include "session/measure/energy_meter.h"
+#include "session/model/model_file.h"
 #include "session/values/statistics.h"
 
 #include <math.h>
@@ -125,69 +125,25 @@ bool model_measure_file(const char *path, const struct model_measure_request *re
 
 /* --- pairs --- */
 
-enum { PAIR_WARM_UP = 3, PAIR_IMAGES = 300 };
-
-/* Infers random images by both models in turn. ms[m * images + i]: by model m. */
-static bool infer_in_turn(struct model *const models[2], const float *const images[2], double *ms,
-                          size_t count, const struct model_measure_request *request,
-                          struct error *error)
+bool model_measure_pairs(const char *const *paths, size_t count,
+                         const struct model_measure_request *request, struct model_figures *figures,
+                         struct error *error)
 {
-    for (size_t i = 0; i < PAIR_WARM_UP + count; i++) {
-        const size_t done = i < PAIR_WARM_UP ? 0 : i - PAIR_WARM_UP;
-        for (size_t m = 0; m < 2; m++) /* which one is first changes, too */
-            if (!inference_timed(models[(m + i) % 2], images[(m + i) % 2], 1,
-                                 i < PAIR_WARM_UP ? NULL : &ms[(m + i) % 2 * count + done], error))
-                return false;
-        if (request->progress && !request->progress(request->context, done, count, error))
-            return false;
-    }
-    return true;
-}
-
-static bool time_pair(struct model *model, struct model *origin,
-                      const struct model_measure_request *request, struct model_pair *pair,
-                      struct error *error)
-{
-    const size_t count = request->timed ? request->timed : PAIR_IMAGES;
-    struct model *const models[2] = {model, origin};
-    float *const images[2] = {inference_image(model, error), inference_image(origin, error)};
-    double *ms = memory_new(2 * count, sizeof *ms, "times", error);
-    const bool timed =
-        images[0] && images[1] && ms &&
-        infer_in_turn(models, (const float *const *)images, ms, count, request, error);
-    if (timed) {
-        pair->timed = count;
-        model_median(ms, count, &pair->ms, &pair->ms_low, &pair->ms_high);
-        model_median(ms + count, count, &pair->origin_ms, &pair->origin_low, &pair->origin_high);
-    }
-    free(images[0]);
-    free(images[1]);
-    free(ms);
-    return timed;
-}
-
-bool model_measure_pair(const char *path, const char *origin,
-                        const struct model_measure_request *request, struct model_figures *figures,
-                        struct error *error)
-{
-    struct model models[2] = {{0}};
-    struct model_pair pair = {0};
-    struct model_measured machine;
-    const struct model_use use = {.models = 1};
-    if (!model_load_for(&models[0], path, request->device, request->threads, &use, error))
+    struct turns_model models[TURNS_MODELS] = {{0}};
+    struct turns results[TURNS_MODELS * TURNS_MODELS];
+    bool stored = true;
+    for (size_t i = 0; i < count; i++)
+        models[i] = (struct turns_model){
+            .path = paths[i], .device = request->device, .threads = request->threads};
+    if (!turns_measure(models, count, request->progress, request->context, results, error))
         return false;
-    bool done = model_load(&models[1], origin, request->device, request->threads, error);
-    if (done) {
-        done = time_pair(&models[0], &models[1], request, &pair, error);
-        note_machine(&machine, models[0].device);
-        snprintf(pair.origin, sizeof pair.origin, "%s", models[1].checksum);
-        snprintf(pair.device, sizeof pair.device, "%s", machine.device);
-        snprintf(pair.host, sizeof pair.host, "%s", machine.host);
-        snprintf(pair.cpu, sizeof pair.cpu, "%s", machine.cpu);
-        snprintf(pair.created, sizeof pair.created, "%s", machine.created);
-        pair.threads = machine.threads;
-        model_free(&models[1]);
+    for (size_t i = 1; stored && i < count; i++) {
+        struct model_pair pair = {.turns = results[i]};
+        struct model origin = {0};
+        stored = model_file_describe(&origin, paths[i], error);
+        snprintf(pair.origin, sizeof pair.origin, "%s", origin.checksum);
+        model_free(&origin);
+        stored = stored && model_figures_put_pair(figures, &pair, error);
     }
-    model_free(&models[0]);
-    return done && model_figures_put_pair(figures, &pair, error);
+    return stored;
 }

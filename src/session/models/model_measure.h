@@ -24,12 +24,12 @@ struct model_measure_request {
 bool model_measure_file(const char *path, const struct model_measure_request *request,
                         struct model_figures *figures, struct error *error);
 
-/* Times a model and its origin in turn, image by image, so that both have the same machine, and
- * stores the pair (model_figures_put_pair) in the model's figures. `origin` is the path of a model
- * file. Returns false with an error. */
-bool model_measure_pair(const char *path, const char *origin,
-                        const struct model_measure_request *request, struct model_figures *figures,
-                        struct error *error);
+/* Lets a model and those that it was made from take turns (turns.h): paths[0] is its file, the
+ * others are theirs; `count` is at most TURNS_MODELS. Stores a pair (model_figures_put_pair) for
+ * each of them in the model's figures. Returns false with an error. */
+bool model_measure_pairs(const char *const *paths, size_t count,
+                         const struct model_measure_request *request, struct model_figures *figures,
+                         struct error *error);
 
 /* Computes the median of `count` times and its 95 % interval by order statistics: NaN for none, an
  * interval of NaN for fewer than six. Sorts the times. */

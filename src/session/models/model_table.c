@@ -485,12 +485,41 @@ void model_table_read_layers(struct model_table *table)
 
 /* --- measuring --- */
 
-/* Returns whether the row has an origin with which it was not timed in turn. */
-static bool lacks_pair(const struct model_table *table, const struct model_row *row)
+/* Fills the rows that a row was made from, its origin first. Returns their number. */
+static size_t find_ancestors(const struct model_table *table, size_t row,
+                             size_t ancestors[TURNS_MODELS - 1])
 {
-    return row->origin_row != MODEL_NO_ROW &&
-           !model_figures_pair(&row->figures, table->rows[row->origin_row].figures.facts.checksum,
-                               table->device, table->threads);
+    size_t count = 0;
+    while (count < TURNS_MODELS - 1 && table->rows[row].origin_row != MODEL_NO_ROW) {
+        row = table->rows[row].origin_row;
+        ancestors[count++] = row;
+    }
+    return count;
+}
+
+bool model_table_lacks_turns(const struct model_table *table, size_t row)
+{
+    size_t ancestors[TURNS_MODELS - 1];
+    const size_t count = find_ancestors(table, row, ancestors);
+    bool lacks = false;
+    for (size_t i = 0; i < count; i++)
+        lacks |= !model_figures_pair(&table->rows[row].figures,
+                                     table->rows[ancestors[i]].figures.facts.checksum,
+                                     table->device, table->threads);
+    return lacks;
+}
+
+/* Lets a row take turns with those that it was made from. */
+static bool measure_pairs(struct model_table *table, size_t row,
+                          const struct model_measure_request *request, struct error *error)
+{
+    size_t ancestors[TURNS_MODELS - 1];
+    const char *paths[TURNS_MODELS] = {table->rows[row].path};
+    const size_t count = find_ancestors(table, row, ancestors);
+    for (size_t i = 0; i < count; i++)
+        paths[i + 1] = table->rows[ancestors[i]].path;
+    return count == 0 ||
+           model_measure_pairs(paths, count + 1, request, &table->rows[row].figures, error);
 }
 
 bool model_table_is_measured(const struct model_table *table, size_t row)
@@ -499,7 +528,7 @@ bool model_table_is_measured(const struct model_table *table, size_t row)
     return model->data[0] &&
            model_figures_find(&model->figures, model->data_key, table->device, table->threads) &&
            model_figures_times(&model->figures, table->device, table->threads) &&
-           !lacks_pair(table, model);
+           !model_table_lacks_turns(table, row);
 }
 
 bool model_table_measure(struct model_table *table, size_t row, size_t timed,
@@ -522,9 +551,8 @@ bool model_table_measure(struct model_table *table, size_t row, size_t timed,
          !model_figures_find(&model->figures, model->data_key, table->device, table->threads)) &&
         !model_measure_file(model->path, &request, &model->figures, error))
         return false;
-    if ((again || lacks_pair(table, model)) && model->origin_row != MODEL_NO_ROW &&
-        !model_measure_pair(model->path, table->rows[model->origin_row].path, &request,
-                            &model->figures, error))
+    if ((again || model_table_lacks_turns(table, row)) &&
+        !measure_pairs(table, row, &request, error))
         return false;
     model_data_key(model->data, model->data_key);
     take_figures(table, model);

@@ -10,7 +10,8 @@
  * The Pareto front: a row is on the front of times (of bytes, of FLOPs) if no other row with the
  * same data set is at least as accurate and as fast (as small, as cheap), and better in one of
  * both. Three fronts of two figures say more than one of four figures, on which almost every row
- * would be. Times of models of one origin are compared by what was measured in turn.
+ * would be. Times are compared only if the two rows took turns (turns.h): a row does so with the
+ * rows that it was made from. Of other rows neither is called faster.
  *
  * A row's origin is the model that its last technique was applied to:
  * resnet20+prune:0.5+quantize:mse comes from a resnet20+prune:0.5, and its file has the checksum of
@@ -39,9 +40,7 @@ enum { MODEL_FRONT_MS = 1, MODEL_FRONT_BYTES = 2, MODEL_FRONT_FLOPS = 4 };
 /* What a model has compared with its origin; NaN if one figure is not known. */
 struct model_gain {
     double points; /* of top-1; negative: lost */
-    /* ratio of the times that were measured in turn with the origin; 1 if their intervals overlap
-     */
-    double ms;
+    double ms; /* ratio of the times taken in turns with the origin; 1 if no difference is shown */
     double bytes, flops, parameters; /* ratios origin / model: 2 is half of them */
 };
 
@@ -59,9 +58,7 @@ struct model_row {
     enum model_source source;
     struct model_measured now; /* what is shown: measured, or from the run */
     bool timed;                /* ms is known */
-    double
-        front_ms; /* the time as the front compares it: that of the origin by the gain, if known */
-    double efficiency; /* E_P: top-1 (percent) / parameters */
+    double efficiency;         /* E_P: top-1 (percent) / parameters */
     unsigned front;
     size_t origin_row; /* MODEL_NO_ROW: it is not in the table */
     struct model_gain gain;
@@ -102,6 +99,13 @@ bool model_table_is_measured(const struct model_table *table, size_t row);
 /* Returns whether the last technique of row `made` was applied to row `from`. Names that do not say
  * so, or checksums that do not agree, mean no; so do files without checksums. */
 bool model_row_is_made_from(const struct model_row *made, const struct model_row *from);
+
+/* Finds the turns of two rows, of which one was made from the other; the first model is row `a`.
+ * Returns false if there are none. */
+bool model_table_turns(const struct model_table *table, size_t a, size_t b, struct turns *turns);
+
+/* Returns whether the row was made from rows with which it took no turns. */
+bool model_table_lacks_turns(const struct model_table *table, size_t row);
 
 /* Measures a row and stores the result. Returns false with an error; the row is then unchanged. */
 bool model_table_measure(struct model_table *table, size_t row, size_t timed,

@@ -85,13 +85,18 @@ static void describe_reference(struct inquiry *inquiry)
 }
 
 /* Writes how far a row is from the limits, or from the network if there is no limit. */
-static void write_distance(const struct inquiry *inquiry, double over, char *text, size_t size)
+static void write_distance(const struct inquiry *inquiry, size_t row, double over, char *text,
+                           size_t size)
 {
     const struct means_request *request = inquiry->request;
     if ((request->faster && isfinite(request->limit_ms)) ||
         (request->smaller && isfinite(request->limit_mb)))
         snprintf(text, size, over > 1 ? _("%.2f times beyond the limit") : _("within the limit"),
                  over);
+    else if (request->faster && !inquiry_is_compared(inquiry, inquiry->advice->reference, row))
+        snprintf(text, size, "%s",
+                 _("its time is not comparable with that of the network: measured at different "
+                   "times"));
     else
         snprintf(text, size, "%s",
                  over > 1 ? _("no better than the network") : _("better than the network"));
@@ -101,14 +106,14 @@ static void describe(struct inquiry *inquiry, size_t row, double over)
 {
     const struct model_row *model = inquiry_row(inquiry, row);
     const double points = inquiry_loss(inquiry, inquiry->advice->reference, row);
-    char ms[48], loss[64], distance[96];
+    char ms[48], loss[64], distance[160];
     if (model->timed)
         snprintf(ms, sizeof ms, "%.4g ms", model->now.ms);
     else
         snprintf(ms, sizeof ms, "%s", _("time not measured"));
     snprintf(loss, sizeof loss, points < 0 ? _("%.2f points gained") : _("%.2f points lost"),
              fabs(points));
-    write_distance(inquiry, over, distance, sizeof distance);
+    write_distance(inquiry, row, over, distance, sizeof distance);
     inquiry_note(inquiry, N_("Row %zu, %s: %s, %.4g MB, %s: %s."), row + 1,
                  model->figures.facts.name, ms, inquiry_megabytes(model), loss, distance);
 }
@@ -177,14 +182,17 @@ static bool try_rows(struct inquiry *inquiry)
     const size_t reference = inquiry->advice->reference;
     const struct means_request *request = inquiry->request;
     const double int8 = request->faster ? means_int8_speed(inquiry) : 1;
-    double done = 0; /* rows with a smaller excess were tried */
+    double done =
+        0; /* rows with a smaller excess were tried, and of equal ones those up to `last` */
+    size_t last = MODEL_NO_ROW;
     for (;;) {
         size_t row = MODEL_NO_ROW;
         double nearest = (double)INFINITY;
         for (size_t i = 0; i < inquiry->table->count; i++) {
             const double over = inquiry_excess(inquiry, reference, i);
             if (inquiry_concerns(inquiry, i) &&
-                inquiry_loss(inquiry, reference, i) <= request->accept_loss && over > done &&
+                inquiry_loss(inquiry, reference, i) <= request->accept_loss &&
+                (over > done || (over == done && last != MODEL_NO_ROW && i > last)) &&
                 over < nearest) {
                 row = i;
                 nearest = over;
@@ -200,6 +208,7 @@ static bool try_rows(struct inquiry *inquiry)
             return true;
         inquiry->advice->reason_count = reasons;
         done = nearest;
+        last = row;
     }
 }
 

@@ -267,15 +267,17 @@ static void write_pair(const struct sweep *sweep, size_t slow, size_t fast, bool
                        struct text *text)
 {
     struct layout layout;
-    char title[128];
+    char title[200];
     const char *const *names = (const char *const *)sweep_grid_axis(&sweep->grid, "device")->values;
     size_t devices = sweep_grid_devices(&sweep->grid);
     size_t rows = sweep->count / sweep_grid_columns(&sweep->grid);
     text->failed |= !layout_begin(&layout, sweep, rows);
     for (size_t row = 0; !text->failed && row < rows; row += devices)
         add_speedups(&layout, row + slow, row + fast);
-    snprintf(title, sizeof title, _("Speed-up: how often faster %s is than %s"), names[fast],
-             names[slow]);
+    snprintf(title, sizeof title,
+             _("Speed-up: how often faster %s is than %s (ratios without a verdict: measured at "
+               "different times)"),
+             names[fast], names[slow]);
     if (!text->failed && layout.rows > 0)
         write_layout(&layout, title, markdown, text);
     layout_end(&layout);

@@ -117,7 +117,9 @@ static void add_speed_up(struct tables *tables, const char *network, size_t batc
 
 static void add_speed_up_table(struct tables *tables, const char *const *devices, size_t count)
 {
-    tables_begin(tables, _("Speed-up of each pair of devices"),
+    tables_begin(tables,
+                 _("Speed-up of each pair of devices (ratios without a verdict: measured at "
+                   "different times)"),
                  _("network|batch|slow|fast|ms/image slow|ms/image fast|speed-up"));
     for (size_t n = 0; networks[n]; n++)
         for (size_t batch = 1; batch <= BATCH_MOST; batch *= 2)

@@ -183,13 +183,19 @@ static void ask_measure(struct app *app, const struct advise_missing *missing,
     snprintf(model->job.directory, sizeof model->job.directory, "%s",
              run_facts(missing->run)->directory);
     snprintf(model->job.device, sizeof model->job.device, "%s", answer->device);
-    snprintf(model->measuring, sizeof model->measuring, "%s", run_facts(missing->run)->network);
+    if (missing->other) {
+        snprintf(model->job.other, sizeof model->job.other, "%s",
+                 run_facts(missing->other)->directory);
+        snprintf(model->measuring, sizeof model->measuring, _("%.120s and %.120s in turns"),
+                 run_facts(missing->run)->network, run_facts(missing->other)->network);
+    } else
+        snprintf(model->measuring, sizeof model->measuring, "%s", run_facts(missing->run)->network);
     struct dialog *dialog = dialog_begin(app, _("Measure it?"), answer_measure);
     snprintf(dialog->text, sizeof dialog->text,
              on ? _("The time of single images of %s on %s. A run is on: it makes the times too "
                     "long, and is itself slowed down. Better wait for its end.")
-                : _("The time of single images of %s on %s, over the whole test set, in the "
-                    "background. Start nothing beside it: that would make the times too long."),
+                : _("The time of single images of %s on %s, in the background. Start nothing "
+                    "beside it: that would make the times too long."),
              model->measuring, model->job.device);
     dialog->choices[0] =
         (struct dialog_choice){'y', 0, on ? _("measure anyway") : _("measure it now")};
@@ -207,7 +213,10 @@ static void take_measurement(struct app *app)
         return;
     bool measured = background_job_finish(model->background_job, &error);
     model->background_job = NULL;
-    if (measured)
+    if (measured && model->job.other[0])
+        app_say(app, ROLE_GOOD, _("%s were measured on %s; this is saved with the run."),
+                model->measuring, model->job.device);
+    else if (measured)
         app_say(app, ROLE_GOOD, _("%s takes %.4g +- %s ms on %s; this is saved with the run."),
                 model->measuring, model->job.result.ms_per_image.mean,
                 STATISTICS_SPREAD(model->job.result.ms_per_image.ci95), model->job.result.device);

@@ -261,7 +261,10 @@ static void put_state(struct writer *writer)
     struct advisor_model *model = writer->model;
     char text[1100];
     if (model->background_job && model->of)
-        snprintf(text, sizeof text, _("Measuring %s on %s: image %zu of %zu. s cancels it."),
+        snprintf(text, sizeof text,
+                 model->job.other[0]
+                     ? _("Measuring %s on %s: block %zu of at most %zu. s cancels it.")
+                     : _("Measuring %s on %s: image %zu of %zu. s cancels it."),
                  model->measuring, model->job.device, (size_t)model->done, (size_t)model->of);
     else if (model->background_job)
         snprintf(text, sizeof text, _("Measuring %s on %s: reading ..."), model->measuring,

@@ -243,7 +243,51 @@ static bool any_alike(const struct comparison *table, size_t row)
     return false;
 }
 
-/* Draws how much faster one device is than another. Returns the row after. */
+/* Returns the row of a run with the highest accuracy other than the selected one, or table.count.
+ */
+static size_t rival_of(const struct compare_model *model)
+{
+    const struct comparison *table = &model->table;
+    size_t best = table->count;
+    for (size_t i = 0; i < table->count; i++)
+        if (i != model->selected && table->rows[i].run &&
+            isfinite(table->rows[i].figures.best_top1) &&
+            (best == table->count ||
+             table->rows[i].figures.best_top1 > table->rows[best].figures.best_top1))
+            best = i;
+    return best;
+}
+
+/* Draws what is known of the times of the selected row and of the rows with which it took turns or,
+ * without any, of the most accurate other row. Returns the next line. */
+static int draw_times(struct app *app, struct rect area, int line)
+{
+    const struct compare_model *model = compare_model(app);
+    const struct comparison *table = &model->table;
+    const size_t rival = rival_of(model);
+    char words[400], text[560];
+    for (size_t d = 0; d + table->published_devices < table->device_count; d++)
+        for (size_t i = 0; i < table->count; i++) {
+            const struct compare_test test = compare_test_times(table, d, model->selected, i);
+            if (i == model->selected || !isfinite(test.ratio) ||
+                (i != rival && test.turns.blocks == 0))
+                continue;
+            if (test.kind == TEST_NONE)
+                snprintf(words, sizeof words, "%s", test.reason);
+            else
+                compare_test_text(&test, words, sizeof words);
+            snprintf(text, sizeof text,
+                     test.kind == TEST_NONE ? _("ms %s: ratio to row %zu %.4g, no verdict: %s")
+                     : test.differs
+                         ? _("ms %s: ratio to row %zu %.4g, they differ (%s)")
+                         : _("ms %s: ratio to row %zu %.4g, no difference is shown (%s)"),
+                     table->devices[d], i + 1, test.ratio, words);
+            line = draw_wrapped(&app->canvas, area, line, ROLE_TEXT, text);
+        }
+    return line;
+}
+
+/* Draws how the times of one device are to those of another. Returns the row after. */
 static int draw_speed_ups(struct app *app, struct rect area, int line)
 {
     const struct compare_model *model = compare_model(app);
@@ -254,8 +298,10 @@ static int draw_speed_ups(struct app *app, struct rect area, int line)
             const double factor = compare_speed_up(table, model->selected, fast, slow);
             if (!(factor > 1))
                 continue;
-            snprintf(text, sizeof text, _("%s is %.3g times as fast as %s."), table->devices[fast],
-                     factor, table->devices[slow]);
+            snprintf(text, sizeof text,
+                     _("ms %s / ms %s = %.3g (not comparable: measured at "
+                       "different times)"),
+                     table->devices[slow], table->devices[fast], factor);
             line = draw_wrapped(&app->canvas, area, line, ROLE_TEXT, text);
         }
     return line;
@@ -297,21 +343,6 @@ static int draw_state(struct app *app, struct rect area, int line, const struct 
         return draw_wrapped(&app->canvas, area, line, ROLE_WARNING, text);
     }
     return line;
-}
-
-/* Returns the row of a run with the highest accuracy other than the selected one, or table.count.
- */
-static size_t rival_of(const struct compare_model *model)
-{
-    const struct comparison *table = &model->table;
-    size_t best = table->count;
-    for (size_t i = 0; i < table->count; i++)
-        if (i != model->selected && table->rows[i].run &&
-            isfinite(table->rows[i].figures.best_top1) &&
-            (best == table->count ||
-             table->rows[i].figures.best_top1 > table->rows[best].figures.best_top1))
-            best = i;
-    return best;
 }
 
 /* Draws the interval of the selected row's accuracy, and the test that compares it with the most
@@ -366,11 +397,14 @@ static void draw_notes(struct app *app, struct rect area)
                             _("* published: Gondim Santos 2019, CIFAR-10, one image, without "
                               "intervals"));
     line = draw_state(app, area, line, row->run);
-    if (any_alike(table, model->selected))
-        line = draw_wrapped(&app->canvas, area, line, ROLE_STRONG,
-                            /* xgettext:no-c-format */
-                            _("~N: no difference from row N on this device is shown (Welch's "
-                              "t-test of the times of single images, level 5 %)"));
+    if (any_alike(table, model->selected)) {
+        snprintf(text, sizeof text,
+                 _("~N: no difference from row N on this device is shown (measured in turns, level "
+                   "%g %%, margin %g %%)"),
+                 100 * TURNS_LEVEL, 100 * TURNS_MARGIN);
+        line = draw_wrapped(&app->canvas, area, line, ROLE_STRONG, text);
+    }
+    line = draw_times(app, area, line);
     line = draw_speed_ups(app, area, line);
     for (size_t d = 0; d < table->device_count; d++)
         if (compare_energy_unknown(table, model->selected, d)) {

@@ -53,7 +53,7 @@ static bool has_result(const struct find_rate_model *model)
 
 static bool has_suggestion(const struct find_rate_model *model)
 {
-    return has_result(model) && model->search.suggested < model->search.count;
+    return has_result(model) && model->search.suggestion.found;
 }
 
 /* --- the search --- */
@@ -111,7 +111,7 @@ static bool work(struct app *app)
         return false;
     background_job_finish(model->job, &model->error);
     model->job = NULL;
-    model->marked = has_suggestion(model) ? model->search.suggested : 0;
+    model->marked = has_suggestion(model) ? model->search.suggestion.point : 0;
     if (model->asked)
         say_end(app);
     return true;
@@ -164,8 +164,8 @@ static const char *refuses(const struct app *app, enum action action)
     if (!has_result(model))
         return _("There is no rate to mark: u searches.");
     if (action == ACTION_BEST && !has_suggestion(model))
-        return _("There is no suggestion: the loss falls nowhere.");
-    if (action == ACTION_BEST && model->marked == model->search.suggested)
+        return _("There is no suggestion; the reason is below the curve.");
+    if (action == ACTION_BEST && model->marked == model->search.suggestion.point)
         return _("The suggestion is already marked.");
     if (action == ACTION_LEFT && model->marked == 0)
         return _("There is no lower rate.");
@@ -184,7 +184,7 @@ static void act(struct app *app, enum action action)
     else if (action == ACTION_RIGHT)
         model->marked++;
     else if (action == ACTION_BEST)
-        model->marked = model->search.suggested;
+        model->marked = model->search.suggestion.point;
     else if (action == ACTION_UPDATE) {
         begin_search(app);
         model->asked = true;
@@ -258,15 +258,24 @@ static void describe(const struct find_rate_model *model, char *text, size_t siz
 {
     const struct rate_search *search = &model->search;
     const struct rate_point *point = &search->points[model->marked];
-    const bool suggested = has_suggestion(model) && model->marked == search->suggested;
-    size_t used = (size_t)snprintf(
-        text, size,
-        suggested ? _("Suggestion: %.2g, where the smoothed loss (%.4f) falls the steepest.")
-                  : _("Marked: %.2g, smoothed loss %.4f."),
-        point->rate, point->smoothed);
-    if (!has_suggestion(model) && used < size)
-        used += (size_t)snprintf(text + used, size - used, " %s",
-                                 _("The loss falls nowhere: there is no suggestion."));
+    const bool suggested = has_suggestion(model) && model->marked == search->suggestion.point;
+    const struct rate_suggestion *suggestion = &search->suggestion;
+    size_t used;
+    if (suggested)
+        used = (size_t)snprintf(text, size,
+                                _("Suggestion: %.2g, where the loss falls the steepest; range %.2g "
+                                  "(it begins to fall) to %.2g (it is least)."),
+                                point->rate, search->points[suggestion->lowest].rate,
+                                search->points[suggestion->highest].rate);
+    else
+        used = (size_t)snprintf(text, size, _("Marked: %.2g, smoothed loss %.4f."), point->rate,
+                                point->smoothed);
+    if (!has_suggestion(model) && used < size) {
+        used += (size_t)snprintf(text + used, size - used, " ");
+        if (used < size)
+            used += (size_t)snprintf(text + used, size - used, _("No suggestion: %s."),
+                                     suggestion->reason);
+    }
     if (search->diverged && used < size) {
         used += (size_t)snprintf(text + used, size - used, " ");
         snprintf(text + used, size - used, _("Above %.2g the loss grows without limit."),

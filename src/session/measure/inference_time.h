@@ -17,9 +17,9 @@ bool inference_timed(struct model *model, const float *image, size_t count, doub
  * error. */
 bool inference_time(struct model *model, struct statistics *ms, struct error *error);
 
-/* Measures two models of one input in turn, so that neither has the quieter machine. Sets *p to
- * that of Welch's t-test: how likely so large a difference would be if both took as long. */
-bool inference_times(struct model *first, struct model *second, struct statistics ms[2], double *p,
+/* Measures two models of one input, image by image, so that neither has the quieter machine. The
+ * statistics describe the times; whether they differ is for turns.h to say. */
+bool inference_times(struct model *first, struct model *second, struct statistics ms[2],
                      struct error *error);
 
 #endif

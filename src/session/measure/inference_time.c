@@ -1,9 +1,8 @@
-#include "session/compress/inference_time.h"
+#include "session/measure/inference_time.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "base/statistics/welch.h"
 
 #include <stdlib.h>
 
@@ -62,7 +61,7 @@ bool inference_time(struct model *model, struct statistics *ms, struct error *er
     return measured;
 }
 
-bool inference_times(struct model *first, struct model *second, struct statistics ms[2], double *p,
+bool inference_times(struct model *first, struct model *second, struct statistics ms[2],
                      struct error *error)
 {
     struct model *const models[] = {first, second};
@@ -71,9 +70,5 @@ bool inference_times(struct model *first, struct model *second, struct statistic
     const bool measured = count > 0 && statistics_compute(times, count, &ms[0], error) &&
                           statistics_compute(times + MOST, count, &ms[1], error);
     free(times);
-    if (!measured)
-        return false;
-    const struct welch_sample a = {count, ms[0].mean, ms[0].sd}, b = {count, ms[1].mean, ms[1].sd};
-    *p = welch_test(&a, &b).p;
-    return true;
+    return measured;
 }
