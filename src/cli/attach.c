@@ -114,6 +114,11 @@ static int report(struct run *run, bool quiet)
     run_snapshot(run, &snapshot);
     if (snapshot.status != RUN_INTERRUPTED)
         return train_finish(&(struct train){.quiet = quiet}, run, true);
+    if (!train_is_kept(run)) {
+        error_set(&error, ERROR_SYSTEM, run_facts(run)->id, "tinca runs lists those that are left",
+                  "its folder was deleted or moved");
+        return output_error(&error);
+    }
     snprintf(advice, sizeof advice, _("tinca resume %s continues it"),
              train_operand(run, operand, sizeof operand));
     error_set(&error, ERROR_SYSTEM, run_facts(run)->id, advice,

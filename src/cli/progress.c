@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "session/history/follow.h"
 #include "session/values/run_figures.h"
 #include "ui/terminal/signals.h"
 
@@ -154,12 +155,14 @@ static void show_live(struct progress *progress, const char *line)
     progress->line_open = true;
 }
 
-static void show_plain(struct progress *progress, const struct run_snapshot *snapshot,
+static void show_plain(struct progress *progress, const struct run_snapshot *snapshot, long halted,
                        const char *line)
 {
     double now = now_seconds();
-    if (now - progress->last < plain_interval || snapshot->iteration == progress->printed)
+    const bool same = snapshot->iteration == progress->printed && halted == progress->halted;
+    if (now - progress->last < plain_interval || same)
         return;
+    progress->halted = halted;
     output_note("%s\n", line);
     progress->last = now;
     progress->printed = snapshot->iteration;
@@ -176,11 +179,16 @@ void progress_show(struct progress *progress, const struct run *run)
         return;
     show_beginning(progress, &snapshot);
     show_findings(progress, run, &snapshot);
-    describe(&snapshot, line, sizeof line);
+    const long halted = follow_halted(run);
+    if (halted > 0)
+        snprintf(line, sizeof line, _("process %ld is halted; kill -CONT %ld lets it go on"),
+                 halted, halted);
+    else
+        describe(&snapshot, line, sizeof line);
     if (progress->terminal)
         show_live(progress, line);
     else
-        show_plain(progress, &snapshot, line);
+        show_plain(progress, &snapshot, halted, line);
 }
 
 void progress_end(struct progress *progress, const struct run *run)

@@ -17,6 +17,7 @@ struct progress {
     bool quiet, terminal;
     double last;      /* the clock at the last plain line, in seconds */
     uint64_t printed; /* iteration of the last plain line */
+    long halted;      /* the process that it said was halted; 0: none */
     size_t findings;  /* printed so far */
     bool begun; /* the line that says where a resumed run continues was printed, or is not needed */
     bool noticed;         /* run_notice has been shown */

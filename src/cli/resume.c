@@ -10,6 +10,7 @@
 #include "cli/train_wait.h"
 
 #include "session/files/run_directory.h"
+#include "session/files/run_outputs.h"
 #include "session/record/resume.h"
 #include "session/run/run_start.h"
 #include "session/seeds/seed_group.h"
@@ -56,7 +57,8 @@ static int go_on(const char *name, const struct train *train)
     return status;
 }
 
-int resume_one(const char *directory, const struct train *train)
+/* Continues the run, with the files that it writes at its end. */
+static int resume_with(const char *directory, const struct train *train)
 {
     struct error error;
     struct run_queue_place place = {0};
@@ -66,6 +68,25 @@ int resume_one(const char *directory, const struct train *train)
         run = run_resume(directory, &train->config, &train->options, &error);
     run_queue_leave(&place);
     return run ? train_follow(train, run) : output_error(&error);
+}
+
+int resume_one(const char *directory, const struct train *train)
+{
+    struct error error;
+    struct train own = *train;
+    struct run_outputs stored;
+    int status;
+    if (!run_outputs_read(&stored, directory, &error))
+        return output_error(&error);
+    if (!own.options.save_path)
+        own.options.save_path = stored.save;
+    if (!own.export_path)
+        own.export_path = stored.session;
+    own.options.session_path = own.export_path;
+    status =
+        train_check_targets(&own, &error) ? resume_with(directory, &own) : output_error(&error);
+    run_outputs_free(&stored);
+    return status;
 }
 
 static int resume_run(const struct command *command, int argc, char **argv)
@@ -124,13 +145,15 @@ const struct command command_resume = {
     .in_launcher = true,
     .operands = "RUN",
     .summary = N_("Continue a run that was interrupted or stopped."),
-    .details =
-        N_("RUN is a run's ID, the beginning of its ID, its name, or its folder. It continues from "
-           "its last checkpoint and gives the same bits as if it had never stopped, with any "
-           "number of threads. Only the settings below can change; the run can become longer, "
-           "unless its learning-rate schedule spans the whole run.\nRUN@seeds is the group "
-           "of seeds of that run, or of that name: unfinished runs continue, missing ones "
-           "start.\nInterrupting (Ctrl-C) finishes "
-           "the iteration and saves; a second time ends at once."),
+    .details = N_(
+        "RUN is a run's ID, the beginning of its ID, its name, or its folder. It continues from "
+        "its last checkpoint and gives the same bits as if it had never stopped, with any "
+        "number of threads. Only the settings below can change; the run can become longer, "
+        "unless its learning-rate schedule spans the whole run. The files of --save and --export "
+        "that it was begun with are written at its end, unless others are named.\nRUN@seeds is the "
+        "group "
+        "of seeds of that run, or of that name: unfinished runs continue, missing ones "
+        "start.\nInterrupting (Ctrl-C) finishes "
+        "the iteration and saves; a second time ends at once."),
     .run = resume_run,
 };

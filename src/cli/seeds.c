@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "session/export/export.h"
 #include "session/files/run_name.h"
+#include "session/files/run_outputs.h"
 #include "session/record/run_open.h"
 #include "session/seeds/seed_group.h"
 #include "session/seeds/seed_statistics.h"
@@ -117,6 +118,7 @@ static bool train_member(const struct train *request, const char *id, bool named
     snprintf(train.config.seed_group, sizeof train.config.seed_group, "%s", id);
     train.config.seed = seed;
     train.export_path = NULL;
+    train.options.group_session_path = request->export_path;
     name_member(name, sizeof name, id, seed);
     train.options.name = named ? name : NULL;
     const bool began = train_one(&train, &ended);
@@ -224,29 +226,55 @@ static int train_missing(const struct train *request, const struct seed_group *g
     return status;
 }
 
+/* Continues the runs that are not over, and trains those that are missing. */
+static int continue_group(const struct train *request, const struct seed_group *group)
+{
+    struct train train = *request;
+    int status = EXIT_DONE;
+    train.export_path = NULL;
+    train.options.group_session_path = request->export_path;
+    for (size_t i = 0; i < group->count && !stop_signal_came(); i++) {
+        if (is_final(&group->members[i]))
+            continue;
+        const int ended = resume_one(group->members[i].directory, &train);
+        status = status == EXIT_DONE || stop_signal_came() ? ended : status;
+    }
+    if (!stop_signal_came())
+        status = train_missing(request, group, status);
+    if (stop_signal_came())
+        tell_how_to_continue(request, group->id);
+    return finish(request, group->id, status);
+}
+
+/* Reads which session file the command that began the group was to write, into *stored. */
+static bool read_outputs(const struct seed_group *group, struct run_outputs *stored,
+                         struct error *error)
+{
+    bool read = true;
+    *stored = (struct run_outputs){0};
+    for (size_t i = 0; read && i < group->count && !stored->group_session; i++) {
+        run_outputs_free(stored);
+        read = run_outputs_read(stored, group->members[i].directory, error);
+    }
+    return read;
+}
+
 int seeds_resume(const char *operand, const struct train *request)
 {
     struct seed_group group;
     struct error error;
     struct train train = *request;
-    int status = EXIT_DONE;
-    train.export_path = NULL;
-    if (!seed_group_find(&group, operand, &error) || !check_request(request, &error)) {
-        seed_group_free(&group);
-        return output_error(&error);
+    struct run_outputs stored = {0};
+    int status;
+    bool good = seed_group_find(&group, operand, &error) && check_request(request, &error) &&
+                read_outputs(&group, &stored, &error);
+    if (good && !train.export_path) {
+        train.export_path = stored.group_session;
+        good = train_check_targets(&train, &error);
     }
     stop_signal_catch();
-    for (size_t i = 0; i < group.count && !stop_signal_came(); i++) {
-        if (is_final(&group.members[i]))
-            continue;
-        const int ended = resume_one(group.members[i].directory, &train);
-        status = status == EXIT_DONE || stop_signal_came() ? ended : status;
-    }
-    if (!stop_signal_came())
-        status = train_missing(request, &group, status);
-    if (stop_signal_came())
-        tell_how_to_continue(request, group.id);
-    status = finish(request, group.id, status);
+    status = good ? continue_group(&train, &group) : output_error(&error);
+    run_outputs_free(&stored);
     seed_group_free(&group);
     return status;
 }

@@ -220,6 +220,14 @@ static void print_summary(const struct train *train, const struct run *run,
                    train_operand(run, operand, sizeof operand));
 }
 
+bool train_is_kept(const struct run *run)
+{
+    char *config = file_join(run_facts(run)->directory, "config.json");
+    const bool kept = config && file_exists(config);
+    free(config);
+    return kept;
+}
+
 /* A run that failed is exported too, since the session says why; a refused run has nothing to
  * export. A run that is done may still have an error: something could not be written on the way. */
 int train_finish(const struct train *train, struct run *run, bool interrupted)
@@ -231,7 +239,8 @@ int train_finish(const struct train *train, struct run *run, bool interrupted)
     run_snapshot(run, &snapshot);
     if (snapshot.status == RUN_FAILED || snapshot.status == RUN_REFUSED) {
         status = output_error(&snapshot.error);
-        if (snapshot.checkpoints > 0 && snapshot.error.kind != ERROR_DIVERGED && !train->quiet)
+        if (snapshot.checkpoints > 0 && snapshot.error.kind != ERROR_DIVERGED && !train->quiet &&
+            train_is_kept(run))
             output_note(_("tinca resume %s continues after iteration %llu\n"),
                         train_operand(run, operand, sizeof operand),
                         (unsigned long long)snapshot.checkpoint_iteration);
@@ -301,10 +310,12 @@ static struct run *start(const struct train *train, struct error *error)
 {
     struct run_queue_place place = {0};
     const struct queued_run queued = queued_run_new(&train->config);
+    struct run_options options = train->options;
+    options.session_path = train->export_path; /* for the command that resumes it */
     if (train->wait &&
         (!check_start(train, error) || !train_wait(&queued, train->quiet, &place, error)))
         return NULL;
-    struct run *run = run_start(&train->config, &train->options, error);
+    struct run *run = run_start(&train->config, &options, error);
     run_queue_leave(&place);
     return run;
 }

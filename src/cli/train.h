@@ -41,6 +41,10 @@ int train_follow(const struct train *train, struct run *run);
  * stopped run gives EXIT_INTERRUPTED. */
 int train_finish(const struct train *train, struct run *run, bool interrupted);
 
+/* Returns whether the run's folder is still where it was: only then can the run be resumed there.
+ */
+bool train_is_kept(const struct run *run);
+
 /* Writes the operand that selects the run on a command line, quoted for the shell: its ID, or its
  * folder if --run-dir put it outside the folder of runs; "RUN" if that is too long. Returns `out`.
  */

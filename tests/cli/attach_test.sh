@@ -74,6 +74,34 @@ child=$!
 wait_until has_line '"event":"resume"' "$T/elsewhere/journal.jsonl"
 watched KILL 1 'interrupted.*tinca resume' "status 1 and advice for a run that is killed" "$T/elsewhere"
 
+# --- a run whose process is halted ---
+rm -rf "$T/elsewhere"
+hold 3 train lenet --data digits,limit=640 --batch 16 --iterations 200 --threads 1 -q --checkpoint 1000 \
+    --checkpoint-share 100 --run-dir "$T/elsewhere" # halted, as Ctrl-Z does it
+"$TINCA" attach "$T/elsewhere" >"$T/both" 2>&1 </dev/null &
+watcher=$!
+wait_until has_line "process $child is halted; kill -CONT $child lets it go on" "$T/both"
+if grep -q ' left$' "$T/both"; then not_ok "a halted process has no remaining time" "$(cat "$T/both")"; else
+    ok "a halted process has no remaining time"
+fi
+
+# --- a run whose folder is deleted ---
+rm -rf "$T/elsewhere"
+kill -CONT $child
+wait $watcher
+status=$?
+if [ "$status" = 1 ] && grep -q 'its folder was deleted or moved' "$T/both" && ! grep -q 'tinca resume' "$T/both"; then
+    ok "a deleted run is not said to be resumable"
+else
+    not_ok "a deleted run is not said to be resumable" "exit $status: $(cat "$T/both")"
+fi
+wait $child 2>/dev/null
+if grep -q 'folder was removed' "$T/err" && ! grep -q 'tinca resume' "$T/err"; then
+    ok "  nor by its own process"
+else
+    not_ok "  nor by its own process" "$(cat "$T/err")"
+fi
+
 # --- attach only reads ---
 "$TINCA" train lenet --data digits --batch 20 --epochs 1000 --threads 1 -q 2>/dev/null &
 child=$!

@@ -118,6 +118,31 @@ else
     not_ok "a data set that is missing: the table is shown all the same" "exit $status: $(told)"
 fi
 
+# --- several commands at the same time ---
+. "$srcdir/tests/faults/hold.sh"
+list=$XDG_STATE_HOME/tinca/model-files
+waits() { grep -q -- "-> FLOCK .* $1 " /proc/locks; }
+waits_or_gone() { waits "$1" || gone "$1"; }
+rm -f "$list"
+# the first one has read the list and is about to replace it
+LD_PRELOAD=$HOLD_LIBRARY FAULT=rename:1:stop FAULT_ONLY=model-files ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS-} \
+    "$TINCA" prune "$T/lenet.safetensors" -o "$T/one.safetensors" --flops 0.5 -q 2>/dev/null &
+child=$!
+wait_until stopped_or_gone $child
+is_stopped $child || not_ok "the first one is stopped at the list"
+"$TINCA" prune "$T/lenet.safetensors" -o "$T/two.safetensors" --flops 0.6 -q 2>/dev/null </dev/null &
+second=$!
+if [ -r /proc/locks ]; then wait_until waits_or_gone $second; fi
+kill -CONT $child
+wait $child
+wait $second
+if [ "$(grep -c 'one.safetensors\|two.safetensors' "$list")" = 2 ]; then
+    ok "two commands that list their models at the same time list both"
+else
+    not_ok "two commands that list their models at the same time list both" "$(cat "$list")"
+fi
+rm -f "$T/one.safetensors" "$T/two.safetensors"
+
 echo "{" >"$(ls "$figures"/*.json | head -n 1)"
 succeeds "a damaged file of figures" models "$T/folder" --only --threads 1 --json
 is "  counts as empty" "models.#" 2

@@ -149,6 +149,41 @@ else
     skip "a signal ends it with 130" "it was done before"
 fi
 
+# --- killed while it deletes its steps ---
+FAULTS=$(dirname "$TINCA")/faults.so
+if [ -f "$FAULTS" ]; then
+    place=1
+    while :; do
+        rm -rf g.safetensors g.safetensors.prune
+        # shellcheck disable=SC2086
+        LD_PRELOAD=$FAULTS FAULT=unlink:$place:kill FAULT_ONLY=g.safetensors.prune \
+            "$TINCA" prune $job -o g.safetensors --threads 1 -q 2>/dev/null </dev/null
+        status=$?
+        [ $status = 137 ] || break
+        same "killed at deletion $place: the output is complete" f.safetensors g.safetensors
+        : >g.safetensors.prune/state.json.7.part
+        # shellcheck disable=SC2086
+        succeeds "  the command can be repeated" prune $job -o g.safetensors --threads 1 -q
+        same "  with the same bits" f.safetensors g.safetensors
+        absent "  and nothing is left" g.safetensors.prune
+        place=$((place + 1))
+    done
+    [ $status = 0 ] && [ $place = 6 ] && ok "at all five deletions" || not_ok "at all five deletions" "$place, exit $status"
+    # a power cut may undo any of the deletions: here that of the state, but not that of the last model
+    # shellcheck disable=SC2086
+    LD_PRELOAD=$FAULTS FAULT=unlink:1:kill FAULT_ONLY=g.safetensors.prune \
+        "$TINCA" prune $job -o g.safetensors --threads 1 -q 2>/dev/null </dev/null
+    before=$(count_runs)
+    rm g.safetensors.prune/*-tuned2.safetensors
+    # shellcheck disable=SC2086
+    succeeds "a state without its last model" prune $job -o g.safetensors --threads 1 -q
+    same "  goes on to the same bits" f.safetensors g.safetensors
+    [ "$(count_runs)" = "$before" ] && ok "  in the runs that there were" || not_ok "  in the runs that there were" "$(ls "$runs")"
+    absent "  and nothing is left" g.safetensors.prune
+else
+    skip "killed while it deletes its steps" "the program is built with a sanitizer"
+fi
+
 # --- unstructured ---
 succeeds "weights of zero" prune m.safetensors -o u.safetensors --unstructured 0.9 --json --validate digits,limit=100
 cp out u.json

@@ -6,7 +6,7 @@ srcdir=${srcdir:-.}
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
-job="lenet --data digits,limit=200 --batch 20 --epochs 12 --seed 3 --threads 1"
+job="lenet --data digits,limit=200 --validate digits,split=test,limit=40 --batch 20 --epochs 12 --seed 3 --threads 1"
 often="--checkpoint 0.01 --checkpoint-share 100"
 
 has_checkpoint() { ls "$XDG_STATE_HOME"/tinca/runs/*/checkpoint.safetensors >files 2>/dev/null; }
@@ -17,6 +17,22 @@ begin() {
     child=$!
     wait_until has_checkpoint
     id=$(basename "$(dirname "$(head -n 1 files)")")
+}
+
+# same_figures RUN: the summary of a run has every member of the undisturbed one's but what a clock, the memory and
+# the process measure
+same_figures() { # same_figures RUN [UNDISTURBED]
+    for member in status iteration iterations epoch epochs loss loss_caffe loss_mean learning_rate validation_loss \
+        top1 top5 best_top1 best_validation_loss pixel_accuracy; do
+        "$JSON_LOOK" "${2-$T/whole}/summary.json" $member 2>/dev/null | sed "s/^/$member /"
+    done >expected
+    while read -r member value; do
+        found=$("$JSON_LOOK" "$1/summary.json" "$member" 2>&1)
+        [ "$found" = "$value" ] || echo "$member is $found, not $value"
+    done <expected >different
+    if [ "$(wc -l <expected)" -ge 12 ] && [ ! -s different ]; then ok "  with the same figures to the last digit"; else
+        not_ok "  with the same figures to the last digit" "$(cat different expected)"
+    fi
 }
 
 # shellcheck disable=SC2086 # a list of options
@@ -34,11 +50,52 @@ begin() {
     shows 'checkpoints?, .* % of the run' "  with the cost of checkpoints"
     grep -q 'continues after iteration [0-9]* of 120' "$T/err" && ok "  and the iteration from which it continued" ||
         not_ok "  and the iteration from which it continued" "$(told)"
+    same_figures "$XDG_STATE_HOME/tinca/runs/$id"
     cmp -s k.safetensors whole/weights.safetensors && ok "  with the same bits" ||
         not_ok "  with the same bits"
     is "  and has each iteration once" "runs.0.series.iteration.#" 120 k.json
     is "  in order" runs.0.series.iteration.119 120 k.json
     refuses 2 "complete" "a complete run" resume "$id"
+    rm -r "$XDG_STATE_HOME/tinca/runs"
+
+    # killed at its end: the best validation was long before the checkpoint from which it is resumed
+    worse="lenet --data digits,limit=60 --validate digits,split=test,limit=40 --batch 20 --epochs 12 --seed 3 --threads 1 --lr 0.02"
+    succeeds "a run whose best validation is not the last" train $worse --run-dir "$T/best" -q
+    env LD_PRELOAD="$HOLD_LIBRARY" FAULT=rename:1:kill FAULT_ONLY=summary.json \
+        ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS-}" "$TINCA" train $worse $often --run-dir "$T/late" -q
+    [ -e late/summary.json ] && not_ok "a run is killed at its end" "$(cat late/summary.json)"
+    succeeds "  killed at its end" resume ./late -q
+    same_figures late best
+
+    # the files that the command was to write are written by the one that resumes the run
+    mkdir away
+    hold 3 train $job $often --save s.safetensors --export s.json
+    let_go KILL
+    id=$(ls "$XDG_STATE_HOME/tinca/runs")
+    cd away || exit 99
+    succeeds "a run that was begun with --save and --export" resume "$id"
+    cd .. || exit 99
+    cmp -s s.safetensors whole/weights.safetensors && ok "  has its weights in that file" || not_ok "  has its weights in that file"
+    is "  and its session" "runs.0.series.iteration.#" 120 s.json
+    shows "weights in $T/s.safetensors" "  and says so"
+    rm -r "$XDG_STATE_HOME/tinca/runs" s.json
+    hold 3 train $job $often --save s.safetensors --export s.json
+    let_go KILL
+    rm s.safetensors
+    succeeds "other files" resume "$(ls "$XDG_STATE_HOME/tinca/runs")" --save other.safetensors --export other.json -q
+    [ -s other.safetensors ] && [ -s other.json ] && [ ! -e s.safetensors ] && [ ! -e s.json ] &&
+        ok "  replace them" || not_ok "  replace them" "$(ls)"
+    rm -r "$XDG_STATE_HOME/tinca/runs"
+    hold 3 train $job $often --save - >/dev/null
+    let_go KILL
+    run resume "$(ls "$XDG_STATE_HOME/tinca/runs")" -q
+    [ "$status" = 0 ] && [ ! -s "$T/out" ] && ok "standard output is not written to again" ||
+        not_ok "standard output is not written to again" "exit $status: $(told)"
+    rm -r "$XDG_STATE_HOME/tinca/runs"
+    hold 3 train $job $often --seeds 2 --name g --export g.json -q
+    let_go KILL
+    succeeds "a group of seeds" resume g@seeds -q
+    is "  has its session, too" "runs.#" 2 g.json
     rm -r "$XDG_STATE_HOME/tinca/runs"
 
     long="lenet --data digits --batch 20 --epochs 1000 --threads 1"

@@ -56,11 +56,24 @@ kill -STOP $child
 mv "$T/r" "$T/elsewhere"
 mkdir "$T/r"
 kill -CONT $child
-ends "a run whose folder is replaced ends, too" "folder was removed or replaced"
+ends "a run whose folder is moved ends, too" "folder was moved to $T/elsewhere .*: tinca resume $T/elsewhere goes on"
 if [ -z "$(ls "$T/r")" ]; then ok "  and has written nothing to the new folder"; else
     not_ok "  and has written nothing to the new folder" "$(ls "$T/r")"
 fi
 rm -rf "$T/elsewhere"
+
+# what is said of a moved folder is true
+. "$srcdir/tests/faults/hold.sh"
+hold 3 train lenet --data digits,limit=200 --batch 20 --epochs 6 --threads 1 --run-dir "$T/r" -q --checkpoint 0.01 \
+    --checkpoint-share 100
+mv "$T/r" "$T/a moved one"
+let_go CONT
+if [ "$status" = 1 ] && grep -q "tinca resume '$T/a moved one' goes on" "$T/err"; then ok "a run is moved"; else
+    not_ok "a run is moved" "exit $status: $(told)"
+fi
+succeeds "  and resumed as the message says" resume "$T/a moved one"
+shows 'done after 60 iterations' "    to its end"
+rm -rf "$T/r" "$T/a moved one"
 
 # The best model is written after a validation, which may take long.
 long="train lenet --data digits,limit=20 --validate digits,split=test --batch 20 --iterations 500000
@@ -68,7 +81,7 @@ long="train lenet --data digits,limit=20 --validate digits,split=test --batch 20
 start
 mv "$T/r" "$T/elsewhere"
 mkdir "$T/r"
-ends "a run whose folder is replaced during validation ends, too" "folder was removed or replaced"
+ends "a run whose folder is moved during validation ends, too" "folder was moved to $T/elsewhere "
 if [ -z "$(ls "$T/r")" ]; then ok "  and has written no model to the new folder"; else
     not_ok "  and has written no model to the new folder" "$(ls "$T/r")"
 fi

@@ -112,4 +112,47 @@ if [ $? = 1 ] && grep -q '^tinca: standard output' "$T/err"; then
 else
     not_ok "a full disk behind standard output is a failure" "$(told)"
 fi
+# --- commands that only read create nothing, least of all a home directory that does not exist ---
+run train lenet --data digits,limit=20 --batch 10 --iterations 2 --threads 1 -q --run-dir "$T/run" --save "$T/m.safetensors"
+[ "$status" = 0 ] || not_ok "a run to look at" "$(told)"
+# nowhere ARGUMENT...: runs the program without any folder of its own
+nowhere() {
+    env -u XDG_STATE_HOME -u XDG_CONFIG_HOME -u XDG_CACHE_HOME HOME="$T/nowhere" "$TINCA" "$@" >"$T/out" 2>"$T/err" </dev/null
+    if [ -e "$T/nowhere" ]; then
+        not_ok "tinca $1 creates no home" "$(find "$T/nowhere")"
+        rm -rf "$T/nowhere"
+    else
+        ok "tinca $1 creates no home"
+    fi
+}
+nowhere runs
+[ -s "$T/err" ] && not_ok "  and lists no run" "$(told)" || ok "  and lists no run"
+nowhere runs --json
+is "  an empty list" "runs.#" 0
+nowhere runs --check
+[ -s "$T/err" ] && not_ok "  and finds nothing wrong" "$(told)" || ok "  and finds nothing wrong"
+nowhere runs --check "$T/run"
+nowhere attach
+nowhere models
+nowhere models "$T/m.safetensors" --only
+nowhere networks
+nowhere datasets
+nowhere devices
+nowhere info lenet
+nowhere info "$T/m.safetensors"
+nowhere compare "$T/run"
+nowhere tables trindade
+nowhere advise "$T/run" --need faster
+nowhere explain "$T/run"
+nowhere export "$T/run" -o "$T/run.json"
+nowhere resume nothing
+nowhere weights "$T/m.safetensors"
+nowhere eval "$T/m.safetensors" --data digits,limit=10
+nowhere bench lenet --mode infer --iterations 2
+nowhere completion bash
+nowhere sweep --networks lenet --data digits --dry-run
+nowhere runs --empty-trash --yes
+nowhere runs --undelete
+nowhere find-rate lenet --data digits,limit=40 --batch 10 --steps 10 --threads 1
+nowhere study lenet
 done_testing

@@ -1,14 +1,7 @@
 """What a power cut may leave of a run, and what tinca resume makes of it.
 
-Runs are recorded with faults.so (record.h): every write, cut, sync, rename and unlink. At any point of
-the log the disk may hold any state in which
-  - what a sync has confirmed is there;
-  - of a file's later writes and cuts, each block of 512 bytes is there, old (zeros behind the old end),
-    or torn in its middle, and the size is the old one, the new one or one between;
-  - of a folder's later changes (a name made, renamed, removed) any subset is there, in any order: each
-    of them as a whole.
-A sync that failed has confirmed nothing, and what it was about is lost although the program could still
-read it. States are drawn with a seed; those in which everything or nothing is there come first.
+Runs are recorded with faults.so (record.h); disk.py says which states the disk may hold then. States are
+drawn with a seed; those in which everything or nothing is there come first.
 
 Every state is written into a folder and resumed. Good is: the run ends (or had ended) with the weights,
 the best model and the curves of the run that was left alone; or, before config.json was on the disk,
@@ -31,7 +24,8 @@ import subprocess
 import sys
 import zlib
 
-BLOCK = 512
+from disk import DATA, NAMES, SYSTEMATIC, Disk, build, changed, read_log, write_state
+
 MODELS = ("weights.safetensors", "best.safetensors")
 NETWORK = {
     "name": "tiny", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
@@ -41,167 +35,9 @@ JOB = ("--data digits,limit=40 --validate digits,split=test,limit=8 --batch 8 --
        "--threads 1 --checkpoint 0.001 --checkpoint-share 100 -q").split()
 
 
-# --- the log ---
-
-def read_log(path):
-    """The operations as tuples, paths relative to the root."""
-    with open(path, "rb") as file:
-        data = file.read()
-    at, operations = 0, []
-    while at < len(data):
-        end = data.index(b"\n", at)
-        words = data[at:end].decode().split(" ")
-        at = end + 1
-        kind = words[0]
-        if kind in ("write", "content"):
-            offset = int(words[2]) if kind == "write" else 0
-            length = int(words[-1])
-            operations.append((kind, words[1], offset, data[at:at + length]))
-            at += length
-        elif kind == "rename":
-            end = data.index(b"\n", at)
-            operations.append((kind, words[1], data[at:end].decode().strip()))
-            at = end + 1
-        elif kind == "cut":
-            operations.append((kind, words[1], int(words[2])))
-        else:
-            operations.append((kind, words[1] if len(words) > 1 else ""))
-    return operations
-
-
-def changed(content, change):
-    """A file's bytes after a write (offset, bytes) or a cut (size)."""
-    if isinstance(change, int):
-        return content[:change].ljust(change, b"\0")
-    offset, data = change
-    content = content.ljust(offset, b"\0")
-    return content[:offset] + data + content[offset + len(data):]
-
-
-class Disk:
-    """What is confirmed, and what is not, after a part of the log."""
-
-    def __init__(self):
-        self.confirmed = {}   # file number -> bytes
-        self.waiting = {}     # file number -> changes since
-        self.seen = {}        # file number -> bytes as the program reads them
-        self.names = {}       # path -> file number, as the program sees them
-        self.names_kept = {}  # path -> file number, confirmed; -1: a folder
-        self.names_waiting = []  # (folder, change), a change is (path to remove, path to set, number)
-
-    def copy(self):
-        other = Disk()
-        for key, value in self.__dict__.items():
-            other.__dict__[key] = dict(value) if isinstance(value, dict) else list(value)
-        return other
-
-    def change_file(self, path, change):
-        number = self.names.get(path)
-        if number is not None:
-            self.seen[number] = changed(self.seen[number], change)
-            self.waiting[number] = self.waiting[number] + [change]
-
-    def change_name(self, old, new, number):
-        if old is not None:
-            self.names.pop(old, None)
-        if new is not None:
-            self.names[new] = number
-        self.names_waiting.append((os.path.dirname(new or old), (old, new, number)))
-
-    def take(self, operation):
-        kind, path = operation[:2]
-        number = self.names.get(path)
-        if kind in ("create", "mkdir"):
-            number = -1 if kind == "mkdir" else len(self.seen)
-            if number >= 0:
-                self.seen[number] = self.confirmed[number] = b""
-                self.waiting[number] = []
-            self.change_name(None, path, number)
-        elif kind == "write":
-            self.change_file(path, operation[2:])
-        elif kind == "content" and number is not None:
-            if operation[3] != self.seen[number]:
-                self.change_file(path, len(operation[3]))
-                self.change_file(path, (0, operation[3]))
-        elif kind == "cut":
-            self.change_file(path, operation[2])
-        elif kind == "sync" and number is not None:
-            for change in self.waiting[number]:
-                self.confirmed[number] = changed(self.confirmed[number], change)
-            self.waiting[number] = []
-        elif kind == "failed" and number is not None:
-            self.waiting[number] = []
-        elif kind == "folder":
-            for folder, change in self.names_waiting:
-                if folder == path:
-                    change_names(self.names_kept, change)
-            self.names_waiting = [one for one in self.names_waiting if one[0] != path]
-        elif kind == "rename" and number is not None:
-            self.change_name(path, operation[2], number)
-        elif kind == "unlink" and number is not None:
-            self.change_name(path, None, number)
-
-
-def change_names(names, change):
-    old, new, number = change
-    if old is not None and names.get(old) == number:
-        del names[old]
-    if new is not None:
-        names[new] = number
-
-
-# --- a state that the disk may hold ---
-
-def pick_names(disk, how, draw):
-    names = dict(disk.names_kept)
-    waiting = [change for _, change in disk.names_waiting]
-    if how == "none":
-        waiting = []
-    elif how == "first":
-        waiting = waiting[:draw.randint(0, len(waiting))]
-    elif how == "some":
-        waiting = [change for change in waiting if draw.random() < 0.5]
-        draw.shuffle(waiting)
-    for change in waiting:
-        change_names(names, change)
-    return names
-
-
-def pick_content(disk, number, how, draw):
-    old = new = disk.confirmed[number]
-    waiting = disk.waiting[number]
-    if how == "none" or not waiting:
-        return old
-    if how == "first":
-        waiting = waiting[:draw.randint(0, len(waiting))]
-    for change in waiting:
-        new = changed(new, change)
-    if how in ("all", "first"):
-        return new
-    size = draw.choice([len(old), len(new), draw.randint(*sorted((len(old), len(new))))])
-    if how == "zeros":
-        return old.ljust(len(new), b"\0")
-    if how == "short":
-        return new[:size]
-    content = bytearray()
-    for start in range(0, size, BLOCK):
-        here = min(BLOCK, size - start)
-        blocks = [side[start:start + here].ljust(here, b"\0") for side in (old, new)]
-        at = draw.choice([0, here, here, draw.randint(0, here)])
-        content += blocks[1][:at] + blocks[0][at:]
-    return bytes(content)
-
-
-def build(disk, how_names, how_data, draw):
-    """The state as {path: bytes}; None for a folder. Half-written files and the lock tell nothing."""
-    state = {}
-    for path, number in sorted(pick_names(disk, how_names, draw).items()):
-        if number < 0:
-            state[path] = None
-        elif not path.endswith(".part") and os.path.basename(path) != "lock":
-            state[path] = pick_content(disk, number, how_data, draw)
-    return {path: data for path, data in state.items()
-            if os.path.dirname(path) in state or "/" not in path}
+def is_left_out(path):
+    """Half-written files and the lock tell nothing."""
+    return path.endswith(".part") or os.path.basename(path) == "lock"
 
 
 def lie(checkpoint, key, value):
@@ -290,9 +126,9 @@ class Explorer:
         kept = checkpointed = ended = False
         for operation in log:
             disk.take(operation)
-            kept |= operation == ("folder", "r") and "r/config.json" in disk.names_kept
-            checkpointed |= "r/checkpoint.safetensors" in disk.names_kept
-            ended |= operation[0] == "exit" and "r/summary.json" in disk.names
+            kept |= operation == ("folder", "r") and disk.is_kept("r/config.json")
+            checkpointed |= disk.is_kept("r/checkpoint.safetensors")
+            ended |= operation[0] == "exit" and disk.find("r/summary.json") is not None
             points.append((disk.copy(), kept, checkpointed, ended))
         return points
 
@@ -301,12 +137,7 @@ class Explorer:
         _, kept, checkpointed, ended = point
         root = os.path.join(self.folder, "state%d" % number)
         os.mkdir(root)
-        for path, data in state.items():
-            if data is None:
-                os.mkdir(os.path.join(root, path))
-            else:
-                with open(os.path.join(root, path), "wb") as file:
-                    file.write(data)
+        write_state(state, root)
         run = os.path.join(root, "r")
         try:
             done = self.run(["resume", "./r", "--threads", "1", "-q"], root)
@@ -343,12 +174,6 @@ def kept_curves(state):
 
 # --- which states ---
 
-SYSTEMATIC = [("none", "none"), ("all", "all"), ("all", "none"), ("none", "all"), ("all", "zeros"),
-              ("some", "none"), ("some", "all")]
-NAMES = ["none", "all", "first", "some", "some"]
-DATA = ["none", "all", "first", "zeros", "short", "blocks", "blocks"]
-
-
 def draw_states(explorer, logs, count):
     """Distinct states as (scenario, operation, names, data, state, point, spoilt)."""
     seen, chosen, draw = set(), [], explorer.draw
@@ -367,7 +192,7 @@ def draw_states(explorer, logs, count):
         else:
             name, points, k = draw.choice(places)
             names, data = draw.choice(NAMES), draw.choice(DATA)
-        state = build(points[k][0], names, data, draw)
+        state = build(points[k][0], names, data, draw, is_left_out)
         spoilt = draw.random() < 0.1 and 10 * sum(one[6] for one in chosen) <= len(chosen)
         if spoilt:
             state = spoil(state, draw)

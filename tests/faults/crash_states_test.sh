@@ -9,5 +9,5 @@ needs_python "states after a power cut"
 # each state is a folder of small files, in memory if possible
 folder=$(mktemp -d /dev/shm/tinca-states-XXXXXX 2>/dev/null) || folder=$(mktemp -d "$T/states-XXXXXX")
 trap 'rm -rf "$T" "$folder"' EXIT
-"$PYTHON" "$srcdir/tests/faults/crash_states.py" "$TINCA" "$FAULTS" "$folder" "${STATES:-300}" \
+PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$srcdir/tests/faults/crash_states.py" "$TINCA" "$FAULTS" "$folder" "${STATES:-300}" \
     "${SEED:-$$}"

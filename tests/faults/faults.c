@@ -2,23 +2,20 @@
  *
  * FAULT=CALL:N[:WHAT] makes the N-th call (counted from 1, over all threads) of CALL fail. CALL is
  * write (write(2), pwrite(2) and stdio's fwrite and fflush, on regular files), open (of files to be
- * written), fsync, rename, malloc (every way to allocate), thread (pthread_create), or allocate
- * (posix_fallocate), or read (open of files to be read; it fails and counts on paths that
- * FAULT_ONLY names). WHAT is
- *   an errno's name   the call fails so, once (ENOSPC, EDQUOT, EROFS, EIO, ESTALE)
- *   NAME+             and so do all later ones
- *   NAME+M            and so do the next M
- *   kill              the process is killed there; half of what was to be written is written
- *   stop              the process stops there, as SIGSTOP does; when it goes on, so does the call
- *   hang              the call never returns, as with a disk that does not answer; other threads go
- * on A failing malloc or thread needs no name. A sync that fails drops what was written behind the
- * file's end at its last good sync, as Linux may do: there are zeros then, and the next sync
+ * written), fsync, rename, unlink (and unlinkat), mkdir, malloc (every way to allocate), thread
+ * (pthread_create), or allocate (posix_fallocate), or read (open of files to be read; it fails and
+ * counts on paths that FAULT_ONLY names). WHAT is an errno's name   the call fails so, once
+ * (ENOSPC, EDQUOT, EROFS, EIO, ESTALE) NAME+             and so do all later ones NAME+M and so do
+ * the next M kill              the process is killed there; half of what was to be written is
+ * written stop              the process stops there, as SIGSTOP does; when it goes on, so does the
+ * call hang              the call never returns, as with a disk that does not answer; other threads
+ * go on A failing malloc or thread needs no name. A sync that fails drops what was written behind
+ * the file's end at its last good sync, as Linux may do: there are zeros then, and the next sync
  * succeeds without complaint. FAULT_ONLY=PART: write fails and counts on files only whose path
- * contains PART, and rename if the new path does. FAULT_COUNT=FILE writes at the end how many calls
- * there were.
- * GATE=PREFIX:FILE makes every thread that opens a file or folder whose path begins so for reading
- * wait until FILE exists, as a disk does that does not answer.
- * STOP_AT=MPI_Finalize stops the process when it calls this function, as SIGSTOP does.
+ * contains PART, rename if the new path does, unlink and mkdir if theirs does. FAULT_COUNT=FILE
+ * writes at the end how many calls there were. GATE=PREFIX:FILE makes every thread that opens a
+ * file or folder whose path begins so for reading wait until FILE exists, as a disk does that does
+ * not answer. STOP_AT=MPI_Finalize stops the process when it calls this function, as SIGSTOP does.
  * RECORD and RECORD_ROOT keep a log of what is done to files (record.h); what a failing sync drops
  * is left in place then, for whoever reads the log.
  *
@@ -41,9 +38,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum call { NONE, WRITE, OPEN, SYNC, RENAME, MALLOC, THREAD, ALLOCATE, READ };
-static const char *const names[] = {"none",   "write",  "open",     "fsync", "rename",
-                                    "malloc", "thread", "allocate", "read"};
+enum call { NONE, WRITE, OPEN, SYNC, RENAME, UNLINK, MKDIR, MALLOC, THREAD, ALLOCATE, READ };
+static const char *const names[] = {"none",  "write",  "open",   "fsync",    "rename", "unlink",
+                                    "mkdir", "malloc", "thread", "allocate", "read"};
 static const struct {
     const char *name;
     int code;
@@ -355,6 +352,8 @@ int rename(const char *from, const char *to)
 
 int unlink(const char *path)
 {
+    if (chosen == UNLINK && is_chosen_path(path) && fails(UNLINK))
+        return -1;
     const int result = NEXT(unlink)(path);
     if (result == 0)
         record_unlinked(path);
@@ -365,17 +364,30 @@ int unlinkat(int folder, const char *name, int flags)
 {
     char link[64], path[8192];
     snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
-    ssize_t length = record_on() && folder >= 0 ? readlink(link, path, 4096) : -1;
-    const int result = NEXT(unlinkat)(folder, name, flags);
-    if (result == 0 && length > 0) {
+    const int watched = record_on() || chosen == UNLINK;
+    ssize_t length = watched && folder >= 0 ? readlink(link, path, 4096) : -1;
+    if (length > 0)
         snprintf(path + length, sizeof path - (size_t)length, "/%s", name);
+    if (chosen == UNLINK && length > 0 && is_chosen_path(path) && fails(UNLINK))
+        return -1;
+    const int result = NEXT(unlinkat)(folder, name, flags);
+    if (result == 0 && length > 0)
         record_unlinked(path);
-    }
+    return result;
+}
+
+int rmdir(const char *path)
+{
+    const int result = NEXT(rmdir)(path);
+    if (result == 0)
+        record_unlinked(path);
     return result;
 }
 
 int mkdir(const char *path, mode_t mode)
 {
+    if (chosen == MKDIR && is_chosen_path(path) && fails(MKDIR))
+        return -1;
     const int result = NEXT(mkdir)(path, mode);
     if (result == 0)
         record_made(path);

@@ -25,8 +25,8 @@ succeeds "an undisturbed run" $job --run-dir whole
 
 # Temporary faults: the run reports them and continues, and nothing is missing in the end.
 for fault in write:5:ENOSPC+60/space write:60:EDQUOT+60/quota write:30:EIO+40/error \
-    write:40:ESTALE+50/tale fsync:4:ENOSPC+3/space fsync:7:EIO+3/error rename:3:EROFS+2/[Rr]ead-only \
-    rename:4:EIO+3/error open:4:ENOSPC+3/space; do
+    write:40:ESTALE+50/tale fsync:5:ENOSPC+3/space fsync:7:EIO+3/error rename:3:EROFS+2/[Rr]ead-only \
+    rename:4:EIO+3/error open:6:ENOSPC+3/space; do
     rm -rf r
     # shellcheck disable=SC2086
     with "${fault%/*}" $job --run-dir r
@@ -38,7 +38,7 @@ done
 # Permanent faults: the status is that of a failure, the message has the reason, earlier files are intact, and
 # once the disk works the run is resumed to the same bits.
 for fault in write:100:ENOSPC+/space write:140:EDQUOT+/quota fsync:6:EIO+/error \
-    rename:2:EROFS+/[Rr]ead-only open:4:ENOSPC+/space; do
+    rename:2:EROFS+/[Rr]ead-only open:6:ENOSPC+/space; do
     rm -rf r
     # shellcheck disable=SC2086
     with "${fault%/*}" $job --run-dir r

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static int log_descriptor = -1;
@@ -26,17 +27,13 @@ int record_on(void)
     return log_descriptor >= 0;
 }
 
-/* The wrappers in faults.c must not see these calls. */
-static void put(const void *bytes, size_t count)
+/* Appends a line and the bytes behind it in one call, so that processes and threads may share the
+ * log. The wrappers in faults.c must not see the call. */
+static void put(const char *line, const void *bytes, size_t count)
 {
-    const char *from = bytes;
-    while (count > 0) {
-        const ssize_t done = syscall(SYS_write, log_descriptor, from, count);
-        if (done <= 0)
-            return;
-        from += done;
-        count -= (size_t)done;
-    }
+    const struct iovec parts[] = {{(void *)line, strlen(line)}, {(void *)bytes, count}};
+    if (syscall(SYS_writev, log_descriptor, parts, count > 0 ? 2 : 1) <= 0)
+        log_descriptor = -1; /* a log with a hole would mislead: let it end here */
 }
 
 /* Writes `path` relative to the root into `inside`; returns 0 if it is outside the root. */
@@ -73,17 +70,19 @@ static int locate_descriptor(int descriptor, char inside[PATH_MAX])
     return locate(path, inside);
 }
 
-static void put_line(const char *what, const char *inside, const char *rest)
+static void put_line(const char *what, const char *inside, const char *rest, const void *bytes,
+                     size_t count)
 {
     char line[PATH_MAX + 96];
-    put(line, (size_t)snprintf(line, sizeof line, "%s %s%s\n", what, inside, rest));
+    snprintf(line, sizeof line, "%s %s%s\n", what, inside, rest);
+    put(line, bytes, count);
 }
 
 static void put_path(const char *what, const char *path)
 {
     char inside[PATH_MAX];
     if (record_on() && locate(path, inside))
-        put_line(what, inside, "");
+        put_line(what, inside, "", NULL, 0);
 }
 
 void record_created(const char *path)
@@ -107,8 +106,7 @@ void record_written(int descriptor, const void *bytes, ssize_t count, off_t offs
     if (!record_on() || count <= 0 || !locate_descriptor(descriptor, inside))
         return;
     snprintf(numbers, sizeof numbers, " %lld %zd", (long long)offset, count);
-    put_line("write", inside, numbers);
-    put(bytes, (size_t)count);
+    put_line("write", inside, numbers, bytes, (size_t)count);
 }
 
 void record_cut(int descriptor, off_t size)
@@ -116,21 +114,23 @@ void record_cut(int descriptor, off_t size)
     char inside[PATH_MAX], number[32];
     snprintf(number, sizeof number, " %lld", (long long)size);
     if (record_on() && locate_descriptor(descriptor, inside))
-        put_line("cut", inside, number);
+        put_line("cut", inside, number, NULL, 0);
 }
 
 void record_content(const char *path)
 {
-    char inside[PATH_MAX], number[32], block[65536];
+    char inside[PATH_MAX], number[32];
     struct stat status;
     if (!record_on() || !locate(path, inside))
         return;
     const int descriptor = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
-        snprintf(number, sizeof number, " %lld", (long long)status.st_size);
-        put_line("content", inside, number);
-        for (ssize_t got; (got = read(descriptor, block, sizeof block)) > 0;)
-            put(block, (size_t)got);
+        char *bytes = malloc((size_t)status.st_size + 1);
+        const ssize_t got = bytes ? pread(descriptor, bytes, (size_t)status.st_size, 0) : -1;
+        snprintf(number, sizeof number, " %zd", got);
+        if (got >= 0)
+            put_line("content", inside, number, bytes, (size_t)got);
+        free(bytes);
     }
     if (descriptor >= 0)
         close(descriptor);
@@ -144,12 +144,12 @@ void record_synced(int descriptor, int succeeded)
         return;
     if (S_ISDIR(status.st_mode)) {
         if (succeeded)
-            put_line("folder", inside, "");
+            put_line("folder", inside, "", NULL, 0);
         return;
     }
     snprintf(path, sizeof path, "%s/%s", root, inside);
     record_content(path);
-    put_line(succeeded ? "sync" : "failed", inside, "");
+    put_line(succeeded ? "sync" : "failed", inside, "", NULL, 0);
 }
 
 void record_renamed(const char *from, const char *to)
@@ -157,12 +157,13 @@ void record_renamed(const char *from, const char *to)
     char old[PATH_MAX], new[PATH_MAX];
     if (!record_on() || !locate(from, old) || !locate(to, new))
         return;
-    put_line("rename", old, "");
-    put_line("", new, "");
+    char rest[PATH_MAX + 8];
+    snprintf(rest, sizeof rest, "\n %s", new);
+    put_line("rename", old, rest, NULL, 0);
 }
 
 __attribute__((destructor)) static void end(void)
 {
     if (record_on())
-        put("exit\n", 5);
+        put("exit\n", NULL, 0);
 }

@@ -11,10 +11,10 @@
  *   failed PATH       one that did not
  *   folder PATH       fsync of a folder that succeeded
  *   rename PATH, and the new path on a line of its own
- *   unlink PATH, mkdir PATH
+ *   unlink PATH (also of an empty folder), mkdir PATH
  *   exit              the process ended by itself
  *
- * Not thread-safe: a run writes its files in one thread. */
+ * Threads and processes may share a log: each entry is appended by one call. */
 #ifndef TINCA_TESTS_RECORD_H
 #define TINCA_TESTS_RECORD_H
 

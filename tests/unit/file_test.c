@@ -1,8 +1,10 @@
 #include "base/files/file.h"
 #include "tap.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,6 +69,51 @@ static void test_full_disk(void)
     free(path);
 }
 
+/* Creates a half-written file; with `locked` as a living writer has it. Returns its descriptor. */
+static int plant(const char *path, bool locked)
+{
+    const int descriptor = open(path, O_WRONLY | O_CREAT, 0600);
+    if (locked && flock(descriptor, LOCK_EX) != 0)
+        tap_note("no lock");
+    return descriptor;
+}
+
+static void test_remains(void)
+{
+    struct error error = {0};
+    struct file_writer first, second;
+    char *path = file_join(folder, "b.txt"), *part = file_join(folder, "b.txt.0.part"),
+         *other = file_join(folder, "b.txt.1.part");
+    close(plant(part, false));
+    tap_ok(file_write(path, "new", 3, true, &error) && !file_exists(part),
+           "the half-written file of a killed process is removed");
+    const int held = plant(part, true);
+    close(plant(other, false));
+    tap_ok(file_write(path, "newer", 5, true, &error) && file_exists(part) && !file_exists(other),
+           "that of a living one stays");
+    close(held);
+    tap_ok(file_writer_open(&first, path, true, &error) &&
+               file_writer_open(&second, path, true, &error),
+           "two writers of one file");
+    fputs("first", first.stream);
+    fputs("second", second.stream);
+    tap_ok(file_writer_commit(&second, &error) && file_writer_commit(&first, &error),
+           "  both succeed");
+    size_t size;
+    char *text = file_read(path, 100, &size, &error);
+    tap_ok(text && strcmp(text, "first") == 0, "  and the last one counts");
+    free(text);
+    for (int i = 0; i < 12; i++) { /* more than there are numbers */
+        char name[300];
+        snprintf(name, sizeof name, "%s.%d.part", path, i);
+        plant(name, true);
+    }
+    tap_ok(file_write(path, "newest", 6, true, &error), "many writers: %s", error.why);
+    free(path);
+    free(part);
+    free(other);
+}
+
 static void test_directories(void)
 {
     struct error error = {0};
@@ -90,6 +137,7 @@ int main(void)
     test_atomic();
     test_full_disk();
     test_directories();
+    test_remains();
     char command[64];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return system(command) ? 1 : tap_done();

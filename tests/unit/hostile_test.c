@@ -235,7 +235,7 @@ static void test_links(void)
     write_text(home_path("outside"), "untouched");
     made += symlink("../../outside", home_path("deep/run/name.txt"));
     made += symlink("../../outside", home_path("deep/run/lock"));
-    snprintf(part, sizeof part, "%s/summary.json.%ld.part", run, (long)getpid());
+    snprintf(part, sizeof part, "%s/summary.json.0.part", run);
     made += symlink("../../outside", part);
     tap_ok(made == 0 && run_name_write(run, "mine", &error),
            "a link where a file is to be written");

@@ -1,6 +1,11 @@
-/* A file_writer writes PATH.PID.part, brings it to the disk (fsync), renames it to PATH, and brings
+/* A file_writer writes PATH.N.part, brings it to the disk (fsync), renames it to PATH, and brings
  * the folder's new entry to the disk as well. After a crash at any moment, PATH is the old file or
- * the complete new one. */
+ * the complete new one.
+ *
+ * The writer holds a lock (flock) on PATH.N.part until it is renamed, so that the next writer of
+ * PATH sees which of these files a killed process has left, and uses or removes them: N is the
+ * first number, from 0, that no living writer uses. Where files cannot be locked, nothing is
+ * removed, and N becomes the number of the process once the first ones are taken. */
 #include "base/files/file.h"
 
 #include "base/memory.h"
@@ -11,8 +16,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { PART_NUMBERS = 8 };
 
 static bool refuse_size(const char *path, size_t limit, struct error *error)
 {
@@ -127,6 +135,82 @@ bool file_writer_open(struct file_writer *writer, const char *path, bool private
                                  private_file || is_in_private_folder(path) ? 0600 : 0666, error);
 }
 
+/* Returns whether the open file is still the one that is called `path`. */
+static bool has_name(int descriptor, const char *path)
+{
+    struct stat own, there;
+    return fstat(descriptor, &own) == 0 && lstat(path, &there) == 0 && own.st_dev == there.st_dev &&
+           own.st_ino == there.st_ino;
+}
+
+/* Creates and locks a file that is not there. Returns a descriptor, or -1 with errno; EEXIST also
+ * if another process has removed the file before it was locked. */
+static int create_part(const char *path, mode_t mode)
+{
+    const int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (descriptor < 0)
+        return -1;
+    while (flock(descriptor, LOCK_EX) != 0 && errno == EINTR)
+        ;
+    if (has_name(descriptor, path))
+        return descriptor;
+    close(descriptor);
+    errno = EEXIST;
+    return -1;
+}
+
+/* Returns whether a half-written file can become a private new one without being removed. */
+static bool is_reusable(const struct stat *status, mode_t mode)
+{
+    return mode == 0600 && (status->st_mode & 07777) == 0600 && status->st_uid == geteuid() &&
+           status->st_nlink == 1;
+}
+
+/* Replaces a half-written file that no living process writes. One of the user's own is emptied, so
+ * that its name is there at every moment (run_directory_begin). Returns a locked descriptor, or -1
+ * with errno. */
+static int replace_part(const char *path, mode_t mode)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0)
+        return errno == ENOENT ? create_part(path, mode) : -1;
+    if (!S_ISREG(status.st_mode)) /* planted by an attacker: links are not followed */
+        return unlink(path) == 0 ? create_part(path, mode) : -1;
+    const int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0)
+        return -1;
+    /* while it is locked, nobody else removes it */
+    const bool is_left = flock(descriptor, LOCK_EX | LOCK_NB) == 0 && has_name(descriptor, path);
+    if (is_left && is_reusable(&status, mode) && ftruncate(descriptor, 0) == 0)
+        return descriptor;
+    const bool is_free = is_left && unlink(path) == 0;
+    close(descriptor);
+    if (is_free)
+        return create_part(path, mode);
+    errno = EEXIST;
+    return -1;
+}
+
+/* Creates the temporary file of `path` and writes its name. Returns a descriptor, or -1 with errno.
+ */
+static int open_part(const char *path, char *name, size_t size, mode_t mode)
+{
+    int descriptor = -1;
+    for (int i = 0; descriptor < 0 && i < PART_NUMBERS; i++) {
+        snprintf(name, size, "%s.%d.part", path, i);
+        descriptor = create_part(name, mode);
+        if (descriptor < 0 && errno == EEXIST)
+            descriptor = replace_part(name, mode);
+        else if (descriptor < 0)
+            break;
+    }
+    if (descriptor >= 0 || (errno != EEXIST && errno != EACCES))
+        return descriptor;
+    snprintf(name, size, "%s.%ld.part", path, (long)getpid());
+    unlink(name); /* left by an earlier process with this number */
+    return create_part(name, mode);
+}
+
 bool file_writer_open_mode(struct file_writer *writer, const char *path, mode_t mode,
                            struct error *error)
 {
@@ -135,20 +219,21 @@ bool file_writer_open_mode(struct file_writer *writer, const char *path, mode_t 
     size_t size = strlen(path) + 32;
     writer->temporary = memory_new(size, 1, path, error);
     if (!writer->path || !writer->temporary) {
+        free(writer->temporary);
+        writer->temporary = NULL;
         file_writer_abandon(writer);
         return false;
     }
-    snprintf(writer->temporary, size, "%s.%ld.part", path, (long)getpid());
-    unlink(
-        writer
-            ->temporary); /* left by an earlier process with this PID, or planted by an attacker */
-    int descriptor =
-        open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    int descriptor = open_part(path, writer->temporary, size, mode);
     writer->stream = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
     if (writer->stream)
         return true;
     error_set_errno(error, path, "check that the folder exists and can be written to",
                     "cannot create");
+    if (descriptor >= 0)
+        unlink(writer->temporary);
+    free(writer->temporary);
+    writer->temporary = NULL;
     if (descriptor >= 0)
         close(descriptor);
     file_writer_abandon(writer);
@@ -201,6 +286,7 @@ bool file_writer_commit_with_backup(struct file_writer *writer, const char *prev
     bool written = fflush(writer->stream) == 0 && !ferror(writer->stream) &&
                    fsync(fileno(writer->stream)) == 0;
     int code = errno;
+    const int held = fcntl(fileno(writer->stream), F_DUPFD_CLOEXEC, 0); /* the lock stays */
     if (fclose(writer->stream) != 0 && written) {
         written = false;
         code = errno;
@@ -209,24 +295,28 @@ bool file_writer_commit_with_backup(struct file_writer *writer, const char *prev
     if (written && put_in_place(writer, previous)) {
         free(writer->temporary);
         writer->temporary = NULL; /* renamed: there is nothing to remove */
-        if (file_sync_directory_of(writer->path)) {
-            file_writer_abandon(writer);
-            return true;
-        }
+        written = file_sync_directory_of(writer->path);
+        code = errno;
+    } else if (written) {
+        written = false;
+        code = errno;
     }
-    errno = written ? errno : code;
-    error_set_errno(error, writer->path, "free some space, or choose another place",
-                    "cannot write");
+    errno = code;
+    if (!written)
+        error_set_errno(error, writer->path, "free some space, or choose another place",
+                        "cannot write");
     file_writer_abandon(writer);
-    return false;
+    if (held >= 0)
+        close(held);
+    return written;
 }
 
 void file_writer_abandon(struct file_writer *writer)
 {
+    if (writer->temporary)
+        unlink(writer->temporary); /* before its lock is gone: then another writer may have it */
     if (writer->stream)
         fclose(writer->stream);
-    if (writer->temporary)
-        unlink(writer->temporary);
     free(writer->temporary);
     free(writer->path);
     *writer = (struct file_writer){0};
@@ -242,12 +332,15 @@ bool file_write(const char *path, const void *bytes, size_t size, bool private_f
     return file_writer_commit(&writer, error);
 }
 
-/* Creates one folder, unless it exists, and syncs its parent. */
+/* Creates one folder, unless it exists, and syncs its parent. Returns false with errno. */
 static bool make_directory(const char *path)
 {
     if (mkdir(path, 0700) == 0)
         return file_sync_directory_of(path);
-    return errno == EEXIST || file_is_directory(path);
+    const int code = errno;
+    const bool exists = code == EEXIST || file_is_directory(path);
+    errno = code;
+    return exists;
 }
 
 bool file_make_directories(const char *path, struct error *error)

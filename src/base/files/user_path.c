@@ -1,5 +1,6 @@
 #include "base/files/user_path.h"
 
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 
@@ -42,4 +43,15 @@ char *user_path_make(const char *variable, const char *fallback, const char *nam
     else if (path)
         snprintf(path, size, "%s/%s/%s", home, fallback, name);
     return path;
+}
+
+bool user_path_make_cache_folder(const char *path, struct error *error)
+{
+    const char *home = getenv("HOME");
+    const size_t length = home ? strlen(home) : 0;
+    if (length > 0 && strncmp(path, home, length) == 0 && path[length] == '/' &&
+        !file_is_directory(home))
+        return error_set(error, ERROR_SYSTEM, home, "set HOME or XDG_CACHE_HOME",
+                         "this home directory does not exist");
+    return file_make_folder_of(path, error);
 }

@@ -18,4 +18,8 @@ char *user_path_expand(const char *path);
 char *user_path_make(const char *variable, const char *fallback, const char *name, const char *what,
                      struct error *error);
 
+/* Makes the folder that a cache `path` is in. Returns false with an error also if it would be below
+ * a home directory that does not exist: looking at something must not create that. */
+bool user_path_make_cache_folder(const char *path, struct error *error);
+
 #endif

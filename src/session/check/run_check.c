@@ -55,6 +55,7 @@ static const struct file_check checks[] = {
     {"measurements.json", check_measurements},
     {"correct.json", check_correct},
     {"profile.json", check_profile},
+    {"outputs.json", check_outputs},
 };
 enum { CHECKS = sizeof checks / sizeof *checks };
 
@@ -149,21 +150,24 @@ static bool is_new(const struct check *check)
     return stat(check->directory, &status) == 0 && time(NULL) - status.st_mtime < BEGINNING;
 }
 
-/* Reports a missing config.json. A process that was killed early, or while it deleted the run,
- * leaves a folder without it and without other files. */
-static void require_run(struct check *check)
+/* Reports a missing config.json. Returns whether there is a run to check: not if its process was
+ * killed early, or while it deleted the run. */
+static bool require_run(struct check *check)
 {
     bool anything = false;
     for (size_t i = 0; i < CHECKS; i++)
         anything |= check->files[i].presence == FILE_HERE && strcmp(checks[i].name, "lock") != 0;
+    const bool is_run =
+        check->alive || (anything && !run_directory_is_incomplete(check->directory));
     if (check->alive)
-        return;
-    if (anything)
+        return true;
+    if (is_run)
         check_report(check, "config.json", RUN_PROBLEM_ERROR, REMEDY_CONFIG, _("it is missing"));
     else if (!is_new(check))
         check_report(check, ".", RUN_PROBLEM_WARNING, REMEDY_DELETE_RUN,
                      _("no run is in it: its process was killed before it began, or a deletion "
                        "was cut off"));
+    return is_run;
 }
 
 static void choose_status(const struct check *check)
@@ -181,8 +185,8 @@ static void inspect_all(struct check *check)
 {
     if (!check_folder(check))
         return;
-    if (check_state(check, "config.json")->presence == FILE_ABSENT)
-        require_run(check);
+    if (check_state(check, "config.json")->presence == FILE_ABSENT && !require_run(check))
+        return;
     for (check->file = 0; check->file < CHECKS; check->file++) {
         const struct file_check *row = &checks[check->file];
         const struct check_file_state *first = check_find_state(check, row->name);
@@ -295,14 +299,15 @@ bool run_check_list(char ***names, size_t *count, struct error *error)
 {
     struct dirent **entries;
     char *home = run_directory_home(error);
-    const int found = home ? scandir(home, &entries, NULL, check_compare_names) : -1;
+    const bool none = home && !file_exists(home); /* before the first run */
+    const int found = home && !none ? scandir(home, &entries, NULL, check_compare_names) : -1;
     *names = NULL;
     *count = 0;
-    if (home && found < 0)
+    if (home && !none && found < 0)
         error_set_errno(error, home, "check its permissions", "cannot be listed");
     free(home);
     if (found < 0)
-        return false;
+        return none;
     *names = memory_new((size_t)found, sizeof **names, "the list of runs", error);
     bool listed = *names;
     for (int i = 0; i < found; i++) {

@@ -9,6 +9,7 @@
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
 #include "session/files/run_name.h"
+#include "session/files/run_outputs.h"
 #include "session/measure/measurement.h"
 #include "session/model/correct_images.h"
 #include "session/record/network_difference.h"
@@ -206,6 +207,16 @@ void check_correct(struct check *check, const char *file)
     struct correct_images correct;
     if (correct_images_read(&correct, check->directory, &error))
         correct_images_free(&correct);
+    else
+        check_damage_by(check, file, REMEDY_DELETE, &error);
+}
+
+void check_outputs(struct check *check, const char *file)
+{
+    struct error error = {0};
+    struct run_outputs outputs;
+    if (run_outputs_read(&outputs, check->directory, &error))
+        run_outputs_free(&outputs);
     else
         check_damage_by(check, file, REMEDY_DELETE, &error);
 }

@@ -1,6 +1,12 @@
 /* A request is recognised by its text: everything that the result depends on, with the checksum of
  * the model. The state is written after every step, and when a run has begun, by a file that
- * replaces the old one. */
+ * replaces the old one.
+ *
+ * When the output is complete, state.json is deleted first, and the folder is synced: models
+ * without a state are what an earlier process has left, and are deleted by the next one. A state
+ * whose last model is missing, as a power cut may leave it, goes back to the last step that can be
+ * continued.
+ */
 #include "session/compress/prune_state.h"
 
 #include "base/files/file.h"
@@ -9,6 +15,7 @@
 #include "base/text.h"
 #include "engine/weights/safetensors.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +128,44 @@ static bool read_state(struct prune_state *state, struct error *error)
     return read;
 }
 
+/* Returns whether the model of a step is there. */
+static bool has_model(const struct prune_state *state, size_t step, bool tuned)
+{
+    char *path = prune_state_model(state, step, tuned, NULL);
+    const bool has = path && file_exists(path);
+    free(path);
+    return has;
+}
+
+/* Forgets what was done after the last step whose model is there. */
+static void forget_missing(struct prune_state *state)
+{
+    while (state->count > 0) {
+        struct prune_stage *last = &state->stages[state->count - 1];
+        last->tuned = last->tuned && has_model(state, state->count - 1, true);
+        if (last->tuned || has_model(state, state->count - 1, false))
+            return;
+        state->count--;
+    }
+}
+
+/* Returns whether a name in the folder is that of a model of a step, also a half-written one. */
+static bool is_model(const char *name)
+{
+    return (strstr(name, "-step") || strstr(name, "-tuned")) && strstr(name, ".safetensors");
+}
+
+/* Deletes the models in the folder, and half-written files. */
+static void remove_models(const struct prune_state *state)
+{
+    DIR *folder = opendir(state->folder);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (is_model(entry->d_name) || strncmp(entry->d_name, "state.json.", 11) == 0)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+}
+
 bool prune_state_open(struct prune_state *state, const struct prune_request *request,
                       const char *network, struct error *error)
 {
@@ -133,8 +178,12 @@ bool prune_state_open(struct prune_state *state, const struct prune_request *req
     if (!state->path)
         error_set_memory(error, "a path", 0);
     if (state->path && (state->request = print_request(request, error)) &&
-        file_make_directories(state->folder, error) && read_state(state, error))
+        file_make_directories(state->folder, error) && read_state(state, error)) {
+        forget_missing(state);
+        if (!file_exists(state->path))
+            remove_models(state);
         return true;
+    }
     prune_state_free(state);
     return false;
 }
@@ -198,12 +247,9 @@ char *prune_state_model(const struct prune_state *state, size_t step, bool tuned
 
 void prune_state_remove(const struct prune_state *state)
 {
-    for (size_t i = 0; i < 2 * state->count; i++) {
-        char *path = prune_state_model(state, i / 2, i % 2, NULL);
-        if (path)
-            unlink(path);
-        free(path);
-    }
     unlink(state->path);
+    file_sync_directory(state->folder);
+    remove_models(state);
     rmdir(state->folder);
+    file_sync_directory_of(state->folder); /* who waits for the output shall not find it again */
 }

@@ -3,6 +3,7 @@
 #include "session/files/checksum_cache.h"
 
 #include "base/files/file.h"
+#include "base/files/user_path.h"
 #include "base/memory.h"
 #include "base/portable/portable.h"
 #include "base/text.h"
@@ -64,7 +65,7 @@ static char *make_path(const char *root)
     snprintf(name, sizeof name, "%08lx.txt", sum);
     char *runs = run_directory_home(NULL);
     char *folder = runs ? file_join(dirname(runs), "checksums") : NULL;
-    char *path = folder && file_make_directories(folder, NULL) ? file_join(folder, name) : NULL;
+    char *path = folder ? file_join(folder, name) : NULL;
     free(folder);
     free(runs);
     return path;
@@ -205,7 +206,8 @@ void checksum_cache_close(struct checksum_cache *cache)
         char digits[DIGITS_SIZE];
         print_sum(cache->noted.data, cache->noted.length, digits);
         memcpy(cache->noted.data, digits, DIGITS);
-        file_write(cache->path, cache->noted.data, cache->noted.length, true, NULL);
+        if (user_path_make_cache_folder(cache->path, NULL))
+            file_write(cache->path, cache->noted.data, cache->noted.length, true, NULL);
     }
     text_free(&cache->noted);
     free(cache->entries);

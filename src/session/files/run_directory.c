@@ -29,7 +29,7 @@ char *run_directory_home(struct error *error)
 {
     char *path = user_path_make("XDG_STATE_HOME", ".local/state", "tinca/runs",
                                 _("the folder of runs"), error);
-    if (path && file_make_directories(path, error) && folder_trust_check(path, error))
+    if (path && folder_trust_check(path, error))
         return path;
     free(path);
     return NULL;
@@ -48,6 +48,7 @@ char *run_directory_beside(const char *name, struct error *error)
     return path;
 }
 
+static const char config_name[] = "config.json";
 static size_t length_without_part(const char *name);
 
 /* --- listing --- */
@@ -82,23 +83,38 @@ static void free_ids(char **ids, size_t count)
     free(ids);
 }
 
-/* Returns whether a folder (not a link) has only a lock and half-written files. */
+/* Returns whether `name` is that of a half-written file of a run. */
+static bool is_part(const char *name)
+{
+    return run_directory_is_own_file(name) && length_without_part(name) < strlen(name);
+}
+
+/* Returns whether a folder (not a link) has only a lock and half-written files; or, if one of them
+ * is config.json (run_directory_begin), only files of a run. */
 static bool holds_remains(const char *directory)
 {
     const int descriptor =
         open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     DIR *stream = descriptor < 0 ? NULL : fdopendir(descriptor);
-    bool remains = stream;
+    bool remains = stream, begun = false, others = false;
     if (!stream && descriptor >= 0)
         close(descriptor);
-    for (struct dirent *entry; remains && (entry = readdir(stream));)
-        remains = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-                  strcmp(entry->d_name, "lock") == 0 ||
-                  (run_directory_is_own_file(entry->d_name) &&
-                   length_without_part(entry->d_name) < strlen(entry->d_name));
+    for (struct dirent *entry; remains && (entry = readdir(stream));) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lock") == 0)
+            continue;
+        remains = run_directory_is_own_file(name);
+        begun |= is_part(name) && strncmp(name, config_name, sizeof config_name - 1) == 0;
+        others |= !is_part(name);
+    }
     if (stream)
         closedir(stream);
-    return remains;
+    return remains && (begun || !others);
+}
+
+bool run_directory_is_incomplete(const char *directory)
+{
+    return !holds_run(directory) && holds_remains(directory) && !run_directory_is_alive(directory);
 }
 
 /* Accepts entries that are named like a run. */
@@ -107,8 +123,7 @@ static bool entry_is_incomplete(const char *home, const char *name)
     if (strlen(name) < 17 || strlen(name) >= RUN_ID_SIZE || strspn(name, "0123456789-") < 16)
         return false;
     char *directory = file_join(home, name);
-    bool is = directory && !holds_run(directory) && holds_remains(directory) &&
-              !run_directory_is_alive(directory);
+    const bool is = directory && run_directory_is_incomplete(directory);
     free(directory);
     return is;
 }
@@ -120,8 +135,9 @@ static bool list_home(const char *home, is_wanted *wanted, char ***ids, size_t *
     DIR *directory = opendir(home);
     size_t capacity = 0;
     bool listed = true;
-    if (!directory)
-        return error_set_errno(error, home, "check its permissions", "cannot be listed");
+    if (!directory) /* before the first run it is missing */
+        return errno == ENOENT ||
+               error_set_errno(error, home, "check its permissions", "cannot be listed");
     for (struct dirent *entry; listed && (entry = readdir(directory));) {
         if (!wanted(home, entry->d_name))
             continue;
@@ -283,15 +299,10 @@ static void remove_if_old(const char *directory)
     if (lstat(directory, &status) != 0 || time(NULL) - status.st_mtime < 60)
         return;
     const int lock = run_directory_lock(directory, NULL);
-    char *path = file_join(directory, "lock");
-    if (lock >= 0 && path && holds_remains(directory)) {
-        run_directory_clear_parts(directory);
-        unlink(path);
-        rmdir(directory);
-    }
+    if (lock >= 0 && holds_remains(directory))
+        run_directory_discard(directory, true);
     if (lock >= 0)
         close(lock);
-    free(path);
 }
 
 static void remove_incomplete(const char *home)
@@ -314,6 +325,10 @@ char *run_directory_create(const char *wanted, const char *name, char *id, struc
     if (wanted)
         return create_wanted(wanted, error);
     char *home = run_directory_home(error);
+    if (home && (!file_make_directories(home, error) || !folder_trust_check(home, error))) {
+        free(home);
+        return NULL;
+    }
     if (home)
         remove_incomplete(home);
     for (int tries = 0; home && tries < TRIES; tries++) {
@@ -339,6 +354,21 @@ char *run_directory_create(const char *wanted, const char *name, char *id, struc
     return NULL;
 }
 
+bool run_directory_begin(const char *directory, struct error *error)
+{
+    char *path = file_join(directory, "config.json.0.part");
+    if (!path)
+        return error_set_memory(error, "a path", 0);
+    const int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const bool marked =
+        (descriptor >= 0 && file_sync_directory(directory)) ||
+        error_set_errno(error, path, "check space and permissions", "cannot be created");
+    if (descriptor >= 0)
+        close(descriptor);
+    free(path);
+    return marked;
+}
+
 /* --- files of a run --- */
 
 static bool is_sample(const char *name, size_t length)
@@ -350,7 +380,7 @@ static bool is_sample(const char *name, size_t length)
            strspn(name + from, "0123456789") == length - from - end;
 }
 
-/* Returns the length of a name without the ending of a half-written file, ".PID.part". */
+/* Returns the length of a name without the ending of a half-written file, ".NUMBER.part". */
 static size_t length_without_part(const char *name)
 {
     static const char part[] = ".part";
@@ -382,6 +412,7 @@ bool run_directory_is_own_file(const char *name)
                                       "killed.json",
                                       "measurements.json",
                                       "correct.json",
+                                      "outputs.json",
                                       "profile.json",
                                       "provenance.json",
                                       "pruned.json",
@@ -406,7 +437,8 @@ void run_directory_discard(const char *directory, bool whole)
 {
     DIR *stream = opendir(directory);
     for (struct dirent *entry; stream && (entry = readdir(stream));)
-        if (makes_run(entry->d_name) || (whole && run_directory_is_own_file(entry->d_name)))
+        if (makes_run(entry->d_name) || is_part(entry->d_name) ||
+            (whole && run_directory_is_own_file(entry->d_name)))
             unlinkat(dirfd(stream), entry->d_name, 0);
     if (stream)
         closedir(stream);

@@ -20,6 +20,8 @@
  *                          (correct_images.h)
  *   profile.json           the last inspection (inspection.h)
  *   pruned.json            which weights tinca runs --prune deleted (run_prune.h)
+ *   outputs.json           the files outside the folder that the run writes at its end
+ *                          (run_outputs.h)
  *   name.txt, tags.txt, note.txt    the name that the user gave to the run, its tags and a note,
  *                          one line each (run_name.h)
  *   journal.previous.jsonl, journal.damaged.jsonl    the earlier journal of a run that started
@@ -36,7 +38,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns the folder of all runs, which is created if it is missing; the caller frees the path.
+/* Returns the path of the folder of all runs, which the caller frees. It may be missing, as before
+ * the first run: only what writes there makes it, by file_make_directories or file_make_folder_of.
  * NULL with an error, also if other users own it or may write into it (folder_trust.h). */
 char *run_directory_home(struct error *error);
 
@@ -48,7 +51,8 @@ char *run_directory_beside(const char *name, struct error *error);
 bool run_directory_list(char ***ids, size_t *count, struct error *error);
 
 /* Lists incomplete folders in the same way: those of runs that were killed before config.json was
- * written, or while they were deleted. They have only a lock and half-written files. */
+ * written, or while they were deleted. They have only a lock and half-written files; also
+ * what a run writes before config.json, behind a mark (run_directory_begin). */
 bool run_directory_list_incomplete(char ***ids, size_t *count, struct error *error);
 
 /* Returns the folder of run `id`, which the caller frees. `id` is an ID, the name of a run
@@ -66,8 +70,17 @@ char *run_directory_find_any(const char *id, struct error *error);
  * error. */
 char *run_directory_create(const char *wanted, const char *name, char *id, struct error *error);
 
+/* Returns whether no run has begun in a folder, and no process begins one: such a folder is listed
+ * as incomplete if it is in the folder of runs. */
+bool run_directory_is_incomplete(const char *directory);
+
+/* Marks the folder of a run that gets other files before config.json as not begun yet: by a
+ * half-written config.json, which the real one replaces. If the process is killed before, the
+ * folder counts as incomplete. Returns false with an error. */
+bool run_directory_begin(const char *directory, struct error *error);
+
 /* Returns whether tinca writes files of this name into a run's folder, including half-written ones
- * (NAME.PID.part). */
+ * (NAME.NUMBER.part). */
 bool run_directory_is_own_file(const char *name);
 
 /* Deletes the folder of a new run that was refused before it began. `whole`: the run has made the

@@ -3,10 +3,15 @@
 #include "session/files/run_hold.h"
 
 #include "base/clock.h"
+#include "base/escape/shell.h"
+#include "base/language.h"
 #include "session/files/run_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,6 +61,35 @@ static bool is_same(int descriptor, const struct stat *there)
            status.st_ino == there->st_ino;
 }
 
+/* Writes where the locked folder is now. Returns false if it was deleted, or /proc does not tell.
+ */
+static bool find_moved(const struct run_hold *hold, char *path, size_t size)
+{
+    static const char deleted[] = " (deleted)";
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", hold->directory);
+    const ssize_t length = readlink(link, path, size - 1);
+    const size_t end = sizeof deleted - 1;
+    path[length > 0 ? length : 0] = '\0';
+    struct stat status;
+    return length > 0 && !((size_t)length > end && strcmp(path + length - end, deleted) == 0) &&
+           stat(path, &status) == 0 && is_same(hold->directory, &status);
+}
+
+/* Reports that the folder is not at its path any more, and what can be done about it. */
+static bool refuse_gone(const struct run_hold *hold, const char *directory, struct error *error)
+{
+    char path[PATH_MAX], operand[200], advice[sizeof error->advice];
+    if (!find_moved(hold, path, sizeof path))
+        return error_set(error, ERROR_SYSTEM, directory,
+                         "train again, and leave its folder in place",
+                         "the run's folder was removed or replaced while it was on");
+    snprintf(advice, sizeof advice, _("tinca resume %s goes on from its last checkpoint"),
+             shell_operand(path, operand, sizeof operand));
+    return error_set(error, ERROR_SYSTEM, directory, advice,
+                     "the run's folder was moved to %s while it was on", path);
+}
+
 bool run_hold_check(const struct run_hold *hold, const char *directory, struct error *error)
 {
     struct stat status;
@@ -63,9 +97,7 @@ bool run_hold_check(const struct run_hold *hold, const char *directory, struct e
     if (!found && errno != ENOENT && errno != ENOTDIR)
         return true; /* a mount that is away for a moment: writing will say so */
     if (!found || !is_same(hold->directory, &status))
-        return error_set(error, ERROR_SYSTEM, directory,
-                         "train again, and leave its folder in place",
-                         "the run's folder was removed or replaced while it was on");
+        return refuse_gone(hold, directory, error);
     if (fstatat(hold->directory, "lock", &status, AT_SYMLINK_NOFOLLOW) == 0)
         return is_same(hold->lock, &status) ||
                error_set(error, ERROR_SYSTEM, directory, "see which process has the run now",

@@ -3,11 +3,13 @@
 #include "session/history/follow.h"
 
 #include "base/files/file.h"
+#include "base/host/process_stat.h"
 #include "base/memory.h"
 #include "session/files/journal_tail.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
 #include "session/files/run_killed.h"
+#include "session/history/run_owner.h"
 #include "session/record/run_reading.h"
 
 #include <math.h>
@@ -22,6 +24,7 @@ struct follower {
     struct run_snapshot snapshot;
     struct tempo tempo;
     _Atomic(double) written; /* time at which the journal was last written; for all threads */
+    atomic_long halted;      /* number of the process if it is halted; for all threads */
     bool published;          /* facts and series are */
 };
 
@@ -87,6 +90,26 @@ static void set_status(struct run *run, bool alive, enum journal_tail_result new
             follower->reading.started ? follower->reading.phase : RUN_PREPARING;
 }
 
+/* Returns the number of the run's process if it is halted on this machine, or 0. */
+static long find_halted(const char *directory)
+{
+    struct run_owner owner;
+    struct process_stat stat;
+    const bool known =
+        run_owner_find(directory, &owner) && owner.here && process_stat_read(owner.process, &stat);
+    return known && (stat.state == 'T' || stat.state == 't') ? owner.process : 0;
+}
+
+/* A halted process has no remaining time; new lines of the journal compute it again. */
+static void set_halted(struct run *run, bool alive, enum journal_tail_result news)
+{
+    struct follower *follower = run->follower;
+    const long halted = alive && news == JOURNAL_SAME ? find_halted(run->directory) : 0;
+    atomic_store(&follower->halted, halted);
+    if (halted > 0)
+        follower->snapshot.eta_seconds = -1;
+}
+
 static void publish(struct run *run)
 {
     struct follower *follower = run->follower;
@@ -115,6 +138,7 @@ enum follow_result follow_step(struct run *run)
         run_reading_sum_up(&follower->reading);
     now->error = error;
     set_status(run, alive, news);
+    set_halted(run, alive, news);
     publish(run);
     if (news == JOURNAL_MORE)
         return FOLLOW_MORE;
@@ -129,4 +153,9 @@ double follow_silence(const struct run *run)
         return -1;
     clock_gettime(CLOCK_REALTIME, &now);
     return fmax(0, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - written);
+}
+
+long follow_halted(const struct run *run)
+{
+    return run->follower ? atomic_load(&run->follower->halted) : 0;
 }

@@ -27,4 +27,9 @@ enum follow_result follow_step(struct run *run);
 /* Returns the seconds since the journal was last written; negative if unknown. Thread-safe. */
 double follow_silence(const struct run *run);
 
+/* Returns the number of the run's process if it is halted (SIGSTOP, Ctrl-Z), so that the run gets
+ * no further and its snapshot has no remaining time; otherwise 0, also for a run of this process.
+ * Thread-safe. */
+long follow_halted(const struct run *run);
+
 #endif

@@ -4,6 +4,7 @@
 #include "session/history/run_queue.h"
 
 #include "base/files/file.h"
+#include "base/files/file_lock.h"
 #include "base/host/host.h"
 #include "base/language.h"
 #include "base/memory.h"
@@ -48,14 +49,11 @@ static bool open_queue(struct queue *queue, struct error *error)
     if (!queue->path)
         return false;
     if (file_make_directories(queue->path, error) && (path = file_join(queue->path, "lock")))
-        queue->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    const bool locked = queue->lock >= 0 && flock(queue->lock, LOCK_EX) == 0;
-    if (path && !locked)
-        error_set_errno(error, path, "check space and permissions", "cannot be locked");
+        queue->lock = file_lock(path, error);
     free(path);
-    if (!locked)
+    if (queue->lock < 0)
         close_queue(queue);
-    return locked;
+    return queue->lock >= 0;
 }
 
 /* Returns the number of a place's file, or 0. */
@@ -149,12 +147,15 @@ bool run_queue_join(struct run_queue_place *place, const struct queued_run *run,
     return place->number > 0;
 }
 
-/* Returns the number of places. */
+/* Returns the number of places. Creates no queue. */
 static size_t count_all(void)
 {
     struct queue queue;
     uint64_t last;
-    if (!open_queue(&queue, NULL))
+    char *folder = run_directory_beside("queue", NULL);
+    const bool exists = folder && file_is_directory(folder);
+    free(folder);
+    if (!exists || !open_queue(&queue, NULL))
         return 0;
     const size_t count = count_places(&queue, UINT64_MAX, &last);
     close_queue(&queue);

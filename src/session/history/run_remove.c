@@ -1,6 +1,6 @@
 /* Names all files relative to the opened directory, so that nothing outside it can be deleted.
- * Deletes config.json last: after an interrupted deletion the run is still listed and can be
- * deleted again. */
+ * Deletes config.json last, and after a sync: after an interrupted deletion, or a power cut, the
+ * run is still listed and can be deleted again. */
 #include "session/history/run_remove.h"
 
 #include "base/files/file.h"
@@ -101,6 +101,7 @@ static bool remove_rest(const char *directory, struct error *error)
     DIR *stream;
     if (!open_directory(directory, &stream, error))
         return false;
+    fsync(dirfd(stream)); /* where folders cannot be synced, there is nothing to wait for */
     unlinkat(dirfd(stream), "config.json", 0);
     unlinkat(dirfd(stream), "lock", 0);
     closedir(stream);

@@ -150,7 +150,8 @@ bool run_trash_empty(size_t *removed, struct error *error)
 
 /* --- deletion --- */
 
-/* Creates the folder of a deletion; of several in one second the later ones have a number. */
+/* Creates the folder of a deletion; of several in one second the later ones have a number. It is
+ * synced: a run that is moved into a folder which a power cut undoes would be lost. */
 static char *make_deletion(const char *trash, struct error *error)
 {
     char stamp[STAMP + 1], name[STAMP + 16];
@@ -162,11 +163,14 @@ static char *make_deletion(const char *trash, struct error *error)
             error_set_memory(error, "a path", 0);
             return NULL;
         }
-        if (mkdir(path, 0700) == 0)
+        const bool made = mkdir(path, 0700) == 0;
+        if (made && file_sync_directory(trash))
             return path;
-        const bool again = errno == EEXIST;
+        const bool again = !made && errno == EEXIST;
         if (!again || i + 1 == TRIES)
             error_set_errno(error, path, "check space and permissions", "cannot be created");
+        if (made)
+            rmdir(path);
         free(path);
         if (!again)
             return NULL;
@@ -191,13 +195,12 @@ static bool move_into(const char *from, const char *folder, struct error *error)
     char *to = file_join(folder, file_base_name(from));
     if (!to)
         return error_set_memory(error, "a path", 0);
-    const bool moved = rename(from, to) == 0;
+    bool moved = rename(from, to) == 0;
     if (!moved)
         error_set_errno(error, from, "check space and permissions", "cannot be moved");
-    else {
-        file_sync_directory(folder);
-        file_sync_directory_of(from);
-    }
+    else if (!file_sync_directory(folder) || !file_sync_directory_of(from))
+        moved = error_set_errno(error, to, "check the disk",
+                                "it was moved there, but a power cut could undo that");
     free(to);
     return moved;
 }
@@ -259,7 +262,8 @@ bool run_trash_undo(size_t *restored, struct error *error)
     bool good = trash && home && visit_entries(trash, take_last, &last, error);
     if (good && !last)
         good = error_set(error, ERROR_USAGE, "trash", NULL, "no deletion is left to undo");
-    good = good && visit_entries(last, restore_run, &restoring, error);
+    good = good && file_make_directories(home, error) &&
+           visit_entries(last, restore_run, &restoring, error);
     if (last)
         rmdir(last);
     *restored = restoring.count;

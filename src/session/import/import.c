@@ -51,8 +51,8 @@ static bool import_one(const struct import_request *request, struct imported_log
 {
     struct import_run *run = import_run_create(request, log, false, error);
     const bool good = run && import_run_update(run, log, (struct import_memory){0}, error) &&
-                      import_run_end(run, log, false, error) &&
-                      (!alone || name_run(request, run, error));
+                      (!alone || name_run(request, run, error)) &&
+                      import_run_end(run, log, false, error);
     if (good) {
         *result = (struct import_result){.iterations = log->count,
                                          .validations = log->validation_count,

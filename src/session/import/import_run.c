@@ -424,7 +424,7 @@ static bool write_config(struct import_run *imported, const struct imported_log 
     imported->config = text;
     run->config = config;
     fill_facts(imported->request, log, run);
-    return !*changed ||
+    return !*changed || !imported->live || /* else it is written last: see import_run_end */
            run_files_write_config(run->directory, &run->config, &run->early_facts, error);
 }
 
@@ -467,8 +467,10 @@ static bool create_folder(struct import_run *imported, const struct imported_log
     run->directory = run_directory_create(NULL, name, run->early_facts.id, error);
     if (!run->directory || !run_hold_take(&run->hold, run->directory, error))
         return false;
-    if (imported->live) /* its name is that of the source, if that can be a name */
-        run_name_write(run->directory, file_base_name(imported->request->path), NULL);
+    if (!imported->live) /* an import that is killed leaves no run */
+        return run_directory_begin(run->directory, error);
+    /* its name is that of the source, if that can be a name */
+    run_name_write(run->directory, file_base_name(imported->request->path), NULL);
     return true;
 }
 
@@ -493,7 +495,9 @@ bool import_run_end(struct import_run *imported, const struct imported_log *log,
     const struct run_snapshot end = end_of(log, stopped);
     journal_add_event(&run->journal, "end", NULL);
     if (journal_sync(&run->journal))
-        return run_files_write_summary(run->directory, &run->journal, &end, NULL, error);
+        return run_files_write_summary(run->directory, &run->journal, &end, NULL, error) &&
+               (imported->live ||
+                run_files_write_config(run->directory, &run->config, &run->early_facts, error));
     if (error)
         *error = run->journal.trouble;
     return false;

@@ -129,7 +129,7 @@ static void end_line(int file)
 static int open_file(const char *path, struct error *error)
 {
     struct stat status;
-    if (!file_make_folder_of(path, error))
+    if (!user_path_make_cache_folder(path, error))
         return -1;
     const int file = file_open_if_regular(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, &status);
     if (file >= 0)

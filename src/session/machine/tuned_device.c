@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/files/file.h"
+#include "base/files/user_path.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/machine/autotune_file.h"
@@ -52,7 +53,7 @@ static int open_folder(const char *path, struct error *error)
     int descriptor = -1;
     if (folder && strrchr(folder, '/')) {
         *strrchr(folder, '/') = '\0';
-        if (file_make_directories(folder, error)) {
+        if (user_path_make_cache_folder(path, error)) {
             descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
             if (descriptor < 0 || faccessat(descriptor, ".", W_OK, AT_EACCESS) != 0) {
                 error_set_errno(error, folder, "check its permissions, or set XDG_CACHE_HOME",

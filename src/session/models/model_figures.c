@@ -3,6 +3,7 @@
 #include "session/models/model_figures.h"
 
 #include "base/files/file.h"
+#include "base/files/user_path.h"
 #include "base/host/host.h"
 #include "base/json/json_field.h"
 #include "base/memory.h"
@@ -131,7 +132,9 @@ static char *path_of(const char *key, struct error *error)
     char name[MODEL_KEY + 8];
     char *folder = run_directory_beside("model-figures", error);
     snprintf(name, sizeof name, "%s.json", key);
-    char *path = folder && file_make_directories(folder, error) ? file_join(folder, name) : NULL;
+    char *path = folder ? file_join(folder, name) : NULL;
+    if (folder && !path)
+        error_set_memory(error, "a path", 0);
     free(folder);
     return path;
 }
@@ -204,7 +207,8 @@ static bool write_file(const struct model_figures *figures, struct error *error)
     if (!added)
         error_set_memory(error, "figures of a model", 0);
     char *path = text ? path_of(figures->key, error) : NULL;
-    const bool written = path && file_write(path, text, strlen(text), true, error);
+    const bool written = path && user_path_make_cache_folder(path, error) &&
+                         file_write(path, text, strlen(text), true, error);
     free(path);
     free(text);
     json_free(root);

@@ -166,6 +166,7 @@ static const struct place places[] = {
     PLACE(NUMBER, "top5", now.top5),
     PLACE(NUMBER, "best_top1", now.best_top1),
     PLACE(NUMBER, "pixel_accuracy", now.pixel_accuracy),
+    ADDED_PLACE(NUMBER, "best_validation_loss", now.best_validation_loss),
     PLACE(COUNT, "validations", validations),
     PLACE(NUMBER, "validation_seconds", validation_seconds),
     PLACE(COUNT, "sampled", sample_iteration),

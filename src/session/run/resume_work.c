@@ -20,6 +20,7 @@
 #include "session/values/run_figures.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,6 +268,7 @@ bool resume_restore(struct trainer *trainer)
                          "the checkpoint that this fork began with is missing or damaged");
     if (!trainer->checkpoint.file)
         return put_journal_aside(trainer) && take_over(trainer, 0) && begin_run(trainer);
+    trainer->now.best_validation_loss = (double)NAN;
     if (!resume_arithmetic_check(&trainer->checkpoint, &trainer->prepared.network->graph,
                                  trainer->run->config.device, trainer->error) ||
         !checkpoint_restore(trainer, &trainer->checkpoint, trainer->error))
@@ -275,8 +277,9 @@ bool resume_restore(struct trainer *trainer)
     if (!read_back(trainer) || (!known && !experiment_make(trainer)) ||
         !take_over(trainer, trainer->run_journal))
         return false;
-    trainer->now.best_validation_loss =
-        run_figures_of(&trainer->now, &trainer->run->own_series).best_validation_loss;
+    if (isnan(trainer->now.best_validation_loss)) /* none yet, or of an earlier version */
+        trainer->now.best_validation_loss =
+            run_figures_of(&trainer->now, &trainer->run->own_series).best_validation_loss;
     const struct run_facts facts = begin_facts(trainer);
     run_state_publish(trainer->run, &facts);
     note_resumption(trainer);

@@ -11,6 +11,7 @@
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
 #include "session/files/run_name.h"
+#include "session/files/run_outputs.h"
 #include "session/measure/forecast.h"
 #include "session/ranks/ranks.h"
 #include "session/record/resume.h"
@@ -84,6 +85,31 @@ static void set_early_facts(struct run *run, const struct forecast *forecast)
     facts->threads = run->config.threads;
 }
 
+/* Stores the files outside the folder that the run and its caller write at the end. */
+static bool write_outputs(const char *directory, const struct run_options *options,
+                          struct error *error)
+{
+    const struct run_outputs outputs = {.save = (char *)options->save_path,
+                                        .session = (char *)options->session_path,
+                                        .group_session = (char *)options->group_session_path};
+    return run_outputs_write(directory, &outputs, error);
+}
+
+/* Sets where the weights are saved at the end: as given, or else as the run has stored it. */
+static bool choose_save_path(struct run *run, const struct run_options *options,
+                             struct error *error)
+{
+    struct run_outputs stored;
+    if (options->save_path)
+        return (run->save_path = memory_copy_text(options->save_path, error));
+    if (!run_outputs_read(&stored, run->directory, error))
+        return false;
+    run->save_path = stored.save;
+    stored.save = NULL;
+    run_outputs_free(&stored);
+    return !run->save_path || check_save_path(run->save_path, error);
+}
+
 static bool write_labels(const char *directory, const struct run_options *options,
                          struct error *error)
 {
@@ -111,11 +137,14 @@ static bool make_files(struct run *run, const struct run_options *options,
     run->is_new = true;
     /* an earlier process that was killed here has left a half-written file */
     run_directory_clear_parts(run->directory);
-    if (options->fork.directory[0] &&
-        !fork_copy(&options->fork, run->directory, &run->early_facts.fork, error))
+    if (!run_directory_begin(run->directory, error) ||
+        (options->fork.directory[0] &&
+         !fork_copy(&options->fork, run->directory, &run->early_facts.fork, error)))
         return false;
-    return run_files_write_config(run->directory, &run->config, &run->early_facts, error) &&
-           write_labels(run->directory, options, error) &&
+    /* config.json comes last: a run that can be resumed has its name and its outputs */
+    return write_labels(run->directory, options, error) &&
+           write_outputs(run->directory, options, error) &&
+           run_files_write_config(run->directory, &run->config, &run->early_facts, error) &&
            (run->resumes || journal_open(&run->journal, run->directory, UINT64_MAX, error));
 }
 
@@ -190,16 +219,15 @@ static bool take_up(struct run *run, const char *directory, const struct run_con
     run->compares = options->compare;
     if (!(run->directory = memory_copy_text(directory, error)))
         return false;
-    if (options->save_path && !(run->save_path = memory_copy_text(options->save_path, error)))
-        return false;
-    if (!run_hold_take(&run->hold, run->directory, error) || !read_kept(run, changes, error))
+    if (!run_hold_take(&run->hold, run->directory, error) || !read_kept(run, changes, error) ||
+        !choose_save_path(run, options, error))
         return false;
     run->config.processes = cluster_ranks(options->cluster);
     if (!resume_check_processes(&run->config, run->early_facts.id, run->config.processes, error) ||
         !check_request(&run->config, options, &forecast, error))
         return false;
     set_early_facts(run, &forecast);
-    return true;
+    return write_outputs(run->directory, options, error);
 }
 
 struct run *run_resume(const char *directory, const struct run_config *changes,

@@ -11,6 +11,9 @@ struct run_options {
     /* --save: the weights at the end (with the preset cifar and validation: the best ones). NULL:
      * only the run directory's weights.safetensors and, with validation, best.safetensors. */
     const char *save_path;
+    /* Stored with save_path, for a command that resumes the run: the session files of the run and
+     * of its group of seeds, which the caller writes. NULL: none */
+    const char *session_path, *group_session_path;
     const char *name, *tags, *note; /* of the new run; NULL or "": none */
     struct cluster *cluster; /* borrowed: the processes that train the run; NULL: this one alone */
     bool compare; /* with other processes: find out before the run whether one is as fast */

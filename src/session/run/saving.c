@@ -6,7 +6,8 @@
  * next one are compared with the time that the run has taken. If the disk refuses, the run goes on,
  * the snapshot reports the error, and the next checkpoint tries once more; but a run of several
  * ranks ends, so that a cluster does not compute what may be lost. A checkpoint is written only
- * when everything that it depends on (the journal, the best model) is on the disk. */
+ * when everything that it depends on (the journal, the best model) is on the disk. TensorBoard's
+ * event file is synced before it as well, but a refusal there stops nothing. */
 #include "session/run/saving.h"
 
 #include "base/clock.h"
@@ -160,6 +161,7 @@ static bool write_checkpoint(struct trainer *trainer, uint64_t *bytes)
         saving->unsaved = journal->trouble;
         return false;
     }
+    run_events_sync(&trainer->events);
     return checkpoint_write(trainer, bytes, &saving->unsaved);
 }
 

@@ -310,7 +310,7 @@ static void end_events(struct trainer *trainer, enum run_status status)
         trainer_add_weights(trainer, true);
     if (status != RUN_STOPPED)
         run_events_add_end(&trainer->events, status == RUN_DONE);
-    run_events_flush(&trainer->events);
+    run_events_sync(&trainer->events); /* before the summary says that the run is over */
     trainer_check_events(trainer, true);
 }
 

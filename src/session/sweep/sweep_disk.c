@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/statvfs.h>
 
 enum {
@@ -73,6 +74,10 @@ void sweep_disk_measure_free(struct sweep_disk *disk)
 {
     struct statvfs system;
     char *home = run_directory_home(NULL);
+    /* before the first run the folder is missing; it will be made on the same disk as one above it
+     */
+    for (char *slash; home && !file_exists(home) && (slash = strrchr(home, '/')) && slash > home;)
+        *slash = '\0';
     if (home && statvfs(home, &system) == 0)
         disk->free = (uint64_t)system.f_bavail * system.f_frsize;
     free(home);

@@ -62,7 +62,8 @@ bool tables_runs_open(struct tables_runs *runs, const char *folder, tables_repor
 {
     char *home = folder ? NULL : run_directory_home(error);
     const char *used = folder ? folder : home;
-    const bool good = used && open_folder(runs, used, report, progress, context, error);
+    const bool none = home && !file_exists(home); /* before the first run */
+    const bool good = none || (used && open_folder(runs, used, report, progress, context, error));
     free(home);
     return good;
 }

@@ -1,9 +1,10 @@
-/* Records stay in memory until all bytes of them are in the file:
+/* Records stay in memory until a sync has confirmed that they are on the disk:
  *
  *     0 .......... base .......... base + done .......... base + records.length
- *       in the file       in the file            waits in memory
+ *       on the disk       in the file            waits in memory
  *
- * so that the file can be cut to whole records wherever the disk has refused. */
+ * so that the file can be cut to whole records wherever the disk has refused, and what a sync that
+ * failed has lost is written once more. */
 #include "session/tensorboard/event_file.h"
 
 #include "base/clock.h"
@@ -20,16 +21,19 @@
 #include <unistd.h>
 
 #define NAME_START "events.out.tfevents."
-enum { PENDING_MOST = 16 << 20, HOST_MOST = 64, NAME_TRIES = 100 };
+enum { PENDING_MOST = 16 << 20, UNSYNCED_MOST = 1 << 20, HOST_MOST = 64, NAME_TRIES = 100 };
 static const uint64_t flush_interval = 1000000000; /* nanoseconds */
 
 /* --- names --- */
 
-/* Returns the seconds in the name of an event file, or -1 if it is none. */
+/* Returns the seconds in the name of an event file, or -1 if it is none: a half-written one of an
+ * export that was killed does not count. */
 static long long name_seconds(const char *name)
 {
-    const size_t start = sizeof NAME_START - 1;
-    if (strncmp(name, NAME_START, start) != 0)
+    static const char part[] = ".part";
+    const size_t start = sizeof NAME_START - 1, length = strlen(name), end = sizeof part - 1;
+    if (strncmp(name, NAME_START, start) != 0 ||
+        (length > end && strcmp(name + length - end, part) == 0))
         return -1;
     const long long seconds = strtoll(name + start, NULL, 10);
     return seconds < 0 ? 0 : seconds;
@@ -102,7 +106,8 @@ bool event_file_open(struct event_file *file, const char *folder, const char *ho
         return false;
     }
     event_log_begin(&file->log, start);
-    event_file_flush(file);
+    if (event_file_sync(file))
+        file_sync_directory(folder); /* the name of the file */
     return true;
 }
 
@@ -130,6 +135,7 @@ static size_t whole_records(const struct event_log *log, size_t count)
     return end;
 }
 
+/* Forgets the records, which are on the disk. */
 static void empty(struct event_file *file)
 {
     file->base += file->log.records.length;
@@ -166,12 +172,10 @@ static void meet_trouble(struct event_file *file)
     file->stopped = true;
 }
 
-bool event_file_flush(struct event_file *file)
+/* Writes what waits. Returns false with errno if the disk refuses. */
+static bool write_records(struct event_file *file)
 {
     const struct text *records = &file->log.records;
-    if (!file->path || file->stopped)
-        return !file->path;
-    file->flushed = clock_nanoseconds();
     if (file->descriptor < 0)
         file->descriptor = open(file->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     bool good = file->descriptor >= 0;
@@ -182,13 +186,48 @@ bool event_file_flush(struct event_file *file)
         good = count > 0 || (count < 0 && errno == EINTR);
         file->done += count > 0 ? (size_t)count : 0;
     }
-    if (!good) {
-        meet_trouble(file);
-        return false;
+    return good;
+}
+
+bool event_file_flush(struct event_file *file)
+{
+    if (!file->path || file->stopped)
+        return !file->path;
+    if (file->log.records.length > UNSYNCED_MOST)
+        return event_file_sync(file);
+    file->flushed = clock_nanoseconds();
+    if (write_records(file)) {
+        file->trouble = (struct error){0};
+        return true;
     }
-    file->trouble = (struct error){0};
-    empty(file);
-    return true;
+    meet_trouble(file);
+    return false;
+}
+
+bool event_file_sync(struct event_file *file)
+{
+    if (!file->path || file->stopped)
+        return !file->path;
+    file->flushed = clock_nanoseconds();
+    const bool written = write_records(file);
+    if (written && fdatasync(file->descriptor) == 0) {
+        file->trouble = (struct error){0};
+        empty(file);
+        return true;
+    }
+    meet_trouble(file);
+    if (written && !file->stopped) { /* the pages may be lost although the next sync succeeds */
+        file->done = 0;
+        if (file->descriptor >= 0)
+            close(file->descriptor);
+        file->descriptor = -1;
+    }
+    return false;
+}
+
+bool event_file_waits(const struct event_file *file)
+{
+    return file->done < file->log.records.length;
 }
 
 void event_file_step(struct event_file *file, uint64_t now)
@@ -203,7 +242,7 @@ void event_file_close(struct event_file *file)
 {
     if (!file->path)
         return;
-    event_file_flush(file);
+    event_file_sync(file);
     cut(file);
     if (file->descriptor >= 0)
         close(file->descriptor);

@@ -43,7 +43,7 @@ static bool is_open(const struct run_events *events)
 /* Notes what is in the file, if nothing waits. */
 static void note_written(struct run_events *events)
 {
-    if (!events->file.stopped && events->file.log.records.length == 0)
+    if (!events->file.stopped && !event_file_waits(&events->file))
         events->written = events->step;
 }
 
@@ -103,6 +103,14 @@ void run_events_flush(struct run_events *events)
     if (!is_open(events))
         return;
     event_file_flush(&events->file);
+    note_written(events);
+}
+
+void run_events_sync(struct run_events *events)
+{
+    if (!is_open(events))
+        return;
+    event_file_sync(&events->file);
     note_written(events);
 }
 

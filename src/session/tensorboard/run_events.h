@@ -52,6 +52,10 @@ void run_events_add_weights(struct run_events *events, const struct preparation 
 /* Writes what waits. */
 void run_events_flush(struct run_events *events);
 
+/* Writes what waits and syncs the file: before a checkpoint, so that what comes before it is not
+ * missing after a power cut. What the disk refuses is written with the next call. */
+void run_events_sync(struct run_events *events);
+
 /* Returns whether the file has all that was added so far; otherwise *error says why, and where it
  * ends. Fills *error once, when the file has ended before the run, or if `last` is true and
  * something is missing at the end of the run. */

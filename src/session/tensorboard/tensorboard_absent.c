@@ -86,6 +86,11 @@ void run_events_flush(struct run_events *events)
     (void)events;
 }
 
+void run_events_sync(struct run_events *events)
+{
+    (void)events;
+}
+
 bool run_events_check(struct run_events *events, bool last, struct error *error)
 {
     (void)events, (void)last, (void)error;

@@ -71,7 +71,8 @@ bool last_form_write(const struct run_config *config, struct error *error)
         error_set_memory(error, _("the form"), 0);
     else
         text = json_print(tree, true, error);
-    bool written = path && text && file_write(path, text, strlen(text), true, error);
+    bool written = path && text && file_make_folder_of(path, error) &&
+                   file_write(path, text, strlen(text), true, error);
     json_free(tree);
     free(text);
     free(path);

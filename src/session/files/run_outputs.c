@@ -1,0 +1,115 @@
+/* One table names the paths in the file and in the struct; reading, replacing and writing use it.
+ */
+#include "session/files/run_outputs.h"
+
+#include "base/files/output_file.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "session/files/run_json.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char file_name[] = "outputs.json";
+enum { LIMIT = 1 << 16 };
+
+static const struct {
+    const char *key;
+    size_t offset;
+} places[] = {{"save", offsetof(struct run_outputs, save)},
+              {"session", offsetof(struct run_outputs, session)},
+              {"group_session", offsetof(struct run_outputs, group_session)}};
+enum { PLACES = sizeof places / sizeof *places };
+
+static char **place_in(struct run_outputs *outputs, size_t i)
+{
+    return (char **)((char *)outputs + places[i].offset);
+}
+
+void run_outputs_free(struct run_outputs *outputs)
+{
+    for (size_t i = 0; i < PLACES; i++)
+        free(*place_in(outputs, i));
+    *outputs = (struct run_outputs){0};
+}
+
+bool run_outputs_read(struct run_outputs *outputs, const char *directory, struct error *error)
+{
+    struct json_document document;
+    *outputs = (struct run_outputs){0};
+    if (!run_json_open(&document, directory, file_name, LIMIT,
+                       N_("delete it, and name the files again"), error))
+        return false;
+    bool read = true;
+    for (size_t i = 0; read && i < PLACES; i++) {
+        const char *path = json_string(json_member(document.root, places[i].key));
+        if (path)
+            read = (*place_in(outputs, i) = memory_copy_text(path, error));
+    }
+    json_document_free(&document);
+    if (!read)
+        run_outputs_free(outputs);
+    return read;
+}
+
+/* Returns the path from the root, which the caller frees; NULL with an error. */
+static char *make_absolute(const char *path, struct error *error)
+{
+    char folder[PATH_MAX];
+    struct text text = {0};
+    if (path[0] != '/' && !getcwd(folder, sizeof folder)) {
+        error_set_errno(error, path, "name it by an absolute path", "the folder is not known");
+        return NULL;
+    }
+    text_append(&text, "%s%s%s", path[0] == '/' ? "" : folder, path[0] == '/' ? "" : "/", path);
+    if (!text.failed)
+        return text.data;
+    text_free(&text);
+    error_set_memory(error, path, 0);
+    return NULL;
+}
+
+/* Replaces the stored paths by the given ones. */
+static bool take(struct run_outputs *stored, struct run_outputs *given, struct error *error)
+{
+    for (size_t i = 0; i < PLACES; i++) {
+        const char *path = *place_in(given, i);
+        if (!path || output_file_is_stream(path))
+            continue;
+        char *absolute = make_absolute(path, error);
+        if (!absolute)
+            return false;
+        free(*place_in(stored, i));
+        *place_in(stored, i) = absolute;
+    }
+    return true;
+}
+
+static bool store(struct run_outputs *outputs, const char *directory, struct error *error)
+{
+    struct json *tree = json_new_object();
+    bool complete =
+        json_add_string(tree, "format", "tinca-outputs") && json_add_count(tree, "version", 1);
+    for (size_t i = 0; complete && i < PLACES; i++)
+        complete =
+            !*place_in(outputs, i) || json_add_string(tree, places[i].key, *place_in(outputs, i));
+    return run_json_write(directory, file_name, tree, complete, error);
+}
+
+bool run_outputs_write(const char *directory, const struct run_outputs *outputs,
+                       struct error *error)
+{
+    struct run_outputs stored, given = *outputs;
+    if (!given.save && !given.session && !given.group_session)
+        return true;
+    const bool written = run_outputs_read(&stored, directory, error) &&
+                         take(&stored, &given, error) &&
+                         ((!stored.save && !stored.session && !stored.group_session) ||
+                          store(&stored, directory, error));
+    run_outputs_free(&stored);
+    return written;
+}

@@ -1,0 +1,295 @@
+"""The commands that write, one row each, for commands_faults.py, which kills them, fills the disk under them and cuts
+the power at any of their calls.
+
+A row says what is there before (`before`, command lines), what is tried (`command`), how a user goes on afterwards
+(`recover`, a function of the place that gives command lines; without one the same command is repeated), and what must
+be there then (`result`, a function of the place; its value must be that of the undisturbed command). `old` names the
+outputs that exist before: at every moment they are the old file or the complete new one.
+
+A word that begins with @ is a file below the place. A first word "FAULT=..." runs the line under that fault; after OVER
+the run may be complete already; after TRY the status does not count."""
+import csv
+import glob
+import hashlib
+import json
+import os
+import re
+import struct
+
+NETWORK = {
+    "name": "tiny", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
+    "layers": [{"op": "conv", "name": "c", "output": 8, "kernel": 3, "stride": 4}, {"op": "relu"},
+               {"op": "conv", "name": "d", "output": 8, "kernel": 3, "stride": 2}, {"op": "relu"},
+               {"op": "flatten"}, {"op": "linear", "name": "fc", "output": "classes"}]}
+LOG = "".join("I0101 00:00:%02d.000000 1 solver.cpp:228] Iteration %d, loss = %g\n" % (i % 60, i, 2 / (i + 1))
+              for i in range(40))
+DATA = "--data digits,limit=40 --batch 8 --seed 3 --threads 1 -q"
+OFTEN = " --checkpoint 0.001 --checkpoint-share 100"
+JOB = DATA + " --validate digits,split=test,limit=8 --epochs 3" + OFTEN
+RUNS = "state/tinca/runs"
+
+
+class Row:
+    def __init__(self, name, command, before=(), recover=None, result=None, old=(), needs=None, launcher=(),
+                 caches=False):
+        self.name, self.command, self.before = name, command.split(), [line.split() for line in before]
+        self.recover, self.result, self.old = recover or (lambda place: [self.command]), result, old
+        self.needs = needs          # a program without which the row is skipped
+        self.launcher = list(launcher)
+        self.caches = caches        # what it writes only saves time: a disk that refuses changes nothing
+
+
+# --- what is there in the end ---
+
+def digest(path):
+    if not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()[:16]
+
+
+def files(*names):
+    return lambda place: {name: digest(place.path(name)) for name in names}
+
+
+def document(path):
+    """A JSON document; None if it is missing or not whole."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return None
+
+
+def curves(folder):
+    """The journal's iterations and validations without what a clock measured."""
+    with open(os.path.join(folder, "journal.jsonl"), "rb") as file:
+        lines = file.read().split(b"\n")
+    return hashlib.sha256(b"\n".join(
+        re.sub(rb',"(ms_per_image|seconds)".*', b"", line) for line in lines
+        if line.startswith((b'{"iteration"', b'{"event":"validation"')))).hexdigest()[:16]
+
+
+def run_of(folder):
+    """The result of a complete run; None: it is not complete."""
+    end = document(os.path.join(folder, "summary.json"))
+    if not end or end.get("status") != "done":
+        return None
+    return [curves(folder)] + [digest(os.path.join(folder, name + ".safetensors")) for name in ("weights", "best")]
+
+
+def folders(place):
+    return sorted(path for path in glob.glob(place.path(RUNS + "/*"))
+                  if os.path.exists(path + "/config.json"))
+
+
+def all_runs(place):
+    """The results of the runs, without their names; those that were begun in vain are none."""
+    return sorted(filter(None, (json.dumps(run_of(path)) for path in folders(place) if run_of(path))))
+
+
+def iterations(path):
+    tree = document(path)
+    return tree and [len(run["series"]["iteration"]) for run in tree["runs"]]
+
+
+def listed_models(place):
+    path = place.path("state/tinca/model-files")
+    return os.path.exists(path) and sorted(os.path.basename(line.split("\t")[0]) for line in open(path))
+
+
+def scalars(folder, tag):
+    """The steps that TensorBoard shows of a series: of each file in turn what is whole, without what a later start has
+    made obsolete."""
+    steps = []
+    for path in sorted(glob.glob(folder + "/*/events.out.tfevents.*")):
+        with open(path, "rb") as file:
+            data = file.read()
+        at = 0
+        while at + 12 <= len(data):
+            length = struct.unpack("<Q", data[at:at + 8])[0]
+            body = data[at + 12:at + 12 + length]
+            if at + 16 + length > len(data) or length == 0:
+                break
+            at += 16 + length
+            step = summary = start = None
+            for number, value in fields(body):
+                step = value if number == 2 else step
+                summary = value if number == 5 else summary
+                start = value if number == 7 else start
+            if start is not None and dict(fields(start)).get(1) == 1:
+                steps = [one for one in steps if one < (step or 0)]
+            if summary is not None and any(number == 1 and dict(fields(value)).get(1) == tag
+                                           for number, value in fields(summary)):
+                steps.append(step or 0)
+    return steps
+
+
+def fields(message):
+    """The fields of a protobuf message as (number, value)."""
+    at, found = 0, []
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while at < len(message):
+            value |= (message[at] & 127) << shift
+            shift += 7
+            at += 1
+            if message[at - 1] < 128:
+                break
+        return value
+
+    while at < len(message):
+        key = varint()
+        if key & 7 == 0:
+            found.append((key >> 3, varint()))
+        elif key & 7 == 2:
+            length = varint()
+            found.append((key >> 3, message[at:at + length]))
+            at += length
+        else:
+            at += 8 if key & 7 == 1 else 4
+    return found
+
+
+# --- how a user goes on ---
+
+def resume(folder, begin, *more):
+    """Resumes the run, or begins again what has left none; then does what else the command was to do."""
+    def lines(place):
+        if not os.path.exists(place.path(folder + "/config.json")):
+            return [begin.split()]
+        return [["OVER", "resume", "@" + folder, "--threads", "1", "-q"]] + [line.split() for line in more]
+    return lines
+
+
+def resume_listed(begin):
+    """Resumes the runs in the folder of runs, or begins again what has left none."""
+    def lines(place):
+        found = [os.path.basename(path) for path in folders(place)]
+        return [["OVER", "resume", one, "--threads", "1", "-q"] for one in found] or [begin.split()]
+    return lines
+
+
+def resume_group(begin):
+    def lines(place):
+        return [["OVER", "resume", "g@seeds", "-q"]] if folders(place) else [begin.split()]
+    return lines
+
+
+def again(command):
+    """Repeats a sweep; cells that count as failed are computed once more on request."""
+    return lambda place: [["TRY"] + command.split(), (command + " --retry").split()]
+
+
+def trained(folder, *outputs):
+    def result(place):
+        return {"run": run_of(place.path(folder)), **{name: digest(place.path(name)) for name in outputs}}
+    return result
+
+
+def with_runs(*outputs):
+    """The outputs, and the weights of all complete runs; of an interrupted command one may have been begun twice."""
+    def result(place):
+        return {"runs": sorted(set(all_runs(place))), "listed": listed_models(place),
+                **{name: digest(place.path(name)) for name in outputs}}
+    return result
+
+
+def trash_of(place):
+    return glob.glob(place.path("state/tinca/trash/*/*/config.json"))
+
+
+def deleted_or_not(place):
+    """The run is in one of both places, whole."""
+    here = [os.path.dirname(path) for path in trash_of(place)] + folders(place)
+    return {"runs": [run_of(path) for path in here]}
+
+
+TRAIN = "train @net.json " + JOB
+TRAIN_R = TRAIN + " --run-dir @r"
+MODEL = TRAIN + " --run-dir @r0 --save @m.safetensors"
+KILLED = "FAULT=rename:9:kill " + TRAIN_R
+PRUNE = "prune @m.safetensors -o @p.safetensors --flops 0.5 --steps 2 --iterations 6 --lr 0.01 " + DATA + " --checkpoint 0.001"
+SWEEP = "sweep --networks @net.json --batches 4,8 --data digits,limit=40 --epochs 2 --threads 1 --name s -q" + OFTEN
+AFTER = SWEEP.replace("4,8", "8") + " --validate digits,split=test,limit=8 --after prune:0.5 --after-epochs 1"
+SEEDS = TRAIN.replace("epochs 3", "epochs 2") + " --seeds 2 --name g --export @g.json"
+FORK = "train --fork @r --epochs 4 --threads 1 -q" + OFTEN
+QUANTIZE = "quantize @m.safetensors -o @q.safetensors --calibrate digits,limit=16 --threads 1 -q"
+FACTORIZE = "factorize @m.safetensors -o @f.safetensors --parameters 0.8 --threads 1 -q"
+LISTED = TRAIN + " --name one"
+
+
+def swept(place):
+    """The cells, the models that were made after them, and the runs. A run whose weights are such a model may be
+    interrupted: they were written before it had ended, and nothing more is needed of it."""
+    done = place.run(["sweep", "--name", "s", "--dry-run", "--json"])
+    tree = json.loads(done.stdout or b"{}")
+    after = sorted(digest(path) for path in glob.glob(place.path("state/tinca/sweeps/s/*/after/*/*.safetensors")))
+    runs = sorted(set(run for run in all_runs(place) if json.loads(run)[1] not in after))
+    return {"cells": [cell["state"] for cell in tree.get("cells", [])], "after": after, "runs": runs}
+
+
+def rows_of(path):
+    """The rows of a CSV file, without measured times."""
+    with open(path, newline="", encoding="utf-8") as file:
+        return [row for row in csv.reader(file)]
+
+
+ROWS = [
+    Row("train", TRAIN_R + " --save @s.safetensors --export @s.json", ["WRITE @s.safetensors old", "WRITE @s.json old"],
+        resume("r", TRAIN_R + " --save @s.safetensors --export @s.json", "export @r -o @s.json"),
+        lambda place: {**trained("r", "s.safetensors")(place), "session": iterations(place.path("s.json"))},
+        ["s.safetensors", "s.json"]),
+    Row("seeds", SEEDS, [], resume_group(SEEDS),
+        lambda place: {"runs": all_runs(place), "session": iterations(place.path("g.json"))}),
+    Row("fork", FORK, [KILLED], resume_listed(FORK), lambda place: {"runs": all_runs(place)}),
+    Row("fork-weights", FORK.replace("@r ", "@r0@final ").replace("epochs 4", "epochs 2"), [MODEL],
+        resume_listed(FORK.replace("@r ", "@r0@final ").replace("epochs 4", "epochs 2")),
+        lambda place: {"runs": all_runs(place)}),
+    Row("resume", "resume @r --threads 1 -q", [KILLED], lambda place: [["OVER", "resume", "@r", "--threads", "1", "-q"]],
+        trained("r")),
+    Row("tensorboard", TRAIN_R + " --tensorboard @tb", [], resume("r", TRAIN_R + " --tensorboard @tb"),
+        lambda place: {**trained("r")(place), "steps": scalars(place.path("tb"), b"loss")}),
+    Row("sweep", SWEEP, [], again(SWEEP), swept),
+    Row("sweep --after", AFTER, [], again(AFTER), swept),
+    Row("prune", PRUNE, [MODEL, "WRITE @p.safetensors old"], None, with_runs("p.safetensors"), ["p.safetensors"]),
+    Row("quantize", QUANTIZE, [MODEL, "WRITE @q.safetensors old"], None, with_runs("q.safetensors"), ["q.safetensors"]),
+    Row("factorize", FACTORIZE, [MODEL, "WRITE @f.safetensors old"], None, with_runs("f.safetensors"), ["f.safetensors"]),
+    Row("export json", "export @r0 -o @e.json", [MODEL, "WRITE @e.json old"], None,
+        lambda place: {"session": iterations(place.path("e.json"))}),
+    Row("export csv", "export @r0 --format csv -o @csv", [MODEL], None,
+        lambda place: {os.path.basename(path): digest(path) for path in glob.glob(place.path("csv/*"))}),
+    Row("export onnx", "export @m.safetensors --format onnx -o @m.onnx", [MODEL, "WRITE @m.onnx old"], None,
+        files("m.onnx"), ["m.onnx"]),
+    Row("export tfevents", "export @r0 --format tfevents -o @tb", [MODEL], None,
+        lambda place: {"steps": scalars(place.path("tb"), b"loss"),
+                       "files": len(glob.glob(place.path("tb/*/*")))}),
+    Row("import onnx", "import @m.onnx -o @i.safetensors", [MODEL, "export @m.safetensors --format onnx -o @m.onnx",
+                                                           "WRITE @i.safetensors old"], None,
+        files("i.safetensors"), ["i.safetensors"]),
+    Row("import log", "import @log.txt --name caffe", ["WRITE @log.txt " + LOG.replace(" ", "\1").replace("\n", "\2")],
+        lambda place: [] if any(run_of(path) or document(path + "/summary.json") for path in folders(place))
+        else [["import", "@log.txt", "--name", "caffe"]],
+        lambda place: {"runs": [curves(path) for path in folders(place) if document(path + "/summary.json")][:1]}),
+    Row("predict", "predict @m.safetensors @pictures -o @out.csv --format csv --threads 1",
+        [MODEL, "PICTURES @pictures", "WRITE @out.csv old"], None, files("out.csv"), ["out.csv"]),
+    Row("runs --delete", "runs --delete --yes name=one", [LISTED], lambda place: [], deleted_or_not),
+    Row("runs --undelete", "runs --undelete", [LISTED, "runs --delete --yes name=one"], lambda place: [], deleted_or_not),
+    Row("runs --empty-trash", "runs --empty-trash", [LISTED, "runs --delete --yes name=one"], None,
+        lambda place: {"trash": len(trash_of(place)), "runs": len(folders(place))}),
+    Row("runs --prune", "runs --prune --keep none --yes name=one", [LISTED], None,
+        lambda place: {"models": glob.glob(place.path(RUNS + "/*/*.safetensors")),
+                       "curves": [curves(path) for path in folders(place)]}),
+    Row("measure", "measure @r0 --data digits,limit=8 --images 8 --threads 1", [MODEL], None,
+        lambda place: {"devices": [device.get("device") for device in
+                                   (document(place.path("r0/measurements.json")) or {}).get("devices", [])]}),
+    Row("models", "models @m.safetensors --only --threads 1", [MODEL], None,
+        lambda place: {"figures": [bool(document(path)) for path in glob.glob(place.path("state/tinca/model-figures/*.json"))]},
+        caches=True),
+    Row("tune", "devices --tune", [], None,
+        lambda place: {"machines": len((document(place.path("cache/tinca/machines.json")) or {}).get("machines", []))}),
+    Row("two ranks", TRAIN_R + " --blocks 2", [], resume("r", TRAIN_R + " --blocks 2"), trained("r"), needs="mpirun",
+        launcher=["mpirun", "-n", "2"]),
+]
