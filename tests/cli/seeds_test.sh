@@ -48,9 +48,9 @@ says "best top-1 of 1 and 2: .*Welch's t-test: n = 3 and 2 seeds" "Welch's test 
 says "best top-1 of 3 and 4: .*McNemar's test.* of 100 images" "McNemar's of two runs, too"
 says 'best top-1 of 1 and 3: not tested: ' "what is not tested is called so"
 says '^3: best top-1 .*Wilson, 100 images' "a single run has the interval over its images"
+run compare base@seeds slow@seeds base-seed4 base-seed5 base-seed5 --json
+is "JSON has the pairs of more than four rows only if they are asked for" "tests.#" "there is no tests.#"
 run compare base@seeds slow@seeds base-seed4 base-seed5 --json
-is "JSON has no pairs unless they are asked for" "tests.#" "there is no tests.#"
-run compare base@seeds slow@seeds base-seed4 base-seed5 --json --pairs
 is "JSON names the group" runs.0.seeds.group base
 is "  and its runs" "runs.0.seeds.runs.#" 3
 is "  every pair" "tests.#" 6

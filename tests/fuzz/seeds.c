@@ -140,8 +140,8 @@ static void write_weights(void)
     static const char *const metadata[] = {"network", "lenet", NULL};
     struct error error;
     const struct safetensors_array arrays[] = {
-        {"weight", SAFETENSORS_F32, {2, 2}, 2, values},
-        {"steps", SAFETENSORS_I64, {1}, 1, values + 4},
+        {.name = "weight", .type = SAFETENSORS_F32, .dims = {2, 2}, .rank = 2, .data = values},
+        {.name = "steps", .type = SAFETENSORS_I64, .dims = {1}, .rank = 1, .data = values + 4},
     };
     failures += !safetensors_write(place("safetensors", "two"), arrays, 2, metadata, &error);
     failures += !safetensors_write(place("safetensors", "none"), arrays, 0, NULL, &error);
@@ -406,7 +406,8 @@ static void write_many_weights(void)
     struct error error;
     for (size_t i = 0; i < MANY; i++) {
         snprintf(names[i], sizeof names[i], "layer%zu", i);
-        arrays[i] = (struct safetensors_array){names[i], SAFETENSORS_F32, {1}, 1, values};
+        arrays[i] = (struct safetensors_array){
+            .name = names[i], .type = SAFETENSORS_F32, .dims = {1}, .rank = 1, .data = values};
     }
     failures += !safetensors_write(place("safetensors", "many"), arrays, MANY, NULL, &error);
 }

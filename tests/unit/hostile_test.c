@@ -187,7 +187,8 @@ static void test_changing_file(void)
     struct safetensors file;
     float *out = malloc(sizeof values);
     const char *path = home_path("weights.safetensors");
-    const struct safetensors_array array = {"w", SAFETENSORS_F32, {1024}, 1, values};
+    const struct safetensors_array array = {
+        .name = "w", .type = SAFETENSORS_F32, .dims = {1024}, .rank = 1, .data = values};
     bool opened =
         safetensors_write(path, &array, 1, NULL, &error) && safetensors_open(&file, path, &error);
     tap_ok(opened && out && truncate(path, 200) == 0, "a file that is cut off while it is open");
@@ -210,7 +211,8 @@ static void test_modes(void)
     struct error error;
     const mode_t before = umask(0);
     static const float value = 1;
-    const struct safetensors_array array = {"w", SAFETENSORS_F32, {1}, 1, &value};
+    const struct safetensors_array array = {
+        .name = "w", .type = SAFETENSORS_F32, .dims = {1}, .rank = 1, .data = &value};
     file_make_directories(home_path("deep/run"), &error);
     safetensors_write(home_path("deep/run/weights.safetensors"), &array, 1, NULL, &error);
     tap_ok(mode_of(home_path("deep")) == 0700 && mode_of(home_path("deep/run")) == 0700,

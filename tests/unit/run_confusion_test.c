@@ -120,9 +120,7 @@ static void compare_runs(const struct run *run)
         compare_add_settings(&comparison, &error)) {
         compare_complete(&comparison);
         for (enum compare_format format = COMPARE_TEXT; format <= COMPARE_MARKDOWN; format++)
-            if (format != COMPARE_JSON)
-                compare_write(&comparison, format, &text);
-        json_free(compare_to_json(&comparison));
+            compare_write(&comparison, format, &text, NULL);
         tables_write(TABLES_TRINDADE, &comparison, &votes, TABLES_TEXT, &text, &error);
         tables_write(TABLES_GONDIM, &comparison, &votes, TABLES_CSV, &text, &error);
         if (advice && advise(&comparison, &request, advice, &error))

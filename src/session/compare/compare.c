@@ -214,6 +214,12 @@ void compare_complete(struct comparison *comparison)
         insert_device(comparison, run_config(comparison->rows[first].run)->device);
 }
 
+bool compare_all_pairs(const struct comparison *comparison)
+{
+    enum { FEW = 4 };
+    return comparison->pairs || comparison->count <= FEW;
+}
+
 void compare_row_free(struct compare_row *row)
 {
     measurements_free(&row->ms);

@@ -66,7 +66,7 @@ struct comparison {
     const struct config_field *fields[CONFIG_MAX_FIELDS];
     size_t field_count;
     const struct compare_front *front; /* borrowed; the outputs name its members. NULL: none */
-    bool pairs; /* text and JSON have what belongs to each pair of rows, n(n - 1) / 2 of them */
+    bool pairs; /* text and JSON have what belongs to each pair of rows (compare_all_pairs) */
 };
 
 /* Adds a row for the run and copies `files`, without reading any file. `comparison` starts as {0}.
@@ -100,6 +100,10 @@ bool compare_add_settings(struct comparison *comparison, struct error *error);
 /* Adds columns for the devices on which rows took turns, and for the first run's device if nothing
  * was measured yet, so that the missing times have a column. Call it when all rows are added. */
 void compare_complete(struct comparison *comparison);
+
+/* Returns whether the outputs have what belongs to each of the n(n - 1) / 2 pairs of rows: on
+ * request, and of a table of at most four rows. */
+bool compare_all_pairs(const struct comparison *comparison);
 
 /* Frees the rows, and sets the comparison to {0}. */
 void compare_free(struct comparison *comparison);
@@ -184,7 +188,7 @@ void compare_write(const struct comparison *comparison, enum compare_format form
                    struct text *text, FILE *stream);
 
 /* Does so for JSON: {"devices": [...], "not_measured": [...], "runs": [...]}, and "tests": [...]
- * with `pairs`. */
+ * if compare_all_pairs. */
 void compare_write_json(const struct comparison *comparison, struct text *text, FILE *stream);
 
 /* Adds one row to `object`, as in "runs". Returns false if memory runs out. */

@@ -42,7 +42,7 @@ static bool add_time(const struct comparison *comparison, size_t row, size_t dev
            json_add_number(object, "watts", time->watts) &&
            (!time->energy_unknown[0] ||
             json_add_string(object, "energy_unknown", time->energy_unknown)) &&
-           (!comparison->pairs || add_related(comparison, row, device, object));
+           (!compare_all_pairs(comparison) || add_related(comparison, row, device, object));
 }
 
 /* Adds the speed-up of each pair of devices once, with the faster device first. */
@@ -266,7 +266,7 @@ void compare_write_json(const struct comparison *comparison, struct text *text, 
     free(printed);
     text_append(text, ",\n\t\"runs\":\t[");
     append_rows(comparison, text, stream);
-    if (comparison->pairs) {
+    if (compare_all_pairs(comparison)) {
         text_append(text, "],\n\t\"tests\":\t[");
         append_tests(comparison, text, stream);
     }

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 640, TESTED_ROWS = 4 };
+enum { CELL = 640 };
 static const char unknown[] = N_("not measured");
 
 /* --- notes below a table --- */
@@ -123,7 +123,7 @@ static void write_tests(const struct comparison *comparison, const struct style 
                         struct text *text, FILE *stream)
 {
     const size_t best = most_accurate(comparison);
-    const bool all = comparison->pairs || comparison->count <= TESTED_ROWS;
+    const bool all = compare_all_pairs(comparison);
     char words[400];
     size_t tested = 0;
     for (size_t a = 0; best < comparison->count && a < comparison->count; a++)
@@ -188,7 +188,7 @@ static size_t least_time(const struct comparison *comparison, size_t device)
 static void write_time_tests(const struct comparison *comparison, const struct style *style,
                              struct text *text, FILE *stream)
 {
-    const bool all = comparison->pairs || comparison->count <= TESTED_ROWS;
+    const bool all = compare_all_pairs(comparison);
     for (size_t d = 0; d + comparison->published_devices < comparison->device_count; d++) {
         const size_t least = least_time(comparison, d);
         for (size_t a = 0; a < comparison->count; a++)
