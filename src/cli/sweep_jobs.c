@@ -46,6 +46,14 @@ static int status_of(const struct sweep_cell *cell)
     return EXIT_DONE;
 }
 
+/* Prints an error that is not recorded in the cell. Returns the exit status: CELL_UNSAVED if the
+ * disk is full. */
+static int report_unrecorded(const struct error *error)
+{
+    const int status = output_error(error);
+    return run_cause_of_error(error) == RUN_CAUSE_DISK ? CELL_UNSAVED : status;
+}
+
 /* Records in the cell why its run could not begin: there are no files of the run that would show
  * it. A cell that does not fit the memory has not failed. Returns the exit status. */
 static int record_refusal(struct sweep *sweep, size_t index, const struct error *refusal)
@@ -58,7 +66,7 @@ static int record_refusal(struct sweep *sweep, size_t index, const struct error 
     const bool recorded = cell->state == SWEEP_CANNOT_FIT ||
                           sweep_record_run(sweep, index, kept ? cell->run : NULL, refusal, &error);
     free(kept);
-    return recorded ? status_of(cell) : output_error(&error);
+    return recorded ? status_of(cell) : report_unrecorded(&error);
 }
 
 /* Prints why the run could not be saved. Returns the exit status: CELL_UNSAVED if not even that is
@@ -100,7 +108,7 @@ static int run_claimed(struct sweep *sweep, size_t index, bool quiet, struct run
         return record_refusal(sweep, index, &error);
     if (!sweep_record_run(sweep, index, run_facts(run)->id, NULL, &error)) {
         run_free(run);
-        return output_error(&error);
+        return report_unrecorded(&error);
     }
     progress_follow(run, quiet, NULL);
     run_snapshot(run, &end);
@@ -166,7 +174,7 @@ int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet, bool wait
     int lock = sweep_claim(sweep, index, &error), status;
     if (lock < 0) {
         run_queue_leave(&place);
-        return error.kind != ERROR_NONE ? output_error(&error) : print_state(cell, quiet);
+        return error.kind != ERROR_NONE ? report_unrecorded(&error) : print_state(cell, quiet);
     }
     sweep_refresh_claimed(sweep, index);
     status = is_over(cell) ? EXIT_DONE : run_claimed(sweep, index, quiet, &place);

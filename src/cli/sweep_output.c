@@ -280,11 +280,10 @@ void sweep_output_failures(const struct sweep *sweep)
         char advice[256];
         if (cell->state != SWEEP_FAILED && !sweep_was_killed(cell))
             continue;
-        if (sweep_was_killed(cell))
-            snprintf(advice, sizeof advice, _("tinca sweep --name %s goes on from its checkpoint"),
-                     sweep->grid.name);
         error_set(&error, cell->reason.kind, cell->id,
-                  sweep_was_killed(cell) ? advice : cell->reason.advice, "%s",
+                  sweep_was_killed(cell) ? sweep_advise_going_on(sweep, cell, advice, sizeof advice)
+                                         : cell->reason.advice,
+                  "%s",
                   cell->reason.kind != ERROR_NONE ? cell->reason.why
                                                   : _("the run failed; tinca runs lists it"));
         output_error(&error);

@@ -7,7 +7,7 @@ be there then (`result`, a function of the place; its value must be that of the 
 outputs that exist before: at every moment they are the old file or the complete new one.
 
 A word that begins with @ is a file below the place. A first word "FAULT=..." runs the line under that fault; after OVER
-the run may be complete already; after TRY the status does not count."""
+the run may be complete already."""
 import csv
 import glob
 import hashlib
@@ -178,11 +178,6 @@ def resume_group(begin):
     return lines
 
 
-def again(command):
-    """Repeats a sweep; cells that count as failed are computed once more on request."""
-    return lambda place: [["TRY"] + command.split(), (command + " --retry").split()]
-
-
 def trained(folder, *outputs):
     def result(place):
         return {"run": run_of(place.path(folder)), **{name: digest(place.path(name)) for name in outputs}}
@@ -252,8 +247,8 @@ ROWS = [
         trained("r")),
     Row("tensorboard", TRAIN_R + " --tensorboard @tb", [], resume("r", TRAIN_R + " --tensorboard @tb"),
         lambda place: {**trained("r")(place), "steps": scalars(place.path("tb"), b"loss")}),
-    Row("sweep", SWEEP, [], again(SWEEP), swept),
-    Row("sweep --after", AFTER, [], again(AFTER), swept),
+    Row("sweep", SWEEP, result=swept),
+    Row("sweep --after", AFTER, result=swept),
     Row("prune", PRUNE, [MODEL, "WRITE @p.safetensors old"], None, with_runs("p.safetensors"), ["p.safetensors"]),
     Row("quantize", QUANTIZE, [MODEL, "WRITE @q.safetensors old"], None, with_runs("q.safetensors"), ["q.safetensors"]),
     Row("factorize", FACTORIZE, [MODEL, "WRITE @f.safetensors old"], None, with_runs("f.safetensors"), ["f.safetensors"]),

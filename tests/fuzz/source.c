@@ -6,7 +6,13 @@ static void look_at(const struct source *source, size_t index)
 {
     struct error error;
     struct image image;
-    const struct source_request wish = {.channels = source->channels};
+    const struct preprocessing how = {.channels = source->channels,
+                                      .height = 24,
+                                      .width = 24,
+                                      .stored_height = 28,
+                                      .stored_width = 28,
+                                      .recorded = true};
+    const struct source_request wish = {source->channels, &how};
     char origin[128];
     const size_t label = source->operations->label(source, index);
     if (label >= source->classes)

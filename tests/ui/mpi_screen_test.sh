@@ -83,7 +83,7 @@ launch 80x24 C.UTF-8
 prefix=
 screen_shows '2 ranks train each run' "the workbench has the launcher's terminal, and says who trains"
 # every key reaches it, none the launcher
-for _ in 1 2 3 4 5 6 7 8 9 10; do screen_keys Down; done
+for _ in 1 2 3 4 5 6 7 8 9 10 11; do screen_keys Down; done
 screen_shows '^> *Iterations' "keys reach it"
 screen_keys Enter C-u
 screen_keys -l 54321

@@ -56,6 +56,7 @@ screen_shows 'done +lenet' "with the values that were read"
 rm "$gate"
 screen_end
 slow=$XDG_STATE_HOME/tinca/queue
+mkdir "$slow" # without a queue none is waited for
 slow_start queue ui lenet --data digits,limit=40 --batch 10 --epochs 1 --threads 1
 screen_wait 'Training data'
 screen_keys F5

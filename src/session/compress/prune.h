@@ -95,6 +95,9 @@ bool prune_run(const struct prune_request *request, const struct prune_hooks *ho
                struct prune_result *result, struct error *error);
 void prune_result_free(struct prune_result *result); /* leaves it {0} */
 
+/* Deletes what a pruning that was killed when `output` was complete has left beside it. */
+void prune_remove_leftovers(const char *output);
+
 /* Returns whether the request has a fine-tuning. */
 bool prune_tunes(const struct prune_request *request);
 

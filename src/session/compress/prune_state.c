@@ -156,9 +156,9 @@ static bool is_model(const char *name)
 }
 
 /* Deletes the models in the folder, and half-written files. */
-static void remove_models(const struct prune_state *state)
+static void remove_models(const char *path)
 {
-    DIR *folder = opendir(state->folder);
+    DIR *folder = opendir(path);
     for (struct dirent *entry; folder && (entry = readdir(folder));)
         if (is_model(entry->d_name) || strncmp(entry->d_name, "state.json.", 11) == 0)
             unlinkat(dirfd(folder), entry->d_name, 0);
@@ -181,7 +181,7 @@ bool prune_state_open(struct prune_state *state, const struct prune_request *req
         file_make_directories(state->folder, error) && read_state(state, error)) {
         forget_missing(state);
         if (!file_exists(state->path))
-            remove_models(state);
+            remove_models(state->folder);
         return true;
     }
     prune_state_free(state);
@@ -249,7 +249,20 @@ void prune_state_remove(const struct prune_state *state)
 {
     unlink(state->path);
     file_sync_directory(state->folder);
-    remove_models(state);
+    remove_models(state->folder);
     rmdir(state->folder);
     file_sync_directory_of(state->folder); /* who waits for the output shall not find it again */
+}
+
+void prune_remove_leftovers(const char *output)
+{
+    struct prune_state state = {0};
+    struct text folder = {0};
+    text_append(&folder, "%s.prune", output);
+    state.folder = folder.failed ? NULL : folder.data;
+    state.path = state.folder ? file_join(state.folder, "state.json") : NULL;
+    if (state.path && file_is_directory(state.folder))
+        prune_state_remove(&state);
+    free(state.path);
+    text_free(&folder);
 }

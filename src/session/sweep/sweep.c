@@ -263,6 +263,16 @@ bool sweep_was_killed(const struct sweep_cell *cell)
            (cell->state == SWEEP_INTERRUPTED && cell->reason.kind != ERROR_NONE);
 }
 
+const char *sweep_advise_going_on(const struct sweep *sweep, const struct sweep_cell *cell,
+                                  char *text, size_t size)
+{
+    snprintf(text, size,
+             cell->run[0] ? _("tinca sweep --name %s goes on from its checkpoint")
+                          : _("tinca sweep --name %s computes it"),
+             sweep->grid.name);
+    return text;
+}
+
 bool sweep_is_due(const struct sweep *sweep, size_t index)
 {
     enum sweep_state state = sweep->cells[index].state;

@@ -4,6 +4,7 @@
 #include "session/sweep/sweep_after.h"
 
 #include "base/files/file.h"
+#include "session/compress/prune.h"
 #include "session/config/config_data.h"
 #include "session/measure/measurement.h"
 #include "session/models/model_measure.h"
@@ -210,7 +211,10 @@ static bool apply_step(const struct work *work, const char *step, const char *in
                                             .seed = config->seed,
                                             .config = config};
     const struct technique_run run = {.log = log, .stop = work->stop, .context = work->context};
-    return file_exists(output) || technique_apply(step, &target, &run, error);
+    if (!file_exists(output))
+        return technique_apply(step, &target, &run, error);
+    prune_remove_leftovers(output);
+    return true;
 }
 
 /* Applies a chain to the run's model, step by step. Returns the path of its model, which the caller

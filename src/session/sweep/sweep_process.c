@@ -137,7 +137,8 @@ static void explain_signal(const struct sweep_process *process, const struct swe
                            int signal, uint64_t highest, struct error *failure)
 {
     char bytes[32], advice[256];
-    const char *id = sweep->cells[process->cell].id, *name = sweep->grid.name;
+    const struct sweep_cell *cell = &sweep->cells[process->cell];
+    const char *id = cell->id, *name = sweep->grid.name;
     if (signal == SIGKILL && count_memory_kills() > process->memory_kills) {
         snprintf(advice, sizeof advice,
                  _("tinca sweep --name %s goes on from its checkpoint; --jobs 1 needs less memory"),
@@ -153,8 +154,7 @@ static void explain_signal(const struct sweep_process *process, const struct swe
                    "checkpoint"),
                  name);
     else
-        snprintf(advice, sizeof advice, _("tinca sweep --name %s goes on from its checkpoint"),
-                 name);
+        sweep_advise_going_on(sweep, cell, advice, sizeof advice);
     error_set(failure, ERROR_SYSTEM, id, advice, _("signal %d (%s) ended its process"), signal,
               strsignal(signal));
 }
@@ -175,31 +175,46 @@ static void record_kill(struct sweep *sweep, size_t index, const struct error *r
     free(directory);
 }
 
-/* Sets the state of a cell whose process was ended by a signal. A run that a kill has interrupted
- * can go on; a fault, or a kill before there was a run, is a failure of the cell. */
+/* Makes a cell whose run has not begun wait for the next call. Until then it shows the reason. */
+static void wait_again(struct sweep_cell *cell, const struct error *reason)
+{
+    const enum sweep_state state = sweep_state_of_error(reason);
+    cell->state = state == SWEEP_FAILED ? SWEEP_INTERRUPTED : state;
+    cell->reason = *reason;
+}
+
+/* Sets the state of a cell whose process was ended by a signal. The next call goes on with a cell
+ * that a kill has interrupted; a fault is a failure of the cell. */
 static void take_signal(const struct sweep_process *process, struct sweep *sweep, int signal,
                         uint64_t highest)
 {
     struct error failure;
-    const struct sweep_cell *cell = &sweep->cells[process->cell];
+    struct sweep_cell *cell = &sweep->cells[process->cell];
     explain_signal(process, sweep, signal, highest, &failure);
-    if (cell->state == SWEEP_INTERRUPTED && !is_fault(signal))
-        record_kill(sweep, process->cell, &failure);
-    else
+    if (is_fault(signal) || !sweep_is_due(sweep, process->cell))
         fail_cell(sweep, process->cell, &failure);
+    else if (cell->state == SWEEP_WAITING)
+        wait_again(cell, &failure);
+    else
+        record_kill(sweep, process->cell, &failure);
 }
 
-/* Sets the state of a cell whose process has ended by itself, but without saving the end of its
- * run. */
+/* Sets the state of a cell whose process has ended by itself, but could save neither the end of its
+ * run nor, without a run, why there is none. */
 static void take_unsaved(struct sweep *sweep, size_t index)
 {
     struct error reason;
     char advice[256];
-    snprintf(advice, sizeof advice, _("tinca sweep --name %s goes on from its checkpoint"),
-             sweep->grid.name);
-    error_set(&reason, ERROR_SYSTEM, sweep->cells[index].id, advice,
-              _("its process could not save the end of the run: %s"), strerror(ENOSPC));
-    record_kill(sweep, index, &reason);
+    struct sweep_cell *cell = &sweep->cells[index];
+    sweep_advise_going_on(sweep, cell, advice, sizeof advice);
+    error_set(&reason, ERROR_SYSTEM, cell->id, advice,
+              cell->run[0] ? _("its process could not save the end of the run: %s")
+                           : _("its process could not save that the run began: %s"),
+              strerror(ENOSPC));
+    if (cell->state == SWEEP_WAITING)
+        wait_again(cell, &reason);
+    else
+        record_kill(sweep, index, &reason);
 }
 
 /* Sets the cell's state after its process has ended with `status`. */
@@ -213,7 +228,7 @@ static void take_end(const struct sweep_process *process, struct sweep *sweep, i
         return; /* what was not done after the training waits for the next call */
     if (WIFSIGNALED(status)) {
         take_signal(process, sweep, WTERMSIG(status), highest);
-    } else if (cell->state == SWEEP_INTERRUPTED && WEXITSTATUS(status) == CELL_UNSAVED) {
+    } else if (sweep_is_due(sweep, process->cell) && WEXITSTATUS(status) == CELL_UNSAVED) {
         take_unsaved(sweep, process->cell);
     } else if (cell->state == SWEEP_WAITING && status != 0) {
         error_set(&failure, ERROR_SYSTEM, cell->id,

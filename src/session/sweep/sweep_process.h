@@ -17,7 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The exit status by which the process of a cell says that it could not save the end of its run. */
+/* The exit status by which the process of a cell says that the disk was too full to record how its
+ * run began or ended. */
 enum { CELL_UNSAVED = 3 };
 
 struct sweep_process {     /* starts as {0} */
