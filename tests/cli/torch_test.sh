@@ -145,12 +145,13 @@ run import "$files/float32.safetensors" --network four.json --classes 4 -o x.saf
 
 # a training lists it in its one line, with the rest as a number
 begin() { refuses "$1" "$2" "$3" train lenet --data digits,limit=40 --batch 20 --iterations 1 --weights "$4"; }
-succeeds "a network of twelve classes" train lenet --data digits,limit=40,classes=12 --batch 20 --iterations 1 --save twelve.safetensors -q
+narrow="train mlp --data digits,limit=40 --batch 20 --iterations 1"
+succeeds "a network of other widths" $narrow --widths 30,20 --save narrow.safetensors -q
 x28=xxxxxxxxxxxxxxxxxxxxxxxxxxxx
 succeeds "an array of another name" weights lenet.safetensors --rename ip2.bias=ip2.offset --save renamed.safetensors
 succeeds "  and one of a long name" weights lenet.safetensors --rename ip2.bias=$x28.$x28 --save long_name.safetensors
-begin 1 'do not fit the network; of another shape \(2\): ip2.weight \(12x500, not 10x500\), ip2.bias \(12, not 10\): tinca weights' \
-    "a training lists both arrays of another shape" twelve.safetensors
+refuses 1 'do not fit the network; of another shape \(3\): hidden.2.fc.weight \(20x30, not 24x30\), hidden.2.fc.bias \(20, not 24\), output.weight' \
+    "a training lists the arrays of another shape" $narrow --widths 30,24 --weights narrow.safetensors
 begin 1 'missing \(1\): ip2.bias \(10\); left over \(1\): ip2.offset: ' "and those that are missing and left over" renamed.safetensors
 begin 1 'of another shape \([0-9]+\): [^;]* and [0-9]+ more; left over \([0-9]+\): [^;:]* and [0-9]+ more: tinca weights' "and how many more there are" one.safetensors
 begin 1 "left over \\(1\\): $x28\\.\\.\\.$x28: " "a long name loses its middle" long_name.safetensors

@@ -8,7 +8,6 @@ outputs that exist before: at every moment they are the old file or the complete
 
 A word that begins with @ is a file below the place. A first word "FAULT=..." runs the line under that fault; after OVER
 the run may be complete already."""
-import csv
 import glob
 import hashlib
 import json
@@ -214,6 +213,7 @@ FORK = "train --fork @r --epochs 4 --threads 1 -q" + OFTEN
 QUANTIZE = "quantize @m.safetensors -o @q.safetensors --calibrate digits,limit=16 --threads 1 -q"
 FACTORIZE = "factorize @m.safetensors -o @f.safetensors --parameters 0.8 --threads 1 -q"
 LISTED = TRAIN + " --name one"
+PREDICT = "predict @m.safetensors @pictures -o @out.csv --format csv --raw @out.npy --threads 1"
 
 
 def swept(place):
@@ -224,12 +224,6 @@ def swept(place):
     after = sorted(digest(path) for path in glob.glob(place.path("state/tinca/sweeps/s/*/after/*/*.safetensors")))
     runs = sorted(set(run for run in all_runs(place) if json.loads(run)[1] not in after))
     return {"cells": [cell["state"] for cell in tree.get("cells", [])], "after": after, "runs": runs}
-
-
-def rows_of(path):
-    """The rows of a CSV file, without measured times."""
-    with open(path, newline="", encoding="utf-8") as file:
-        return [row for row in csv.reader(file)]
 
 
 ROWS = [
@@ -258,6 +252,11 @@ ROWS = [
         lambda place: {os.path.basename(path): digest(path) for path in glob.glob(place.path("csv/*"))}),
     Row("export onnx", "export @m.safetensors --format onnx -o @m.onnx", [MODEL, "WRITE @m.onnx old"], None,
         files("m.onnx"), ["m.onnx"]),
+    Row("export torch", "export @m.safetensors --format torch -o @t.safetensors", [MODEL, "WRITE @t.safetensors old"],
+        None, files("t.safetensors"), ["t.safetensors"]),
+    Row("export caffe", "export @m.safetensors --format caffe -o @c.prototxt", [MODEL, "WRITE @c.prototxt old"], None,
+        files("c.prototxt", "c.caffemodel"), ["c.prototxt"]),
+    Row("export npz", "export @r0 --format npz -o @n.npz", [MODEL, "WRITE @n.npz old"], None, files("n.npz"), ["n.npz"]),
     Row("export tfevents", "export @r0 --format tfevents -o @tb", [MODEL], None,
         lambda place: {"steps": scalars(place.path("tb"), b"loss"),
                        "files": len(glob.glob(place.path("tb/*/*")))}),
@@ -270,6 +269,10 @@ ROWS = [
         lambda place: {"runs": [curves(path) for path in folders(place) if document(path + "/summary.json")][:1]}),
     Row("predict", "predict @m.safetensors @pictures -o @out.csv --format csv --threads 1",
         [MODEL, "PICTURES @pictures", "WRITE @out.csv old"], None, files("out.csv"), ["out.csv"]),
+    Row("predict --continue", PREDICT, [MODEL, "PICTURES @pictures", "WRITE @out.csv old"],
+        lambda place: [(PREDICT + " --continue").split()], files("out.csv", "out.npy"), ["out.csv"]),
+    Row("eval --predictions", "eval @m.safetensors --data digits,limit=8 --predictions @p.csv --threads 1",
+        [MODEL, "WRITE @p.csv old"], None, files("p.csv"), ["p.csv"]),
     Row("runs --delete", "runs --delete --yes name=one", [LISTED], lambda place: [], deleted_or_not),
     Row("runs --undelete", "runs --undelete", [LISTED, "runs --delete --yes name=one"], lambda place: [], deleted_or_not),
     Row("runs --empty-trash", "runs --empty-trash", [LISTED, "runs --delete --yes name=one"], None,

@@ -57,7 +57,9 @@ class Place:
             environment["LD_PRELOAD"] = self.faults
         if words[0] == "OVER":
             words.pop(0)
-        launcher = self.row.launcher if words[0] in ("train", "resume") else []
+        launcher = list(self.row.launcher) if words[0] in ("train", "resume") else []
+        if launcher: # the ranks meet the fault, and not what starts them
+            launcher += ["env"] + ["%s=%s" % (name, environment.pop(name)) for name in list(environment)]
         words = [self.path(word[1:]) if word.startswith("@") else word for word in words]
         environment = dict(os.environ, LC_ALL="C.UTF-8", XDG_STATE_HOME=self.path("state"), HOME=self.path("home"),
                            XDG_CONFIG_HOME=self.path("config"), XDG_CACHE_HOME=self.path("cache"), **environment)
@@ -233,7 +235,7 @@ class Trials:
                 wrong = None
                 if kind == "full" and crashed(done):
                     wrong = "exit %d: %s" % (done.returncode, said(done))
-                elif kind == "full" and done.returncode != 0 and "tinca: " not in said(done):
+                elif kind == "full" and done.returncode != 0 and b"tinca: " not in done.stderr:
                     wrong = "exit %d without a message: %s" % (done.returncode, said(done))
                 elif kind == "full" and done.returncode == 0 and b"No space left" not in done.stderr + done.stdout and \
                         not self.place.row.caches and self.place.row.result(self.place) != expected:

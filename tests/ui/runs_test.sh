@@ -67,7 +67,7 @@ screen_keys o
 screen_shows 'network.*tensorb' "which the next session shows again"
 screen_keys C
 screen_wait 'space toggles'
-for step in $(seq 19); do screen_keys Down; done
+for step in $(seq 21); do screen_keys Down; done
 screen_shows '>.{1,5} disk +disk space' "a column can show the disk space"
 screen_keys Space Escape
 screen_shows '(done|diverged) .* [0-9.]+ (K|M)iB' "and then shows it"

@@ -140,7 +140,7 @@ screen_keys Down
 screen_shows '> ms of mlp-w16 on cpu' "a missing measurement can be selected"
 screen_shows 'tinca measure [0-9-]+-mlp' "with the command for it"
 screen_keys Enter
-screen_shows 'over the whole' "Enter asks first"
+screen_shows 'Measure it' "Enter asks first"
 screen_keys n
 screen_lacks 'measure it now' "n cancels"
 screen_keys Enter
