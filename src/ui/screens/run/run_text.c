@@ -429,6 +429,15 @@ double run_text_fraction(const struct run_snapshot *snapshot)
     return fmin(1, (double)snapshot->iteration / (double)snapshot->iterations);
 }
 
+/* Appends the accuracy on the test set, which a small terminal has no other place for. */
+static void append_test(const struct run_test *test, int columns, char *text, size_t size)
+{
+    const double accuracy = isfinite(test->top1) ? test->top1 : test->pixel_accuracy;
+    const size_t length = strlen(text);
+    if (test->images > 0 && isfinite(accuracy) && columns >= 60)
+        snprintf(text + length, size - length, _(", test %.2f %%"), accuracy);
+}
+
 char *run_text_progress(const struct run_display *display, int columns, char *text, size_t size)
 {
     char gone[32], left[32];
@@ -442,10 +451,11 @@ char *run_text_progress(const struct run_display *display, int columns, char *te
     text_whole_duration(display->steady.eta_seconds, left, sizeof left);
     if (display->now.status == RUN_REFUSED) /* it never began */
         snprintf(text, size, "%s", gettext(run_snapshot_word(&display->now)));
-    else if (over)
+    else if (over) {
         snprintf(text, size, _("%.0f %%  %s after %s"), percent,
                  gettext(run_snapshot_word(&display->now)), gone);
-    else if (display->now.iterations == 0 && display->now.iteration > 0) /* no end is known */
+        append_test(&display->now.test, columns, text, size);
+    } else if (display->now.iterations == 0 && display->now.iteration > 0) /* no end is known */
         snprintf(text, size, _("%s elapsed"), gone);
     else if (columns < 50)
         snprintf(text, size, "%.0f %% %s", percent, known ? left : "");
