@@ -226,7 +226,7 @@ over() {
 
 settings="preset technique widths activation precision memory-limit solver schedule normalise
     save-precision stop-metric max-time names augment sampling class-weights teacher tensorboard
-    reduce compress bucket"
+    reduce compress bucket filter momentum-form"
 hostile_short=1
 over "every string except those that are needed to read the run" $settings created weights
 if grep -q onerror table.markdown && grep -q onerror table.csv && grep -q onerror written/report.md; then
