@@ -22,7 +22,7 @@ extern "C" {
 #define CUDA_MODULE_FILE     "tinca-cuda.so"
 #define CUDA_MODULE_FUNCTION "tinca_cuda_module"
 /* Increase it with every change of this header, device_backend.h, device.h, kernel.h or graph.h. */
-enum { CUDA_MODULE_ABI = 13 };
+enum { CUDA_MODULE_ABI = 14 };
 
 enum cuda_failure_kind {
     CUDA_FINE,
