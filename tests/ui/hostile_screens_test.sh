@@ -43,7 +43,7 @@ for folder in "$runs"/*-mlp-*; do rm -rf "$folder"; done # the sweep's cell
 
 settings="preset technique widths activation precision memory-limit solver schedule normalise
     save-precision stop-metric max-time names augment sampling class-weights teacher validate tensorboard
-    reduce compress bucket"
+    reduce compress bucket filter momentum-form"
 hostile_short=1
 hostile_folder "$runs/20300101-000000-mlp" $settings created weights
 printf '{"network": "%s", "data": "folder:%s"}\n' "$(cat payload)" "$T/pictures" >form.json
