@@ -171,7 +171,7 @@ static bool split_row(struct predict_rows *rows, const char *line, struct old_ro
         return false;
     if (reason[0] == ',') {
         read_logits(logits, rows->old, classes);
-        model_choose_top(rows->old, classes, rows->top, rows->predictions);
+        rows->ranked = model_choose_top(rows->old, classes, rows->top, rows->predictions);
         row->logits = rows->old;
     }
     append_csv(rows, "", row->logits, NULL, &wanted); /* begins with ",," */
