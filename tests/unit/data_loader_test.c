@@ -7,7 +7,7 @@
 #include "data_files.h"
 #include "tap.h"
 
-static const struct normalisation plain = {"plain", {0, 0, 0}, {1, 1, 1}};
+static const struct normalisation plain = {.name = "plain", .deviation = {1, 1, 1}};
 static const struct dataset_request small = {3, 32, 32};
 
 static struct data_loader_settings settings(size_t batch, bool training, size_t threads)
@@ -156,7 +156,7 @@ static void test_evaluation_parts(void)
     bool right = set;
     for (size_t part = 0; right && part < 3; part++) {
         const struct data_loader_settings how = {
-            .batch = 10, .parts = 3, .part = part, .normalisation = {"", {0, 0, 0}, {1, 1, 1}}};
+            .batch = 10, .parts = 3, .part = part, .normalisation = {.deviation = {1, 1, 1}}};
         const size_t own = part == 0 ? 3 : 2;
         struct data_loader *loader = data_loader_open(set, &how, NULL);
         struct data_batch batch;
