@@ -207,7 +207,7 @@ static void test_digits_stay(void)
 {
     struct dataset *set = opened("digits,limit=30", &(struct dataset_request){1, 28, 28});
     struct data_loader_settings how = settings(30, true, 1);
-    how.normalisation = (struct normalisation){"half", {127, 0, 0}, {2, 0, 0}};
+    how.normalisation = (struct normalisation){.name = "half", .mean = {127}, .deviation = {2}};
     struct data_loader *loader = data_loader_open(set, &how, NULL);
     struct data_batch batch;
     size_t wrong = 0;
