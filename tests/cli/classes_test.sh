@@ -132,7 +132,8 @@ edit early/config.json '/"crc32"/d; /"reset-classes"/d; s/,classes=10//'
 cp today/data.json early/data.json
 succeeds "an earlier run of three classes and ten outputs is forked" train --fork ./early@last --max-time 1h \
     --run-dir grown --save grown.safetensors -q
-succeeds "  and resumed" resume ./early --max-time 1h --save early.safetensors -q
+succeeds "  and resumed" resume ./early --max-time 0.000001 -q
+succeeds "  and once more" resume ./early --max-time 1h --save early.safetensors -q
 for model in grown early; do
     run info $model.safetensors --json
     is "  $model: with its ten outputs" classes 10
