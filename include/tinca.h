@@ -165,7 +165,8 @@ enum tinca_status tinca_run_pictures(tinca_session *session, const uint8_t *pict
                                      struct tinca_error *error);
 
 /* Computes the probabilities of `classes` scores (softmax), which may be written over the scores.
- */
+ * Scores of +infinity share the probability evenly. With a NaN among the scores no class is
+ * predicted: all probabilities are NaN. */
 void tinca_probabilities(const float *scores, size_t classes, float *probabilities);
 
 #ifdef __cplusplus

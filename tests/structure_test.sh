@@ -144,11 +144,12 @@ objects() { # objects ROOT DIRECTORY
     done
 }
 
-# The library uses of session only how a saved model is read and the figures of the machine.
+# The library uses of session only how a saved model is read, the ranking of its outputs, and the figures of the
+# machine.
 library_reaches() { # library_reaches ROOT
     [ -d "$1/library" ] || return 0
     matches "$1/library" '^[[:space:]]*#[[:space:]]*include[[:space:]]*"session/' |
-        grep -Ev 'include[[:space:]]*"session/(model/model_file|machine/(machine|autotune)_file)\.h"'
+        grep -Ev 'include[[:space:]]*"session/(model/(model_file|ranking)|machine/(machine|autotune)_file)\.h"'
 }
 
 # A screen's folder includes no other screen's.
@@ -335,7 +336,7 @@ report $? "each rule reports a tree that breaks it, and no other" "$found"
 check_rule wrong_includes "top-level folders include only the folders below them"
 check_rule include_cycles "no cycle of includes between folders"
 check_call_cycles
-check_rule library_reaches "the library uses of session what reads saved models"
+check_rule library_reaches "the library uses of session what reads saved models and ranks their outputs"
 check_rule screens_that_meet "no screen includes another screen"
 check_rule capabilities_that_meet "compare, sweep, study, import and export do not include each other"
 check_rule long_functions "no function has more than $FUNCTION_MAX lines"

@@ -479,13 +479,17 @@ static void print_preprocessing(const struct preprocessing *p)
                    "deviation %s\n"),
                  n->name, print_channels(n->mean, p->channels, mean, sizeof mean),
                  print_channels(n->deviation, p->channels, deviation, sizeof deviation));
-    if (p->measured && p->measured < p->measured_of)
+    if (n->drawn)
         output_print(_("measured on %zu of %zu images, drawn at random by the seed %llu\n"),
-                     p->measured, p->measured_of, (unsigned long long)p->measured_seed);
-    else if (p->measured)
-        output_print(_("measured on all %zu images\n"), p->measured);
+                     n->measured, n->measured_of, (unsigned long long)n->seed);
+    else if (n->measured < n->measured_of)
+        output_print(_("measured on the %zu of %zu images that could be read\n"), n->measured,
+                     n->measured_of);
+    else if (n->measured)
+        output_print(_("measured on all %zu images\n"), n->measured);
     if (!p->recorded)
-        output_print(_("The file is of an earlier version and records no filter: bilinear2.\n"));
+        output_print(_("The file records no filter: pictures are prepared as by earlier versions "
+                       "(bilinear2).\n"));
 }
 
 static int print_tables(const struct info *info)

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "engine/weights/safetensors.h"
+#include "session/model/ranking.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -169,11 +170,9 @@ TINCA_EXPORT void tinca_model_normalisation(const tinca_model *model, float mean
 
 TINCA_EXPORT void tinca_probabilities(const float *scores, size_t classes, float *probabilities)
 {
-    double largest = -INFINITY, sum = 0;
+    const bool ranked = ranking_exists(scores, classes);
+    const struct class_shares shares =
+        ranked ? ranking_shares(scores, classes) : (struct class_shares){0};
     for (size_t c = 0; c < classes; c++)
-        largest = fmax(largest, (double)scores[c]);
-    for (size_t c = 0; c < classes; c++)
-        sum += exp((double)scores[c] - largest);
-    for (size_t c = 0; c < classes; c++)
-        probabilities[c] = (float)(exp((double)scores[c] - largest) / sum);
+        probabilities[c] = ranked ? (float)ranking_share(&shares, scores[c]) : NAN;
 }

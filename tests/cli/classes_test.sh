@@ -120,6 +120,25 @@ run resume ./half --max-time 1h --save resumed.safetensors
 [ "$status" = 0 ] && cmp -s whole.safetensors resumed.safetensors && ok "a resumed run has the same output layers" ||
     not_ok "a resumed run has the same output layers" "$(cat log err)"
 
+# --- of an earlier version, which trained ten outputs on three classes ---
+# The run is one of today's with ten classes, whose files are changed to say what such a run said.
+# shellcheck disable=SC2086
+run train ./ten.json --weights wide.safetensors --data folder:three,classes=10 $small --epochs 4 --seed 3 \
+    --max-time 0.000001 -q --run-dir early
+# shellcheck disable=SC2086
+run train ./ten.json --data folder:three --reset-classes $small --seed 3 -q --run-dir today
+edit() { sed "$2" "$1" >edited && cat edited >"$1"; }
+edit early/config.json '/"crc32"/d; /"reset-classes"/d; s/,classes=10//'
+cp today/data.json early/data.json
+succeeds "an earlier run of three classes and ten outputs is forked" train --fork ./early@last --max-time 1h \
+    --run-dir grown --save grown.safetensors -q
+succeeds "  and resumed" resume ./early --max-time 0.000001 -q
+succeeds "  and once more" resume ./early --max-time 1h --save early.safetensors -q
+for model in grown early; do
+    run info $model.safetensors --json
+    is "  $model: with its ten outputs" classes 10
+done
+
 # --- names ---
 # a model whose classes have only numbers
 {

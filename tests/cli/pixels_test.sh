@@ -82,6 +82,46 @@ is "  with its filter" preprocessing.filter bicubic
 is "  and orientation" preprocessing.orient false
 both tuned.safetensors set tuned
 same cubic tuned "  so that its logits are the same"
+# numbers that were measured on one set belong to the model, not to the set that it is trained further with
+run train net.json --data folder:set --normalise measured --batch 2 --iterations 1 --quiet --save measured.safetensors
+# numbers FILE: writes the normalisation of the model that was described last
+numbers() {
+    for key in name mean.0 mean.2 deviation.0 deviation.2; do
+        "$JSON_LOOK" "$T/out" "preprocessing.normalisation.$key" || echo "no $key"
+    done >"$1"
+}
+run info measured.safetensors --json
+numbers numbers.json
+mkdir -p dark/a dark/b
+cp set/b/same.png dark/a/ && cp set/b/same.png dark/b/
+succeeds "trains a model with measured numbers further" train measured.safetensors --weights measured.safetensors \
+    --data folder:dark --batch 2 --iterations 1 --quiet --save further.safetensors
+run info further.safetensors --json
+numbers further.json
+grep -q measured numbers.json && cmp -s numbers.json further.json && ok "  keeps them" ||
+    not_ok "  keeps them" "$(cat numbers.json further.json)"
+is "  and says on how many images they were measured" preprocessing.measured.of 4
+run train measured.safetensors --weights measured.safetensors --data folder:dark --batch 2 --iterations 1 --normalise unit \
+    --quiet --export further.json
+grep -q 'was trained with the normalisation .*measured.*other numbers, .*unit' further.json &&
+    ok "another normalisation is a finding" || not_ok "another normalisation is a finding" "$(cat further.json)"
+
+# --- a student reads the pixels of its teacher ---
+student="net.json --teacher cubic.safetensors --data folder:set --batch 2 --iterations 1 --quiet"
+# shellcheck disable=SC2086
+{
+    succeeds "a student" train $student --save student.safetensors
+    run info student.safetensors --json
+    is "  has the filter of its teacher" preprocessing.filter bicubic
+    is "  and its orientation" preprocessing.orient false
+    refuses 2 'filter=bicubic,orient=no, those of the student by filter=bilinear,orient=no' "another filter" \
+        train $student --filter bilinear
+    run train net.json --teacher measured.safetensors --data folder:dark --batch 2 --iterations 1 --quiet \
+        --save student.safetensors
+    run info student.safetensors --json
+    numbers further.json
+    cmp -s numbers.json further.json && ok "  and the measured numbers" || not_ok "  and the measured numbers" "$(told)"
+}
 run export cubic.safetensors --format onnx -o cubic.onnx
 if [ "$status" != 0 ] && grep -q 'built without ONNX' "$T/err"; then
     skip "ONNX" "this tinca is built without protobuf-c"
@@ -101,6 +141,15 @@ else
     is "  with pictures of its input's size" preprocessing.resize.0 14
     is "  antialiased" preprocessing.filter bilinear
     is "  from 0 to 1" preprocessing.normalisation.deviation.0 255
+    run train other.safetensors --weights other.safetensors --data folder:numbered --batch 2 --iterations 1 --lr 0 \
+        --quiet --save size.safetensors
+    run info size.safetensors --json
+    is "  and so it stays when it is trained further" preprocessing.resize.0 14
+    run train net.json --filter bilinear2 --data folder:set --batch 2 --iterations 1 --quiet --save earlier.safetensors
+    run export earlier.safetensors --format onnx -o earlier.onnx
+    succeeds "unit of a model that records nothing" import earlier.onnx --normalise unit -o earlier2.safetensors
+    run info earlier2.safetensors --json
+    is "  divides by 256, as everywhere" preprocessing.normalisation.deviation.0 256
 fi
 
 # --- a measured normalisation of a large set ---
@@ -109,6 +158,11 @@ succeeds "trains on 10,001 pictures" train net.json --data list:large.csv,draw=5
     --iterations 1 --quiet --save large.safetensors --export large.json
 grep -q '10000 of the 10001 images, drawn by the seed 5' large.json && ok "  and says that it measured a sample" ||
     not_ok "  and says that it measured a sample" "$("$JSON_LOOK" large.json runs.0.findings)"
+run train net.json --data list:large.csv,draw=5 --normalise measured --batch 2 --iterations 1
+grep -q '10000 of the 10001 images, drawn by the seed 5' "$T/err" && ok "  on standard error" || not_ok "  on standard error" "$(told)"
+cp large.json "$T/out"
+is "  and in the record of its data" runs.0.data.training.measured.images 10000
+is "  with the seed" runs.0.data.training.measured.seed 5
 succeeds "so does info" info large.safetensors
 shows '10000 of 10001 images, drawn at random by the seed 5' "  of the model"
 
@@ -121,6 +175,7 @@ both old.safetensors set old
 succeeds "info says how its pictures are prepared" info old.safetensors
 shows 'orient=no.*filter=bilinear2' "  by bilinear2"
 shows 'deviation 256' "  where unit divided by 256"
+shows 'records no filter: pictures are prepared as by earlier versions' "  because it records no filter"
 run eval new.safetensors --data folder:set,filter=bilinear2,orient=no --predictions x.csv
 logits x.csv >early.txt
 differ new early "which differs from today's"

@@ -94,6 +94,8 @@ for bytes in 0 100 5000 9000; do
     check "  to the same rows" cmp "$T/whole.csv" "$T/part.csv"
     check "  and the same array" cmp "$T/whole.npy" "$T/part.npy"
     check "  counting the broken one, also before" grep -q '1 of 90 pictures' "$T/err"
+    [ "$bytes" -lt 5000 ] ||
+        check "  behind the rows that it has" grep -Eq '^[1-9][0-9]* of 90 pictures have their rows already' "$T/err"
 done
 head -c 5000 "$T/whole.csv" >"$T/part.csv"
 refuses 1 'row 1 is not that of picture' "another folder" predict "$T/m.safetensors" "$T/set" --format csv \

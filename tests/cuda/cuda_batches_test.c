@@ -100,8 +100,9 @@ static bool normalises(struct lab *lab, struct shape shape, size_t count,
 
 static void test_values(void)
 {
-    static const struct normalisation others[] = {{"thirds", {0.1f, 77.7f, 254.9f}, {3, 7, 0.3f}},
-                                                  {"tiny", {1e-30f, 0, 3}, {1e38f, 1e-36f, 1e30f}}};
+    static const struct normalisation others[] = {
+        {.name = "thirds", .mean = {0.1f, 77.7f, 254.9f}, .deviation = {3, 7, 0.3f}},
+        {.name = "tiny", .mean = {1e-30f, 0, 3}, .deviation = {1e38f, 1e-36f, 1e30f}}};
     static const char *const names[] = {"unit",    "signed",   "caffe",
                                         "cifar10", "cifar100", "imagenet"};
     static const struct shape shapes[] = {{3, 16, 16}, {1, 16, 16}, {3, 7, 5}, {1, 1, 1}};

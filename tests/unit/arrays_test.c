@@ -211,7 +211,7 @@ static void test_bad_npy(void)
 static void test_precision(void)
 {
     const struct dataset_request wish = {1, 1, 2};
-    const struct normalisation unit = {"", {0, 0, 0}, {255, 255, 255}};
+    const struct normalisation unit = {.deviation = {255, 255, 255}};
     const uint8_t labels[2] = {0, 1};
     const uint16_t deep[4] = {0, 1, 257, 65535};
     const float floats[4] = {0, 0.5f, 0.123456f, 1}, large[4] = {-3, 0.5f, 255, 1e6f};

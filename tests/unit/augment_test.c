@@ -98,7 +98,8 @@ static double difference(const struct json *golden, const float *values, size_t 
 
 static void test_picture(const struct json *golden)
 {
-    static const struct normalisation half = {"half", {10, 20, 30}, {2, 2, 2}};
+    static const struct normalisation half = {
+        .name = "half", .mean = {10, 20, 30}, .deviation = {2, 2, 2}};
     static float values[3 * 16 * 16];
     struct sample_table table;
     struct image image = image_of(golden);
@@ -250,13 +251,14 @@ static const struct dataset_request small = {3, 32, 32};
 static uint64_t hash_of(const struct dataset *set, const char *augment, bool balanced,
                         size_t threads, uint64_t from, size_t count)
 {
-    struct data_loader_settings how = {.batch = 10,
-                                       .training = true,
-                                       .balanced = balanced,
-                                       .seed = 3,
-                                       .threads = threads,
-                                       .first_batch = from,
-                                       .normalisation = {"", {100, 110, 120}, {50, 60, 70}}};
+    struct data_loader_settings how = {
+        .batch = 10,
+        .training = true,
+        .balanced = balanced,
+        .seed = 3,
+        .threads = threads,
+        .first_batch = from,
+        .normalisation = {.mean = {100, 110, 120}, .deviation = {50, 60, 70}}};
     struct data_batch batch;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     augmentation_parse(&how.augmentation, augment, NULL);
@@ -303,7 +305,7 @@ static void test_partners(void)
     struct data_loader_settings how = {.batch = 11,
                                        .training = true,
                                        .augmentation = {.mixup = 1},
-                                       .normalisation = {"", {0, 0, 0}, {1, 1, 1}}};
+                                       .normalisation = {.deviation = {1, 1, 1}}};
     struct data_loader_settings plain = how;
     struct data_batch mixed, own;
     plain.augmentation.mixup = 0;
@@ -367,7 +369,7 @@ static void test_parts(bool balanced)
                                        .balanced = balanced,
                                        .seed = 5,
                                        .augmentation = {.mixup = 0.5, .cutmix = 1},
-                                       .normalisation = {"", {0, 0, 0}, {1, 1, 1}}};
+                                       .normalisation = {.deviation = {1, 1, 1}}};
     struct data_batch whole;
     struct data_loader *loader = data_loader_open(set, &how, NULL);
     const bool read =
@@ -383,10 +385,11 @@ static void test_parts(bool balanced)
 static void test_mask(void)
 {
     struct dataset *set = dataset_open("shapes,limit=64", "train", &small, NULL);
-    struct data_loader_settings how = {.batch = 64,
-                                       .training = true,
-                                       .augmentation = {.cutout = 8},
-                                       .normalisation = {"", {-1, -1, -1}, {1, 1, 1}}};
+    struct data_loader_settings how = {
+        .batch = 64,
+        .training = true,
+        .augmentation = {.cutout = 8},
+        .normalisation = {.mean = {-1, -1, -1}, .deviation = {1, 1, 1}}};
     struct data_loader *loader = data_loader_open(set, &how, NULL);
     struct data_batch batch;
     size_t wrong = 0, whole = 0;

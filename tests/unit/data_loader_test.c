@@ -7,7 +7,7 @@
 #include "data_files.h"
 #include "tap.h"
 
-static const struct normalisation plain = {"plain", {0, 0, 0}, {1, 1, 1}};
+static const struct normalisation plain = {.name = "plain", .deviation = {1, 1, 1}};
 static const struct dataset_request small = {3, 32, 32};
 
 static struct data_loader_settings settings(size_t batch, bool training, size_t threads)
@@ -156,7 +156,7 @@ static void test_evaluation_parts(void)
     bool right = set;
     for (size_t part = 0; right && part < 3; part++) {
         const struct data_loader_settings how = {
-            .batch = 10, .parts = 3, .part = part, .normalisation = {"", {0, 0, 0}, {1, 1, 1}}};
+            .batch = 10, .parts = 3, .part = part, .normalisation = {.deviation = {1, 1, 1}}};
         const size_t own = part == 0 ? 3 : 2;
         struct data_loader *loader = data_loader_open(set, &how, NULL);
         struct data_batch batch;
@@ -207,7 +207,7 @@ static void test_digits_stay(void)
 {
     struct dataset *set = opened("digits,limit=30", &(struct dataset_request){1, 28, 28});
     struct data_loader_settings how = settings(30, true, 1);
-    how.normalisation = (struct normalisation){"half", {127, 0, 0}, {2, 0, 0}};
+    how.normalisation = (struct normalisation){.name = "half", .mean = {127}, .deviation = {2}};
     struct data_loader *loader = data_loader_open(set, &how, NULL);
     struct data_batch batch;
     size_t wrong = 0;

@@ -338,7 +338,7 @@ static void test_splits(void)
 
 static void test_pairs(void)
 {
-    char spec[600];
+    char spec[600], other[600];
     snprintf(spec, sizeof spec, "pairs:%s", files_path("ab"));
     struct image both = {0}, a = {0}, b = {0};
     image_create(&both, 21, 10, 3, NULL);
@@ -366,6 +366,16 @@ static void test_pairs(void)
            "direction=ba exchanges input and target");
     image_free(&a);
     image_free(&b);
+    dataset_free(set);
+    /* two halves of 36x400, and a copy of one that is widened to 72 */
+    image_create(&both, 72, 400, 3, NULL);
+    files_write(files_path("high/1.png"), "", 0);
+    image_file_write_png(&both, files_path("high/1.png"), NULL);
+    image_free(&both);
+    snprintf(other, sizeof other, "pairs:%s", files_path("high"));
+    set = opened(other, &(struct dataset_request){3, 64, 64});
+    tap_ok(set && dataset_facts(set)->decode_bytes == 3 * (2 * 36 * 400 + 72 * 400),
+           "the memory of resizing a half is counted");
     dataset_free(set);
     files_write(files_path("ab/2.png"), "x", 1);
     refused(spec, NULL, ERROR_INPUT, "ab/2.png", "a pair that cannot be read");
@@ -541,14 +551,15 @@ static void test_measured_sample(void)
     /* six standard deviations of the mean of a sample of 10,000 of 22,000 */
     if (!tap_ok(fabsf(mean - 100) < 4.5f, "a random sample of a sorted set is measured"))
         tap_note("mean %g", (double)mean);
-    tap_ok(what.measured == 10000 && what.measured_of == 2 * EACH && what.measured_seed == 1,
+    tap_ok(what.normalisation.measured == 10000 && what.normalisation.measured_of == 2 * EACH &&
+               what.normalisation.drawn && what.normalisation.seed == 1,
            "  which the preprocessing says");
     tap_ok(measured_mean(spec, NULL, &what) == mean, "  the same one each time");
     snprintf(spec, sizeof spec, "list:%s,draw=2", files_path("sorted/list.csv"));
     const float other = measured_mean(spec, NULL, &what);
-    tap_ok(other != mean && fabsf(other - 100) < 4.5f && what.measured_seed == 2,
+    tap_ok(other != mean && fabsf(other - 100) < 4.5f && what.normalisation.seed == 2,
            "  and another one by another seed");
-    tap_ok(measured_mean(spec, &before, &what) == 0 && what.measured == 0,
+    tap_ok(measured_mean(spec, &before, &what) == 0 && what.normalisation.measured == 0,
            "a run of an earlier version still measures the first 10,000");
 }
 
@@ -569,9 +580,31 @@ static void test_measured_memory(void)
     free(images);
     free(labels);
     snprintf(spec, sizeof spec, "idx:%s", files_path("whole"));
-    tap_ok(measured_mean(spec, NULL, &what) == 100 && what.measured == 2 * EACH &&
-               what.measured_of == 2 * EACH,
+    tap_ok(measured_mean(spec, NULL, &what) == 100 && what.normalisation.measured == 2 * EACH &&
+               what.normalisation.measured_of == 2 * EACH && !what.normalisation.drawn,
            "all images of a set in memory are measured");
+}
+
+/* A picture that cannot be read is not one of those that were measured. */
+static void test_measured_broken(void)
+{
+    struct preprocessing what = {0};
+    char spec[600];
+    write_grey(files_path("some/x/1.png"), 0);
+    write_grey(files_path("some/x/2.png"), 200);
+    write_grey(files_path("some/x/3.png"), 100);
+    snprintf(spec, sizeof spec, "folder:%s", files_path("some"));
+    const struct dataset_request grey = {1, 1, 1};
+    struct normalisation n = {0};
+    struct dataset *set = opened(spec, &grey);
+    files_write(files_path("some/x/3.png"), "broken since", 12);
+    const bool measured = set && normalisation_choose(&n, "measured", set, NULL);
+    if (measured)
+        what = preprocessing_of(set, &n);
+    tap_ok(measured && what.normalisation.mean[0] == 100 && what.normalisation.measured == 2 &&
+               what.normalisation.measured_of == 3 && !what.normalisation.drawn,
+           "a picture that cannot be read is not counted as measured");
+    dataset_free(set);
 }
 
 /* --- preprocessing --- */
@@ -655,15 +688,18 @@ static void test_preprocessing_text(void)
                               .width = 12,
                               .stored_height = 16,
                               .stored_width = 15,
-                              .normalisation = {"measured", {0.1f, 1e-7f, 123.456f}, {3, 4, 5}},
-                              .measured = 10000,
-                              .measured_of = 20000,
-                              .measured_seed = 7};
+                              .normalisation = {.name = "measured",
+                                                .mean = {0.1f, 1e-7f, 123.456f},
+                                                .deviation = {3, 4, 5},
+                                                .measured = 10000,
+                                                .measured_of = 20000,
+                                                .drawn = true,
+                                                .seed = 7}};
     struct preprocessing back = {.channels = 3, .height = 14, .width = 12};
     const char *what;
     char *text = preprocessing_print(&p, NULL), *again = NULL;
     tap_ok(text && preprocessing_parse(&back, text, &what) &&
-               memcmp(&p.normalisation, &back.normalisation, sizeof p.normalisation) == 0 &&
+               normalisation_same(&p.normalisation, &back.normalisation, 3) &&
                strcmp(again = preprocessing_print(&back, NULL), text) == 0,
            "a preprocessing reads back as it was written");
     free(again);
@@ -699,6 +735,7 @@ int main(void)
     test_normalisation();
     test_measured_sample();
     test_measured_memory();
+    test_measured_broken();
     test_preprocessing();
     test_preprocessing_text();
     try_real("idx:%s", "mnist", &lenet, 60000, 10);

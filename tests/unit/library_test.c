@@ -155,6 +155,12 @@ static void test_probabilities(void)
     tinca_probabilities(scores, 3, scores);
     tap_ok(scores[0] == 0.5f && scores[1] == 0.5f && scores[2] == 0,
            "probabilities of large scores do not overflow");
+    float infinite[3] = {INFINITY, 0, INFINITY}, nan[3] = {1, NAN, 2};
+    tinca_probabilities(infinite, 3, infinite);
+    tap_ok(infinite[0] == 0.5f && infinite[1] == 0 && infinite[2] == 0.5f,
+           "infinite scores share the probability");
+    tinca_probabilities(nan, 3, nan);
+    tap_ok(isnan(nan[0]) && isnan(nan[1]) && isnan(nan[2]), "a NaN leaves no probability");
 }
 
 /* --- threads --- */

@@ -384,7 +384,8 @@ static void choose_stored_size(struct dataset *dataset, const struct preprocessi
     if (fit == SOURCE_PAIR) {
         facts->stored_height = stored_side(SOURCE_PAIR, facts->height);
         facts->stored_width = stored_side(SOURCE_PAIR, facts->width);
-    } else if (fit == SOURCE_CROP && model && model->recorded && model->stored_height) {
+    } else if (fit == SOURCE_CROP && model && model->recorded &&
+               model->stored_height >= facts->height && model->stored_width >= facts->width) {
         facts->stored_height = model->stored_height;
         facts->stored_width = model->stored_width;
     } else if (fit == SOURCE_CROP) {

@@ -134,6 +134,11 @@ uint64_t dataset_bytes(const char *spec, const char *default_split);
 bool normalisation_choose(struct normalisation *normalisation, const char *name,
                           const struct dataset *dataset, struct error *error);
 
+/* Does the same for a name other than "measured". `recorded`: whether the model records its
+ * preprocessing; else unit is unit256. */
+bool normalisation_preset(struct normalisation *normalisation, const char *name, bool recorded,
+                          struct error *error);
+
 /* Returns the preprocessing of a model that is trained on the set with this normalisation, which
  * was chosen for it. */
 struct preprocessing preprocessing_of(const struct dataset *dataset,

@@ -96,18 +96,25 @@ static size_t shrunken_side(const struct preprocessing *p)
     return !may ? 0 : p->stored_height < p->stored_width ? p->stored_height : p->stored_width;
 }
 
-/* Returns the samples of a picture on its way to another size: a copy with its new width, and one
- * with its new height, too. Halving, the way of bilinear2, works in place. */
+/* One copy has the new width, and one the new height, too. Halving, the way of bilinear2, works in
+ * place. */
+double image_file_resized_samples(double width, double height, double new_width, double new_height,
+                                  enum image_filter filter)
+{
+    const double narrowed = filter == IMAGE_BILINEAR2 ? 0 : new_width * height;
+    const double resized = new_width * new_height;
+    /* the decoded picture is freed before the second copy is made */
+    return resized < width * height ? (narrowed > resized ? narrowed : resized)
+                                    : narrowed + resized;
+}
+
 static double resized_samples(const struct image_file_cost *cost, const struct preprocessing *p)
 {
     const double width = cost->width, height = cost->height;
     const double side =
         (double)(p->stored_height < p->stored_width ? p->stored_height : p->stored_width);
     const double scale = side / (width < height ? width : height);
-    const double narrowed = p->filter == IMAGE_BILINEAR2 ? 0 : scale * width * height;
-    const double resized = scale * width * scale * height;
-    /* the decoded picture is freed before the second copy is made */
-    return scale < 1 ? (narrowed > resized ? narrowed : resized) : narrowed + resized;
+    return image_file_resized_samples(width, height, scale * width, scale * height, p->filter);
 }
 
 /* Counts the decoded picture and the largest of the decoder's extra memory, the turned picture and

@@ -32,6 +32,11 @@ bool image_file_probe_cost(struct image_file_cost *cost, const char *path, size_
 uint64_t image_file_decode_bytes(const struct image_file_cost *cost, size_t channels,
                                  const struct preprocessing *preprocessing);
 
+/* Returns the samples, of each channel, of the copies that resizing a picture of width x height to
+ * so many pixels holds at once. */
+double image_file_resized_samples(double width, double height, double new_width, double new_height,
+                                  enum image_filter filter);
+
 /* Reads a file like image_file_read, turned upright unless `as_stored`. */
 bool image_file_read_upright(struct image *image, const char *path, size_t channels, bool as_stored,
                              struct error *error);

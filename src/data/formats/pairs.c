@@ -11,6 +11,7 @@
 #include "data/formats/scan.h"
 #include "data/images/source.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,8 @@ static bool read_halves(const struct source *source, size_t index,
     return read;
 }
 
-/* Counts the whole picture and the copy of its right half, which exist at the same time. */
+/* Counts the whole picture and the copy of its right half, which exist at the same time; and both
+ * halves, the first of which has its new size, while one is resized. */
 static uint64_t decode_bytes(const struct source *source, const struct source_request *request)
 {
     const struct pairs *pairs = source->state;
@@ -71,8 +73,14 @@ static uint64_t decode_bytes(const struct source *source, const struct source_re
     const uint64_t whole = (uint64_t)largest->width * largest->height * request->channels;
     const uint64_t turned = largest->turned && !request->preprocessing->as_stored ? 2 * whole : 0;
     const uint64_t decoding = image_file_decode_bytes(largest, request->channels, NULL);
-    const uint64_t reading = turned > decoding ? turned : decoding;
-    return reading > whole + whole / 2 ? reading : whole + whole / 2;
+    const double width = (double)(largest->width / 2), height = largest->height;
+    const double to_width = (double)request->preprocessing->stored_width;
+    const double to_height = (double)request->preprocessing->stored_height;
+    const double resizing = width * height + fmax(width * height, to_width * to_height) +
+                            image_file_resized_samples(width, height, to_width, to_height,
+                                                       request->preprocessing->filter);
+    const double reading = (double)(turned > decoding ? turned : decoding);
+    return (uint64_t)fmax(reading, fmax((double)whole * 1.5, resizing * (double)request->channels));
 }
 
 static void close_pairs(struct source *source)

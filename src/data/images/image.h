@@ -25,7 +25,7 @@ struct image {
 enum image_filter {
     IMAGE_BILINEAR,  /* a triangle, as wide as the reduction: BILINEAR of Pillow, and torchvision */
     IMAGE_BICUBIC,   /* the cubic of Keys with a = -0.5, as wide: BICUBIC of Pillow */
-    IMAGE_BILINEAR2, /* image_scale: four pixels, after halving; the way before 2026-11-29 */
+    IMAGE_BILINEAR2, /* image_scale: four pixels, after halving; that of earlier versions */
     IMAGE_FILTERS
 };
 

@@ -33,6 +33,15 @@ bool preprocessing_fit(const struct preprocessing *p, struct image *image, struc
     return image_resample(image, width, height, p->filter, error);
 }
 
+bool normalisation_same(const struct normalisation *a, const struct normalisation *b,
+                        size_t channels)
+{
+    for (size_t c = 0; c < channels && c < 3; c++)
+        if (a->mean[c] != b->mean[c] || a->deviation[c] != b->deviation[c])
+            return false;
+    return true;
+}
+
 /* --- writing --- */
 
 static bool add_triple(struct json *array, const float *values)
@@ -41,22 +50,21 @@ static bool add_triple(struct json *array, const float *values)
            json_add_float(array, NULL, values[2]);
 }
 
+static bool add_measured(struct json *parent, const struct normalisation *n)
+{
+    struct json *object = n->measured ? json_add_object(parent, "measured") : NULL;
+    return n->measured == 0 || (json_add_count(object, "images", n->measured) &&
+                                json_add_count(object, "of", n->measured_of) &&
+                                (!n->drawn || json_add_count(object, "seed", n->seed)));
+}
+
 bool normalisation_to_json(const struct normalisation *normalisation, struct json *parent)
 {
     struct json *object = json_add_object(parent, "normalisation");
     return json_add_string(object, "name", normalisation->name) &&
            add_triple(json_add_array(object, "mean"), normalisation->mean) &&
-           add_triple(json_add_array(object, "deviation"), normalisation->deviation);
-}
-
-/* Adds what the normalisation was measured on, if that is known. */
-static bool add_measured(struct json *parent, const struct preprocessing *p)
-{
-    struct json *object = p->measured ? json_add_object(parent, "measured") : NULL;
-    return p->measured == 0 ||
-           (json_add_count(object, "images", p->measured) &&
-            json_add_count(object, "of", p->measured_of) &&
-            (p->measured == p->measured_of || json_add_count(object, "seed", p->measured_seed)));
+           add_triple(json_add_array(object, "deviation"), normalisation->deviation) &&
+           add_measured(parent, normalisation);
 }
 
 static bool add_sizes(struct json *array, size_t height, size_t width)
@@ -73,7 +81,7 @@ bool preprocessing_to_json(const struct preprocessing *p, struct json *object)
            add_sizes(json_add_array(object, "resize"), p->stored_height, p->stored_width) &&
            add_sizes(json_add_array(object, "crop"), p->height, p->width) &&
            (range = json_add_array(object, "range")) && add_sizes(range, 0, 255) &&
-           normalisation_to_json(&p->normalisation, object) && add_measured(object, p);
+           normalisation_to_json(&p->normalisation, object);
 }
 
 char *preprocessing_print(const struct preprocessing *preprocessing, struct error *error)
@@ -119,13 +127,13 @@ static bool read_normalisation(struct normalisation *normalisation, const struct
            normalisation->deviation[2] != 0;
 }
 
-static void read_measured(struct preprocessing *p, const struct json *object)
+static void read_measured(struct normalisation *n, const struct json *object)
 {
-    size_t seed;
-    read_optional(object, "images", &p->measured);
-    read_optional(object, "of", &p->measured_of);
-    read_optional(object, "seed", &seed);
-    p->measured_seed = seed;
+    size_t seed = 0;
+    read_optional(object, "images", &n->measured);
+    read_optional(object, "of", &n->measured_of);
+    n->drawn = json_count(json_member(object, "seed"), &seed);
+    n->seed = seed;
 }
 
 static bool read_stored(struct preprocessing *p, const struct json *array)
@@ -153,7 +161,7 @@ bool preprocessing_from_json(struct preprocessing *p, const struct json *object,
     if (!read_stored(p, json_member(object, "resize")))
         return false;
     *what = "normalisation";
-    read_measured(p, json_member(object, "measured"));
+    read_measured(&p->normalisation, json_member(object, "measured"));
     return read_normalisation(&p->normalisation, json_member(object, "normalisation"));
 }
 

@@ -23,6 +23,11 @@
 struct normalisation {
     char name[16];               /* a preset's name, or "measured" */
     float mean[3], deviation[3]; /* in units of 0..255; a grey image uses the first */
+    /* Of a measured one: how many images of how many were read, and whether they were drawn, by
+     * which seed; else all were to be read. 0: it was not measured, or that is not known. */
+    size_t measured, measured_of;
+    bool drawn;
+    uint64_t seed;
 };
 
 struct preprocessing {
@@ -33,10 +38,6 @@ struct preprocessing {
     /* What it is cut out of. Its shorter side counts, except that pairs are stretched to it. */
     size_t stored_height, stored_width;
     struct normalisation normalisation;
-    /* Of a measured one: how many images of how many were read, and the seed that drew them if they
-     * are not all. 0: it was not measured, or that is not known. */
-    size_t measured, measured_of;
-    uint64_t measured_seed;
 };
 
 /* Resizes a picture for the crop. One that would be smaller than the crop is stretched to it. */
@@ -57,8 +58,13 @@ char *preprocessing_print(const struct preprocessing *preprocessing, struct erro
 /* Parses such a text, as preprocessing_from_json; a text that is no JSON is damaged, too. */
 bool preprocessing_parse(struct preprocessing *preprocessing, const char *text, const char **what);
 
-/* Adds a normalisation as an object {name, mean, deviation} to `parent`. Returns false if out of
- * memory. */
+/* Adds a normalisation as an object "normalisation" {name, mean, deviation} to `parent`, and what
+ * it was measured on, if that is known, as "measured" {images, of, seed if they were drawn}.
+ * Returns false if out of memory. */
 bool normalisation_to_json(const struct normalisation *normalisation, struct json *parent);
+
+/* Returns whether both make the same numbers of a picture with so many channels. */
+bool normalisation_same(const struct normalisation *a, const struct normalisation *b,
+                        size_t channels);
 
 #endif

@@ -3,12 +3,12 @@
  * A data loader walks its data set epoch after epoch. Decode workers fill a prefetch queue, which
  * is a ring of batches that is allocated once; one consumer takes them with data_loader_next.
  *
- * - Training: an epoch visits the images in a random order and has floor(images / batch) full
+ * - Training: an epoch reads the images in a random order and has floor(images / batch) full
  *   batches. The order depends on (seed, epoch) alone; the augmentation of an image depends on
  *   (seed, epoch, image) alone, and with balanced sampling, which draws images with replacement
  *   (epoch_order.h), on (seed, epoch, position). So neither the number of workers nor stopping and
  * resuming changes a batch.
- * - Evaluation: an epoch visits the images in the order of the set, cropped at the centre. The last
+ * - Evaluation: an epoch reads the images in the order of the set, cropped at the centre. The last
  *   batch may be short. The workers read an epoch only after its first batch is asked for.
  *
  * Thread safety: one thread at a time may call data_loader_next, _pause and _continue.

@@ -1,6 +1,6 @@
-/* epoch_order.h: in which order an epoch of training visits the images.
+/* epoch_order.h: in which order an epoch of training reads the images.
  *
- * Shuffled, it visits each image once (whole batches of it are used). Balanced, it draws as many
+ * Shuffled, it reads each image once (whole batches of it are used). Balanced, it draws as many
  * images as the set has, with replacement: first a class, of which all that have images are equally
  * likely, then one of its images (PyTorch's WeightedRandomSampler with the weights 1 / images of
  * the class). Either depends on (seed, epoch) alone.

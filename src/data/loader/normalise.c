@@ -91,7 +91,7 @@ static size_t images_to_read(const struct dataset *dataset)
     return all || facts->images < MEASURED_IMAGES ? facts->images : MEASURED_IMAGES;
 }
 
-/* Visits the images in order, each of those that are left with the probability that fills the
+/* Reads images in their order, each of those that are left with the probability that fills the
  * sample (Knuth's algorithm S): every set of `count` images is equally likely. Before preprocessing
  * was recorded, the first were taken. Returns how many could be read; *last has why the last of the
  * others could not, which the data loader will count. */
@@ -126,16 +126,20 @@ static bool measure(struct normalisation *normalisation, const struct dataset *d
     }
     snprintf(normalisation->name, sizeof normalisation->name, "measured");
     set_measured(normalisation, &sums, facts->channels);
+    if (!facts->preprocessing.recorded)
+        return true;
+    normalisation->measured = read;
+    normalisation->measured_of = facts->images;
+    normalisation->drawn = count < facts->images;
+    normalisation->seed = normalisation->drawn ? facts->draw : 0;
     return true;
 }
 
 /* Chooses the division by 256 under the name that it had before preprocessing was recorded: "unit".
- * Returns whether that is what `name` means for the set. */
-static bool choose_earlier_unit(struct normalisation *normalisation, const char *name,
-                                const struct dataset *dataset)
+ * Returns whether that is what `name` meant. */
+static bool choose_earlier_unit(struct normalisation *normalisation, const char *name)
 {
-    const bool before = dataset && !dataset_facts(dataset)->preprocessing.recorded;
-    if (!before || (strcmp(name, "unit") != 0 && strcmp(name, "unit256") != 0))
+    if (strcmp(name, "unit") != 0 && strcmp(name, "unit256") != 0)
         return false;
     *normalisation = (struct normalisation){.name = "unit", .deviation = {256, 256, 256}};
     return true;
@@ -144,14 +148,8 @@ static bool choose_earlier_unit(struct normalisation *normalisation, const char 
 struct preprocessing preprocessing_of(const struct dataset *dataset,
                                       const struct normalisation *normalisation)
 {
-    const struct dataset_facts *facts = dataset_facts(dataset);
-    struct preprocessing p = facts->preprocessing;
+    struct preprocessing p = dataset_facts(dataset)->preprocessing;
     p.normalisation = *normalisation;
-    if (p.recorded && strcmp(normalisation->name, "measured") == 0) {
-        p.measured = images_to_read(dataset);
-        p.measured_of = facts->images;
-        p.measured_seed = facts->draw;
-    }
     return p;
 }
 
@@ -161,7 +159,14 @@ bool normalisation_choose(struct normalisation *normalisation, const char *name,
     *normalisation = (struct normalisation){0};
     if (strcmp(name, "measured") == 0 && dataset)
         return measure(normalisation, dataset, error);
-    if (choose_earlier_unit(normalisation, name, dataset))
+    return normalisation_preset(normalisation, name,
+                                !dataset || dataset_facts(dataset)->preprocessing.recorded, error);
+}
+
+bool normalisation_preset(struct normalisation *normalisation, const char *name, bool recorded,
+                          struct error *error)
+{
+    if (!recorded && choose_earlier_unit(normalisation, name))
         return true;
     for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
         if (strcmp(name, presets[i].name) == 0) {

@@ -140,7 +140,7 @@ static void change_color(float *planes, size_t plane, size_t channels,
 static void write_samples(float *out, const struct image *image, const struct crop *crop,
                           const struct picture_change *change)
 {
-    static const struct normalisation samples = {"samples", {0, 0, 0}, {1, 1, 1}};
+    static const struct normalisation samples = {.name = "samples", .deviation = {1, 1, 1}};
     struct sample_table table;
     if (change->turns) {
         write_turned(out, image, crop, change->degrees);

@@ -1,15 +1,15 @@
 /* lr_schedule.h: the learning rate over a run.
  *
- *   fixed    rate
- *   step     rate * gamma ^ floor(iteration / step_size)
- *   poly     rate * (1 - iteration / iterations) ^ power
- *   inv      rate * (1 + gamma * iteration) ^ -power                  (Caffe's policy of this name)
- *   cosine   rate * (1 + cos(pi * iteration / iterations)) / 2        (Loshchilov & Hutter 2017)
- *   linear   rate in the first half of the run, then falling linearly to 0 (Isola et al. 2017)
- *   onecycle from rate / 25 to rate in 30 % of the run, then to rate / 250000, along half waves of
- *            a cosine (Smith & Topin 2018, with PyTorch's defaults); the momentum stays, or goes
- * from its value to `low_momentum` while the rate rises, and back while it falls plateau  rate *
- * gamma ^ (plateaus reached so far)                 (Gondim Santos 2019)
+ *     fixed    rate
+ *     step     rate * gamma ^ floor(iteration / step_size)
+ *     poly     rate * (1 - iteration / iterations) ^ power
+ *     inv      rate * (1 + gamma * iteration) ^ -power               (Caffe's policy of this name)
+ *     cosine   rate * (1 + cos(pi * iteration / iterations)) / 2     (Loshchilov & Hutter 2017)
+ *     linear   rate in the first half of the run, then falling linearly to 0 (Isola et al. 2017)
+ *     onecycle from rate / 25 to rate in 30 % of the run, then to rate / 250000, along half waves
+ *              of a cosine (Smith & Topin 2018, with PyTorch's defaults); the momentum stays, or
+ *              goes from its value to `low_momentum` while the rate rises, and back while it falls
+ *     plateau  rate * gamma ^ (plateaus reached so far)              (Gondim Santos 2019)
  *
  * During a warm-up of n iterations, iteration i has (i + 1) / n of this rate (Goyal et al. 2017).
  *

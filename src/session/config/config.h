@@ -91,6 +91,7 @@ struct run_config {
     char augment[AUGMENTATION_TEXT]; /* as augmentation_format writes it: "no", "yes", "crop=4" */
     char class_weights[512];         /* "balanced", "1,2,0.5" or a file's path; empty: none */
     size_t sampling;                 /* enum sampling */
+    bool outputs_kept;  /* of a run of an earlier version: no output layers are made anew */
     char normalise[16]; /* a name of normalisation_choose, or "auto": as the network expects */
     char filter[16];    /* a name of image_filter_parse, or "auto": a saved model's, or bilinear */
     size_t processes;   /* that share every batch in this start; not recorded; 0 counts as 1 */

@@ -502,7 +502,7 @@ const struct config_field config_fields[] = {
     {.key = "sampling",
      .label = N_("Sampling"),
      .argument = "NAME",
-     .help = N_("An epoch's images: shuffled visits each once; balanced draws each class equally "
+     .help = N_("An epoch's images: shuffled reads each once; balanced draws each class equally "
                 "often."),
      .kind = CONFIG_CHOICE,
      MEMBER(sampling),

@@ -32,7 +32,8 @@ static bool field_is_written(const struct run_config *config, const struct confi
         return config->has_iterations;
     if (strcmp(field->key, "epochs") == 0)
         return !config->has_iterations;
-    return true;
+    /* its absence says that the run is of an earlier version, also once it is resumed */
+    return !config->outputs_kept || strcmp(field->key, "reset-classes") != 0;
 }
 
 bool config_to_json(const struct run_config *config, struct json *object)

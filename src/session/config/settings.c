@@ -7,15 +7,15 @@
 
 struct network_request settings_network(const struct run_config *config, size_t classes)
 {
-    struct network_request request = {.network = config->network,
-                                      .technique = (enum technique)config->technique,
-                                      .classes = classes,
-                                      .groups = config->groups,
-                                      .width_rate = config->width_rate,
-                                      .block_rate = config->block_rate,
-                                      .activation = config->activation,
-                                      .remake_outputs =
-                                          config->reset_classes || config->weights[0]};
+    struct network_request request = {
+        .network = config->network,
+        .technique = (enum technique)config->technique,
+        .classes = classes,
+        .groups = config->groups,
+        .width_rate = config->width_rate,
+        .block_rate = config->block_rate,
+        .activation = config->activation,
+        .remake_outputs = !config->outputs_kept && (config->reset_classes || config->weights[0])};
     if (config->widths[0])
         network_widths_parse(config->widths, ',', &request.widths); /* config_set checked it */
     return request;

@@ -165,12 +165,14 @@ static void read_import(const struct json *tree, struct run_config *config, stru
         config->batch = 0;
 }
 
-/* Sets what runs of earlier versions, which had no such setting, did: they prepared pictures by
- * bilinear2. */
+/* Sets what runs of earlier versions, which had no such settings, did: they prepared pictures by
+ * bilinear2, and made no output layers anew. */
 static void read_earlier(const struct json *tree, struct run_config *config)
 {
-    if (!json_member(json_member(tree, "config"), "filter"))
+    const struct json *settings = json_member(tree, "config");
+    if (!json_member(settings, "filter"))
         snprintf(config->filter, sizeof config->filter, "bilinear2");
+    config->outputs_kept = !json_member(settings, "reset-classes");
 }
 
 static bool add_fork(struct json *tree, const struct run_fork *fork)

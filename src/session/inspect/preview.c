@@ -183,7 +183,7 @@ static bool read_as_trained(struct preview *preview, const struct preview_reques
                             size_t position, struct preview_picture *picture, struct image *target,
                             struct error *error)
 {
-    static const struct normalisation samples = {"samples", {0, 0, 0}, {1, 1, 1}};
+    static const struct normalisation samples = {.name = "samples", .deviation = {1, 1, 1}};
     struct sample_table table;
     struct augmentation augmentation;
     if (!augmentation_parse(&augmentation, request->augment, error))

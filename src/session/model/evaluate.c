@@ -284,7 +284,7 @@ bool model_predict(struct model *model, const char *image_path, size_t top,
     const float *logits = predicted ? model_infer(model, input, 0, error) : NULL;
     predicted = logits && (model_choose_top(logits, classes, top, predictions) ||
                            error_set(error, ERROR_INPUT, model->network->name,
-                                     "train it anew, from weights that are numbers",
+                                     "train it anew, from finite weights",
                                      "its output is NaN: it predicts no class"));
     free(input);
     return predicted;

@@ -50,20 +50,34 @@ struct preprocessing model_preprocessing(const struct network *network)
                                   .stored_width = input.width};
 }
 
+bool model_preprocessing_followed(const struct run_config *config, struct preprocessing *p)
+{
+    struct model model = {0};
+    const char *path = config->teacher[0] ? config->teacher : config->network;
+    const bool followed =
+        (config->teacher[0] || network_is_model(path)) && model_file_describe(&model, path, NULL);
+    if (followed)
+        *p = model.preprocessing;
+    model_free(&model);
+    return followed;
+}
+
 struct preprocessing model_preprocessing_for(const struct run_config *config)
 {
     struct preprocessing p = {.recorded = true};
-    struct model model = {0};
-    if (image_filter_parse(config->filter, &p.filter)) {
-        p.recorded = p.filter != IMAGE_BILINEAR2;
-        p.as_stored = !p.recorded;
+    enum image_filter filter;
+    model_preprocessing_followed(config, &p);
+    if (!image_filter_parse(config->filter, &filter))
         return p;
+    if (filter == IMAGE_BILINEAR2) { /* earlier versions followed only a teacher's normalisation */
+        struct preprocessing earlier = {.filter = filter, .as_stored = true};
+        if (config->teacher[0])
+            earlier.normalisation = p.normalisation;
+        return earlier;
     }
-    if (network_is_model(config->network) && model_file_describe(&model, config->network, NULL))
-        p = (struct preprocessing){.recorded = model.preprocessing.recorded,
-                                   .filter = model.preprocessing.filter,
-                                   .as_stored = model.preprocessing.as_stored};
-    model_free(&model);
+    p.filter = filter;
+    p.as_stored &= p.recorded;
+    p.recorded = true;
     return p;
 }
 

@@ -2,18 +2,21 @@
  *
  * The metadata of the safetensors file has everything that eval and predict need besides the
  * values, and nothing that differs between two equal runs (no date, no ID, no number of threads):
- *   tinca.network         the network's name         tinca.network_text   the text of its file
- *   tinca.technique       none, dsc, ...             tinca.classes        a number
- *   tinca.groups, tinca.width_rate, tinca.block_rate   of the technique; 0: none
- *   tinca.widths, tinca.activation   if the network does not fix them; else empty or absent
- *   tinca.preprocessing   from picture to input (preprocessing.h), a JSON object; absent from
- * models of earlier versions, which prepare pictures by bilinear2 and of this again, for earlier
- * versions: tinca.normalisation   its name                   tinca.mean, tinca.deviation   three
- * numbers tinca.stored          height and width of images before the crop tinca.class_names     a
- * JSON list of texts tinca.quantization    of a quantized model: the report of tinca quantize, a
- * JSON object tinca.record          of a model from an ONNX file: how it was trained, if the file
- * says so tinca.parent          of a network with a chain of techniques after training: the
- * checksum (tinca.crc32) of the model to which the last one was applied, if known
+ *
+ *     tinca.network         the network's name         tinca.network_text   the text of its file
+ *     tinca.technique       none, dsc, ...             tinca.classes        a number
+ *     tinca.groups, tinca.width_rate, tinca.block_rate   of the technique; 0: none
+ *     tinca.widths, tinca.activation   if the network does not fix them; else empty or absent
+ *     tinca.preprocessing   from picture to input (preprocessing.h), a JSON object; absent from
+ *                           models that prepare pictures by bilinear2, as earlier versions did
+ *     and of this again, for earlier versions:
+ *     tinca.normalisation   its name                   tinca.mean, tinca.deviation   three numbers
+ *     tinca.stored          height and width of images before the crop
+ *     tinca.class_names     a JSON list of texts
+ *     tinca.quantization    of a quantized model: the report of tinca quantize, a JSON object
+ *     tinca.record          of a model from an ONNX file: how it was trained, if the file says so
+ *     tinca.parent          of a network with a chain of techniques after training: the checksum
+ *                           (tinca.crc32) of the model to which the last one was applied, if known
  */
 #ifndef TINCA_SESSION_MODEL_MODEL_FILE_H
 #define TINCA_SESSION_MODEL_MODEL_FILE_H
@@ -46,8 +49,13 @@ const char *model_parent(const struct network *network, const struct model *sour
  * pictures are resized to its input. */
 struct preprocessing model_preprocessing(const struct network *network);
 
-/* Returns how the pictures of a run are prepared, without sizes and normalisation: with the filter
- * of the configuration; "auto" is as the saved model that is trained further, or as today. */
+/* Reads the preprocessing of the model that a run follows: its teacher, or else the saved model
+ * that is trained further. Returns false if there is none. */
+bool model_preprocessing_followed(const struct run_config *config, struct preprocessing *p);
+
+/* Returns how the pictures of a run are prepared: as by the model that it follows, or as today,
+ * with the filter of the configuration unless that is "auto". Without a model, it has neither sizes
+ * nor the name of a normalisation. */
 struct preprocessing model_preprocessing_for(const struct run_config *config);
 
 /* Saves a model, with weights in this format. Returns false with an error. */

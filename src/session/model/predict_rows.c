@@ -27,16 +27,16 @@ static void append_heading(const struct predict_rows *rows, struct text *text)
         text_append(text, ",logit_%zu", c);
 }
 
-/* Appends a row. Without numbers, guess and probabilities are empty. */
+/* Appends a row. If the logits have no order, guess and probabilities are empty. */
 static void append_csv(const struct predict_rows *rows, const char *path, const float *logits,
                        const struct error *broken, struct text *text)
 {
-    const bool numbers = logits && rows->ranked;
+    const bool ranked = logits && rows->ranked;
     const struct model *model = rows->model;
     csv_append(text, path);
     text_append(text, ",");
     csv_append(text, broken ? broken->why : "");
-    if (numbers) {
+    if (ranked) {
         text_append(text, ",%zu,", rows->predictions[0].label);
         csv_append(text, model->class_names[rows->predictions[0].label]);
         text_append(text, ",%.9g", (double)rows->predictions[0].probability);
@@ -45,10 +45,10 @@ static void append_csv(const struct predict_rows *rows, const char *path, const 
     }
     for (size_t i = 0; i < rows->top; i++) {
         text_append(text, ",");
-        if (numbers)
+        if (ranked)
             csv_append(text, model->class_names[rows->predictions[i].label]);
         text_append(text, ",");
-        if (numbers)
+        if (ranked)
             text_append(text, "%.9g", (double)rows->predictions[i].probability);
     }
     for (size_t c = 0; c < model->network->classes; c++)
@@ -171,7 +171,7 @@ static bool split_row(struct predict_rows *rows, const char *line, struct old_ro
         return false;
     if (reason[0] == ',') {
         read_logits(logits, rows->old, classes);
-        model_choose_top(rows->old, classes, rows->top, rows->predictions);
+        rows->ranked = model_choose_top(rows->old, classes, rows->top, rows->predictions);
         row->logits = rows->old;
     }
     append_csv(rows, "", row->logits, NULL, &wanted); /* begins with ",," */

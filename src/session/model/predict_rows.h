@@ -52,7 +52,7 @@ struct predict_rows {
     enum predict_format format;
     const struct model *model;
     struct prediction *predictions; /* [top], of the current picture */
-    bool ranked;                    /* the picture has predictions: its logits are numbers */
+    bool ranked;                    /* the picture has predictions: none of its logits is NaN */
     size_t top;
     char *const *paths; /* all pictures */
     size_t count, done; /* done: that an earlier prediction has written, without a fault */

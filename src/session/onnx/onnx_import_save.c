@@ -146,11 +146,9 @@ static bool read_images(struct onnx_importer *im, const Onnx__Model *model,
         return onnx_damaged(im, MODEL_PREPROCESSING_KEY, what);
     if (!text && metadata(model, "tinca.normalisation") && !read_earlier(im, model, p))
         return false;
-    if (request->normalise[0]) {
-        p->measured = 0;
-        if (!normalisation_choose(&p->normalisation, request->normalise, NULL, im->error))
-            return false;
-    }
+    if (request->normalise[0] &&
+        !normalisation_preset(&p->normalisation, request->normalise, p->recorded, im->error))
+        return false;
     for (size_t c = 0; c < 3; c++)
         if (p->normalisation.deviation[c] == 0)
             return onnx_damaged(im, "tinca.deviation", N_("a deviation of 0"));

@@ -14,6 +14,8 @@
  *     class_weights             of training, if it has any: a number for each class
  *     preprocessing             {filter, orient} of pictures that are resized; absent: bilinear2
  *     normalisation             {name, mean: [3], deviation: [3]}
+ *     measured                  of a measured one: {images, of, seed if they were drawn}; it is not
+ *                               compared
  *     files                     sets of files: [name, bytes, label, crc32], an image each
  *     folders                   instead, above 100,000 files: [name, files, bytes, crc32], a
  *                               folder each; its checksum is that of the lines

@@ -54,8 +54,9 @@ static bool open_data(struct preparation *prepared, const struct run_config *con
            prepare_open_test(prepared, config, &wish, error);
 }
 
-/* Builds the network once more, with as many outputs as the data set has classes. */
-static bool fit_classes(struct preparation *prepared, const struct run_config *config,
+/* Builds the network once more, with as many outputs as the data set has classes. A run of an
+ * earlier version goes on with more. */
+static bool fit_classes(struct preparation *prepared, const struct run_config *config, bool begins,
                         struct error *error)
 {
     size_t classes = dataset_facts(prepared->data)->classes;
@@ -70,7 +71,8 @@ static bool fit_classes(struct preparation *prepared, const struct run_config *c
         network_free(prepared->network);
         prepared->network = fitted;
     }
-    return class_match_training(prepared->network, prepared->data, error);
+    return begins ? class_match_training(prepared->network, prepared->data, error)
+                  : class_match_labels(prepared->network, prepared->data, error);
 }
 
 /* Checks that labels can be smoothed, mixed and weighted; `what` is the setting that does. */
@@ -155,29 +157,27 @@ static bool check_stop_metric(const struct preparation *prepared, const struct r
                      "%s makes pictures and has no accuracy", prepared->network->name);
 }
 
-/* Chooses the normalisation. "auto" is the teacher's, or without one what the network expects; for
- * CIFAR the measured mean and deviation are known. */
+/* Chooses the normalisation. "auto" is that of the model that the run follows, or without one what
+ * the network expects; for CIFAR the measured mean and deviation are known. */
 static bool choose_normalisation(struct preparation *prepared, const struct run_config *config,
                                  struct error *error)
 {
     const char *name = config->normalise, *kind = dataset_facts(prepared->data)->kind;
-    struct normalisation *normalisation = &prepared->preprocessing.normalisation;
-    const struct teacher *teacher = prepared->teacher;
     const bool automatic = !name[0] || strcmp(name, "auto") == 0;
-    if (automatic && teacher) {
-        *normalisation = teacher->model.preprocessing.normalisation;
-        return true;
-    }
+    struct normalisation normalisation = {0};
     if (automatic) {
+        normalisation = model_preprocessing_for(config).normalisation;
+        prepared->follows = normalisation.name[0];
         name = prepared->network->normalisation;
         if (strcmp(name, "measured") == 0 && strncmp(kind, "cifar", 5) == 0)
             name = kind;
     }
-    if (!normalisation_choose(normalisation, name, prepared->data, error) ||
-        (teacher && !teacher_normalises_alike(teacher, normalisation, error)))
+    if (!prepared->follows && !normalisation_choose(&normalisation, name, prepared->data, error))
         return false;
-    prepared->preprocessing = preprocessing_of(prepared->data, normalisation);
-    return true;
+    prepared->preprocessing = preprocessing_of(prepared->data, &normalisation);
+    return !prepared->teacher ||
+           teacher_prepares_alike(prepared->teacher, &prepared->preprocessing,
+                                  dataset_facts(prepared->data)->fixed, error);
 }
 
 /* --- memory --- */
@@ -422,8 +422,9 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
                         uint64_t first_iteration, const struct plan_choices *choices,
                         struct error *error)
 {
+    const bool begins = !choices && first_iteration == 0;
     if (!(prepared->network = build_network(config, 0, error)) ||
-        !open_data(prepared, config, error) || !fit_classes(prepared, config, error) ||
+        !open_data(prepared, config, error) || !fit_classes(prepared, config, begins, error) ||
         !open_teacher(prepared, config, error) || !smooth_labels(prepared, config, error) ||
         !make_soft_targets(prepared, config, error) || !check_cluster(prepared, config, error) ||
         !check_stop_metric(prepared, config, error) ||

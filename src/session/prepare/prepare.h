@@ -45,6 +45,7 @@ struct preparation {
     struct evaluator evaluator;        /* with validation only; shares weights and device */
     struct recording_refusals refused; /* of an evaluator that is gone */
     struct preprocessing preprocessing;
+    bool follows; /* its normalisation is that of model_preprocessing_followed */
     struct forecast forecast;
     uint64_t per_epoch, iterations; /* iterations of an epoch and of the run */
     uint64_t memory_expected;       /* resident bytes, with everything that was forecast */

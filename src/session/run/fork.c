@@ -103,7 +103,7 @@ bool fork_read_config(const struct fork_request *request, struct run_config *con
         return false;
     /* a fork begins with the ancestor's weights, not with those that the ancestor began with, and
      * has the output layers that these may have made anew */
-    config->reset_classes |= config->weights[0] != '\0';
+    config->reset_classes |= config->weights[0] && !config->outputs_kept;
     config->weights[0] = config->reset[0] = config->names[0] = '\0';
     return true;
 }

@@ -167,13 +167,38 @@ static void note_limit(struct trainer *trainer, const struct dataset *dataset)
 /* Adds a finding that says on which images the normalisation was measured, if not on all. */
 static void note_measured(struct trainer *trainer)
 {
-    const struct preprocessing *p = &trainer->prepared.preprocessing;
+    const struct normalisation *n = &trainer->prepared.preprocessing.normalisation;
     struct finding finding = {.kind = FINDING_DATA};
-    if (p->measured == p->measured_of)
+    if (trainer->prepared.follows || n->measured == n->measured_of)
+        return;
+    if (n->drawn)
+        snprintf(finding.text, sizeof finding.text,
+                 "mean and deviation are those of %zu of the %zu images, drawn by the seed %llu",
+                 n->measured, n->measured_of, (unsigned long long)n->seed);
+    else
+        snprintf(finding.text, sizeof finding.text,
+                 "mean and deviation are those of the %zu of %zu images that could be read",
+                 n->measured, n->measured_of);
+    trainer_add_finding(trainer, &finding);
+}
+
+/* Adds a finding if a saved model is trained further with another normalisation than its own. */
+static void note_normalisation(struct trainer *trainer)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    const struct run_config *config = &trainer->run->config;
+    const struct preprocessing *p = &prepared->preprocessing;
+    struct preprocessing own;
+    struct finding finding = {.kind = FINDING_DATA};
+    char path[512];
+    if (trainer->moment.iteration > 0 || prepared->teacher ||
+        !model_preprocessing_followed(config, &own) ||
+        normalisation_same(&own.normalisation, &p->normalisation, p->channels))
         return;
     snprintf(finding.text, sizeof finding.text,
-             "mean and deviation are those of %zu of the %zu images, drawn by the seed %llu",
-             p->measured, p->measured_of, (unsigned long long)p->measured_seed);
+             "%.80s was trained with the normalisation \"%s\"; this run has other numbers, \"%s\"",
+             config_short_value("network", config->network, path, sizeof path),
+             own.normalisation.name, p->normalisation.name);
     trainer_add_finding(trainer, &finding);
 }
 
@@ -275,6 +300,7 @@ static enum run_status live(struct trainer *trainer)
         trainer_add_finding(trainer, &scaling);
     note_weights(trainer);
     note_measured(trainer);
+    note_normalisation(trainer);
     note_outputs(trainer);
     note_limit(trainer, trainer->prepared.data);
     note_limit(trainer, trainer->prepared.validation);

@@ -85,20 +85,25 @@ bool teacher_knows_classes(struct teacher *teacher, const struct dataset *datase
                      inner.why);
 }
 
-bool teacher_normalises_alike(const struct teacher *teacher,
-                              const struct normalisation *normalisation, struct error *error)
+bool teacher_prepares_alike(const struct teacher *teacher, const struct preprocessing *student,
+                            bool fixed, struct error *error)
 {
-    const struct normalisation *own = &teacher->model.preprocessing.normalisation;
-    const size_t channels = teacher->model.network->input.channels;
-    for (size_t c = 0; c < channels && c < 3; c++)
-        if (own->mean[c] != normalisation->mean[c] ||
-            own->deviation[c] != normalisation->deviation[c])
-            return error_set(error, ERROR_USAGE, "--normalise",
-                             "leave it out: both then have the teacher's",
-                             "the teacher was trained on other numbers (\"%s\") than the student "
-                             "would get (\"%s\")",
-                             own->name, normalisation->name);
-    return true;
+    const struct preprocessing *own = &teacher->model.preprocessing;
+    if (!normalisation_same(&own->normalisation, &student->normalisation, own->channels))
+        return error_set(error, ERROR_USAGE, "--normalise",
+                         "leave it out: both then have the teacher's",
+                         "the teacher was trained on other numbers (\"%s\") than the student "
+                         "would get (\"%s\")",
+                         own->normalisation.name, student->normalisation.name);
+    return fixed || (own->filter == student->filter && own->as_stored == student->as_stored) ||
+           error_set(
+               error, ERROR_USAGE, "--filter",
+               "leave it out, and filter= and orient= of the data: both then have the "
+               "teacher's",
+               "the teacher was trained on pictures that are prepared by filter=%s,orient=%s, "
+               "those of the student by filter=%s,orient=%s",
+               image_filter_names[own->filter], own->as_stored ? "no" : "yes",
+               image_filter_names[student->filter], student->as_stored ? "no" : "yes");
 }
 
 /* Writes the full name of the teacher's network without techniques after training. */

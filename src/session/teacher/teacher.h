@@ -42,10 +42,11 @@ bool teacher_suits(const struct teacher *teacher, const struct network *student,
 bool teacher_knows_classes(struct teacher *teacher, const struct dataset *dataset,
                            struct error *error);
 
-/* Returns whether both networks expect the same numbers of a picture: those of the setting
- * `normalise`, which the error names. */
-bool teacher_normalises_alike(const struct teacher *teacher,
-                              const struct normalisation *normalisation, struct error *error);
+/* Returns whether the teacher was trained on the numbers that `student` makes of a picture;
+ * `fixed`: pictures are neither resized nor turned. Returns false with an error that names the
+ * setting. */
+bool teacher_prepares_alike(const struct teacher *teacher, const struct preprocessing *student,
+                            bool fixed, struct error *error);
 
 /* Writes the technique "distill:NAME" with the name of the teacher's network, as a chain of
  * techniques has it (network_compression.h). Returns `step`. */
