@@ -119,9 +119,8 @@ static bool fill(struct comparison *comparison, struct opened_runs *runs,
     for (size_t i = 0; filled && i < operands->count; i++)
         filled = add(comparison, runs, operands->values[i], error);
     filled = filled && (!request->settings || compare_add_settings(comparison, error)) &&
-             (!request->published || compare_add_published(comparison, error));
-    if (filled)
-        compare_complete(comparison);
+             (!request->published || compare_add_published(comparison, error)) &&
+             compare_complete(comparison, error);
     return filled &&
            (!request->sort || compare_sort(comparison, request->sort, request->reverse, error));
 }
