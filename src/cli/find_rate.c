@@ -187,7 +187,8 @@ static int find_rate_run(const struct command *command, int argc, char **argv)
                                    .fields = fields,
                                    .operands_min = 1,
                                    .operands_max = 1,
-                                   .network_operand = true};
+                                   .network_operand = true,
+                                   .data_divides = true};
     config_defaults(&search.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
