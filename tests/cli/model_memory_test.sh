@@ -93,7 +93,7 @@ for name in first second third; do
     run train wide.json --data $data --batch 10 --iterations 1 --threads 1 --run-dir $name -q
 done
 status=0
-(ulimit -v 560000 && exec "$TINCA" compare first second third --measure --threads 1) >out 2>err </dev/null || status=$?
+(ulimit -v 400000 && exec "$TINCA" compare ./first ./second ./third --measure --threads 1) >out 2>err </dev/null || status=$?
 if [ "$status" = 1 ] && [ ! -s out ] && grep -q "first/.*$refused.*ulimit" err; then
     ok "turns of models that do not fit together are refused at the first one"
 else
