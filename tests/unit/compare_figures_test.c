@@ -237,7 +237,8 @@ static void test_times_of_turns(void)
 {
     static struct made_run turned[] = {
         {"20260105-000000-lenet-0005", "lenet", "none", NULL, 90, 40000, NULL, 3.0, 0, false},
-        {"20260106-000000-lenet-0006", "lenet-shift", "shift", NULL, 80, 20000, NULL, 2.5, 0, false},
+        {"20260106-000000-lenet-0006", "lenet-shift", "shift", NULL, 80, 20000, NULL, 2.5, 0,
+         false},
         {"20260107-000000-lenet-0007", "lenet-dsc", "dsc", NULL, NAN, 30000, NULL, 4.0, 0, false},
     };
     struct run *three[3];
