@@ -119,9 +119,8 @@ static bool fill(struct comparison *comparison, struct opened_runs *runs,
     for (size_t i = 0; filled && i < operands->count; i++)
         filled = add(comparison, runs, operands->values[i], error);
     filled = filled && (!request->settings || compare_add_settings(comparison, error)) &&
-             (!request->published || compare_add_published(comparison, error));
-    if (filled)
-        compare_complete(comparison);
+             (!request->published || compare_add_published(comparison, error)) &&
+             compare_complete(comparison, error);
     return filled &&
            (!request->sort || compare_sort(comparison, request->sort, request->reverse, error));
 }
@@ -180,20 +179,21 @@ static int answer(const struct operands *operands, struct compare_request *reque
         .kind = OPTION_TEXT, .value = &(request).device                                            \
     }
 
+static const char *const fields[] = {"threads", NULL};
+
 static int compare_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"threads", NULL};
     struct operands operands;
     struct compare_request request = {0};
     int status;
     const struct option_row rows[] = {
         {.name = "sort",
          .argument = "COLUMN",
-         .help = N_("Sort by network, run, top1, best_top1, top5, loss, validation_loss, "
-                    "best_validation_loss, test_top1, test_top5, test_loss, e_p, parameters, "
-                    "flops, size, memory, "
-                    "energy, ms (both on the first device), a device's name or a setting's key, "
-                    "the best first; without it in the order given."),
+         .help =
+             N_("Sort by network, run, top1, best_top1, top5, loss, validation_loss, "
+                "best_validation_loss, test_top1, test_top5, test_loss, e_p, parameters, "
+                "flops, size, memory, energy, ms (both on the first device), a device's name or "
+                "a setting's key, the best first; without it in the order given."),
          .kind = OPTION_TEXT,
          .value = &request.sort},
         {.name = "reverse",
@@ -239,9 +239,8 @@ static int compare_command_run(const struct command *command, int argc, char **a
                                    .operands_max = (size_t)-1,
                                    .opens_device = true};
     config_defaults(&request.config);
-    if (!options_read(command, &set, argc, argv, &operands, &status))
-        return status;
-    return answer(&operands, &request);
+    return options_read(command, &set, argc, argv, &operands, &status) ? answer(&operands, &request)
+                                                                       : status;
 }
 
 const struct command command_compare = {

@@ -118,45 +118,47 @@ static int find(struct rate_search *search, const char *low, const char *high, b
     return status;
 }
 
+/* The settings of a run that a search has. */
+static const char *const fields[] = {"technique",
+                                     "groups",
+                                     "width-rate",
+                                     "block-rate",
+                                     "widths",
+                                     "activation",
+                                     "data",
+                                     "batch",
+                                     "device",
+                                     "threads",
+                                     "precision",
+                                     "blocks",
+                                     "strict-device",
+                                     "memory-limit",
+                                     "weights",
+                                     "names",
+                                     "reset",
+                                     "freeze",
+                                     "rates",
+                                     "solver",
+                                     "momentum",
+                                     "weight-decay",
+                                     "beta2",
+                                     "epsilon",
+                                     "label-smoothing",
+                                     "clip-norm",
+                                     "clip-value",
+                                     "augment",
+                                     "normalise",
+                                     "filter",
+                                     "seed",
+                                     "preset",
+                                     "teacher",
+                                     "temperature",
+                                     "distill-weight",
+                                     "reset-classes",
+                                     NULL};
+
 static int find_rate_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique",
-                                         "groups",
-                                         "width-rate",
-                                         "block-rate",
-                                         "widths",
-                                         "activation",
-                                         "data",
-                                         "batch",
-                                         "device",
-                                         "threads",
-                                         "precision",
-                                         "blocks",
-                                         "strict-device",
-                                         "memory-limit",
-                                         "weights",
-                                         "names",
-                                         "reset",
-                                         "freeze",
-                                         "rates",
-                                         "solver",
-                                         "momentum",
-                                         "weight-decay",
-                                         "beta2",
-                                         "epsilon",
-                                         "label-smoothing",
-                                         "clip-norm",
-                                         "clip-value",
-                                         "augment",
-                                         "normalise",
-                                         "filter",
-                                         "seed",
-                                         "preset",
-                                         "teacher",
-                                         "temperature",
-                                         "distill-weight",
-                                         "reset-classes",
-                                         NULL};
     int status;
     struct operands operands;
     const char *low = NULL, *high = NULL;
@@ -187,7 +189,8 @@ static int find_rate_run(const struct command *command, int argc, char **argv)
                                    .fields = fields,
                                    .operands_min = 1,
                                    .operands_max = 1,
-                                   .network_operand = true};
+                                   .network_operand = true,
+                                   .data_divides = true};
     config_defaults(&search.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;

@@ -381,7 +381,8 @@ static int set_field(const struct reader *reader, const struct config_field *fie
                                                  : "yes",
                                          &error);
     free(teacher);
-    if (set && reader->set->config->data_divides && !offers_field(reader->set, "validate")) {
+    if (set && reader->set->config->data_divides && !reader->set->data_divides &&
+        !offers_field(reader->set, "validate")) {
         error_set(&error, ERROR_USAGE, "--data",
                   "name the part itself with share=F,draw=SEED or rest=F,draw=SEED",
                   "validate= divides the training data of a run, and this is another set");

@@ -54,6 +54,9 @@ struct option_set {
     /* The command opens a device although it has no field "device". Such commands have the option
      * --tune, which calls tuned_device_measure_again. */
     bool opens_device;
+    /* Its data is the training data of a run, of which validate= holds out a share, although it has
+     * no field "validate". */
+    bool data_divides;
 };
 
 struct operands {

@@ -148,7 +148,7 @@ else
 fi
 succeeds "the turns are kept" compare "$lenet" "$mlp" --json
 has "  for both orders" tests.1.turns.blocks
-refuses 2 "2 to 8 models" "turns of a single run" compare "$mlp" --measure
+refuses 2 "1 runs are named, and 2 to 8 models" "turns of a single run" compare "$mlp" --measure
 
 succeeds "compare, sorted by a setting, backwards" compare "$mlp" "$lenet" --sort seed --reverse
 succeeds "compare with the settings that differ" compare "$mlp" "$lenet" --settings --format csv

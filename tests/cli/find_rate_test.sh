@@ -6,7 +6,7 @@ srcdir=${srcdir:-.}
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
-job="lenet --data digits,limit=400 --batch 20 --momentum 0.9"
+job="lenet --batch 20 --momentum 0.9 --data digits,limit=400"
 
 # shellcheck disable=SC2086 # a list of options
 succeeds "as JSON" find-rate $job --iterations 60 --low 1e-5 --high 100 --threads 1 --json
@@ -77,6 +77,21 @@ is "  no range" range null out
     grep -q '^Suggestion: --lr' out && grep -q 'steepest$' out && ok "  with the suggestion" ||
         not_ok "  with the suggestion" "$(cat out)"
     [ ! -e "$XDG_STATE_HOME/tinca/runs" ] && ok "no run is saved" || not_ok "no run is saved"
+    # a search trains on the images of the run: without the share that it validates on
+    share="--iterations 15 --low 1e-5 --high 1 --threads 1 --seed 3 --json"
+    succeeds "of data of which a share is held out" find-rate $job,validate=0.2 $share
+    cp out divided
+    succeeds "  the rest" find-rate $job,rest=0.2,draw=3 $share
+    cmp -s out divided && ok "  is searched with" || not_ok "  is searched with"
+    succeeds "  the whole" find-rate $job $share
+    cmp -s out divided && not_ok "  is another set" || ok "  is another set"
+    refuses 2 'does not say which share' "a share that is none" find-rate lenet --data digits,validate=2
+    # a set without a test split, on which the preset would test
+    mkdir training
+    { printf '\0\0\10\3\0\0\0\50\0\0\0\34\0\0\0\34' && head -c 31360 /dev/zero; } >training/train-images-idx3-ubyte
+    { printf '\0\0\10\1\0\0\0\50' && head -c 40 /dev/zero; } >training/train-labels-idx1-ubyte
+    succeeds "a preset that holds out and tests: no test set is opened" \
+        find-rate lenet --preset digits --batch 8 --data idx:training $share
     # a rate at which nothing is learned: the losses of the batches are all there is, and they may fall
     succeeds "rates that are too small" find-rate $job --iterations 10 --low 1e-12 --high 1e-11 --json
     is "  do not diverge" diverged false out

@@ -88,6 +88,18 @@ for command in predict eval; do
     fi
 done
 
+# Models that take turns are loaded one after the other; that all fit is asked before the first is.
+for name in first second third; do
+    run train wide.json --data $data --batch 10 --iterations 1 --threads 1 --run-dir $name -q
+done
+status=0
+(ulimit -v 400000 && exec "$TINCA" compare ./first ./second ./third --measure --threads 1) >out 2>err </dev/null || status=$?
+if [ "$status" = 1 ] && [ ! -s out ] && grep -q "first/.*$refused.*ulimit" err; then
+    ok "turns of models that do not fit together are refused at the first one"
+else
+    not_ok "turns of models that do not fit together are refused at the first one" "exit $status: $(told)"
+fi
+
 # --- in groups ---
 
 if ! find_group; then

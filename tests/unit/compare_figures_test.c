@@ -22,8 +22,7 @@ static bool fill(struct comparison *table)
     for (size_t i = 0; i < RUNS; i++)
         if (!runs[i] || !compare_add_run(table, runs[i], &error))
             return false;
-    compare_complete(table);
-    return compare_add_settings(table, &error);
+    return compare_complete(table, &error) && compare_add_settings(table, &error);
 }
 
 static bool order_is(const struct comparison *table, const char *order)
@@ -224,13 +223,64 @@ static void test_many_alike(void)
     added = make_turns(&made[0], &made[0], 0);
     for (size_t i = 0; i < 9; i++)
         added = added && compare_add_run(&many, runs[0], &error);
-    compare_complete(&many);
+    added = added && compare_complete(&many, &error);
     const size_t column = compare_columns(&many) - 2; /* before the energy */
     tap_ok(added && strcmp(compare_cell(&many, 0, column, cell, sizeof cell),
                            "2 +- 0.1 ~2,3,4,5,6,7 and 2 more") == 0,
            "of many rows that do not differ six are named: %s", cell);
     tap_ok(holds(&many, COMPARE_CSV, ",2 3 4 5 6 7 8 9,"), "CSV names all");
     compare_free(&many);
+}
+
+/* Runs that took turns and were not measured by themselves: their newest turns have their times. */
+static void test_times_of_turns(void)
+{
+    static struct made_run turned[] = {
+        {"20260105-000000-lenet-0005", "lenet", "none", NULL, 90, 40000, NULL, 3.0, 0, false},
+        {"20260106-000000-lenet-0006", "lenet-shift", "shift", NULL, 80, 20000, NULL, 2.5, 0,
+         false},
+        {"20260107-000000-lenet-0007", "lenet-dsc", "dsc", NULL, NAN, 30000, NULL, 4.0, 0, false},
+    };
+    struct run *three[3];
+    struct comparison table = {0};
+    struct compare_figure x, y;
+    struct compare_front front = {0};
+    struct compare_missing missing;
+    struct error error;
+    char cell[640];
+    bool good = true;
+    for (size_t i = 0; i < 3; i++)
+        good = good && (three[i] = make_run(&turned[i]));
+    for (size_t i = 0; i < 3; i++)
+        turned[i].device = "cpu";
+    good = good && make_turns(&turned[0], &turned[1], 0);
+    turned[0].ms = 3.5; /* later it is slower */
+    good = good && make_turns(&turned[2], &turned[0], 0);
+    for (size_t i = 0; good && i < 3; i++)
+        good = compare_add_run(&table, three[i], &error);
+    if (!tap_ok(good, "runs that took turns and were not measured"))
+        return;
+    snprintf(table.rows[0].ms.turns[0].turns.created, 24, "2026-01-01T00:00:00Z");
+    snprintf(table.rows[2].ms.turns[0].turns.created, 24, "2026-02-01T00:00:00Z");
+    good = compare_complete(&table, &error) &&
+           compare_parse_front(&table, "ms,best_top1", &x, &y, &error) &&
+           compare_find_front(&table, &x, &y, &front, &error);
+    tap_ok(good && compare_figure_value(&table, 0, &x) == 3.5 &&
+               compare_figure_value(&table, 1, &x) == 2.5 &&
+               compare_figure_value(&table, 2, &x) == 4.0,
+           "have the times of their newest turns");
+    tap_ok(front.count == 2 && front.unknown == 1, "the front has them, and lacks an accuracy");
+    tap_ok(!compare_missing(&table, 0, 0, &missing) && compare_missing(&table, 2, 0, &missing) &&
+               strcmp(missing.what, "accuracy") == 0,
+           "no time is called missing");
+    const size_t column = compare_columns(&table) - 1;
+    tap_ok(strcmp(compare_cell(&table, 1, column, cell, sizeof cell), "2.5") == 0,
+           "a cell has no interval: %s", cell);
+    tap_ok(holds(&table, COMPARE_JSON, "\"in_turns\":true"), "JSON says how they were measured");
+    compare_front_free(&front);
+    compare_free(&table);
+    for (size_t i = 0; i < 3; i++)
+        run_free(three[i]);
 }
 
 int main(void)
@@ -244,6 +294,7 @@ int main(void)
         test_front_of_table();
         test_front_of_times();
         test_many_alike();
+        test_times_of_turns();
     }
     test_front();
     for (size_t i = 0; i < RUNS; i++)

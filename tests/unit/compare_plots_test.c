@@ -21,8 +21,7 @@ static bool fill(void)
     for (size_t i = 0; i < RUNS; i++)
         if (!runs[i] || !compare_add_run(&table, runs[i], &error))
             return false;
-    compare_complete(&table);
-    return compare_add_settings(&table, &error);
+    return compare_complete(&table, &error) && compare_add_settings(&table, &error);
 }
 
 /* --- scatter --- */

@@ -30,10 +30,8 @@ static bool fill(struct comparison *comparison, size_t count, bool published)
             note_error(&error);
             return false;
         }
-    if (published && !compare_add_published(comparison, &error))
-        return false;
-    compare_complete(comparison);
-    return true;
+    return (!published || compare_add_published(comparison, &error)) &&
+           compare_complete(comparison, &error);
 }
 
 static void test_rows(void)
@@ -280,10 +278,22 @@ static void test_times(void)
     tap_ok(holds(&table, COMPARE_TEXT, "ms cpu of 1 and 2: ratio 1.333, they differ (") &&
                holds(&table, COMPARE_TEXT, "of 2 and 3: ratio 0.9891, no difference is shown ("),
            "and the verdicts of turns");
-    tap_ok(holds(&table, COMPARE_JSON,
-                 "\"reason\":\t\"not comparable: measured at different times\"") &&
-               holds(&table, COMPARE_JSON, "\"test\":\t\"turns\""),
-           "JSON has both");
+    tap_ok(
+        holds(&table, COMPARE_JSON, "\"reason\":\"not comparable: measured at different times\"") &&
+            holds(&table, COMPARE_JSON, "\"test\":\"turns\""),
+        "JSON has both");
+    compare_free(&table);
+    if (!tap_ok(fill(&table, RUNS, false), "a table of five"))
+        return;
+    tap_ok(holds(&table, COMPARE_TEXT, "ms cpu of 1 and 2: ratio 1.333, they differ (") &&
+               !holds(&table, COMPARE_TEXT, "ms cpu of 1 and 3:") &&
+               holds(&table, COMPARE_TEXT,
+                     "ms cpu: 1 pair of rows is not comparable: measured at different times ("),
+           "of many rows the pairs without turns are counted");
+    table.pairs = true;
+    tap_ok(holds(&table, COMPARE_TEXT, "ms cpu of 1 and 3: ratio 1.25, not comparable") &&
+               !holds(&table, COMPARE_TEXT, "ms cpu: 1 pair"),
+           "--pairs writes them");
     compare_free(&table);
 }
 
@@ -303,7 +313,7 @@ static struct written write_rows(size_t rows, bool pairs)
     FILE *stream = open_memstream(&bytes, &written.length);
     for (size_t i = 0; i < rows; i++)
         compare_add_run(&table, runs[i % 3], NULL);
-    compare_complete(&table);
+    compare_complete(&table, NULL);
     compare_write(&table, COMPARE_JSON, &text, stream);
     fclose(stream);
     written.held = text.capacity;

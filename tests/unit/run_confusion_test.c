@@ -117,8 +117,7 @@ static void compare_runs(const struct run *run)
                                            .accept_loss = ADVISE_ACCEPT_LOSS};
     struct advice *advice = calloc(1, sizeof *advice);
     if (compare_add_run(&comparison, run, &error) && compare_add_run(&comparison, other, &error) &&
-        compare_add_settings(&comparison, &error)) {
-        compare_complete(&comparison);
+        compare_add_settings(&comparison, &error) && compare_complete(&comparison, &error)) {
         for (enum compare_format format = COMPARE_TEXT; format <= COMPARE_MARKDOWN; format++)
             compare_write(&comparison, format, &text, NULL);
         tables_write(TABLES_TRINDADE, &comparison, &votes, TABLES_TEXT, &text, &error);

@@ -102,7 +102,9 @@ size_t advise_find_row(const struct advise_inquiry *inquiry, const char *techniq
 
 const struct measurement *advise_time(const struct advise_inquiry *inquiry, size_t row)
 {
-    return measurements_find(&advise_row(inquiry, row)->ms, inquiry->advice->device);
+    const struct measurement *time =
+        measurements_find(&advise_row(inquiry, row)->ms, inquiry->advice->device);
+    return time && !time->in_turns ? time : NULL; /* turns give no interval */
 }
 
 /* --- what is missing --- */

@@ -169,13 +169,14 @@ static bool may_be_measured(const struct compare_row *row)
     return row->run && !run_facts(row->run)->imported[0];
 }
 
-/* Returns whether a row of the table is the run `id`. */
-static bool has_run(const struct comparison *comparison, const char *id)
+/* Returns the row of the run `id`, or comparison->count. */
+static size_t row_of_run(const struct comparison *comparison, const char *id)
 {
-    for (size_t i = 0; i < comparison->count; i++)
-        if (comparison->rows[i].run && strcmp(run_facts(comparison->rows[i].run)->id, id) == 0)
-            return true;
-    return false;
+    size_t row = 0;
+    while (row < comparison->count && !(comparison->rows[row].run &&
+                                        strcmp(run_facts(comparison->rows[row].run)->id, id) == 0))
+        row++;
+    return row;
 }
 
 /* Adds a device before the published ones, unless it is there or there is no room. */
@@ -193,25 +194,60 @@ static void insert_device(struct comparison *comparison, const char *name)
     comparison->device_count++;
 }
 
-/* Adds the devices on which rows of the table took turns, as far as there is room. */
-static void add_devices_of_turns(struct comparison *comparison)
+/* Gives a row the time of turns that it took as the first model, unless it was measured by itself
+ * on that device or has a newer time. Returns false with an error. */
+static bool take_time(struct comparison *comparison, size_t row, const struct turns *turns,
+                      struct error *error)
 {
-    for (size_t i = 0; i < comparison->count; i++)
-        for (size_t k = 0; k < comparison->rows[i].ms.turns_count; k++) {
-            const struct measured_turns *turns = &comparison->rows[i].ms.turns[k];
-            if (comparison->rows[i].run && has_run(comparison, turns->other))
-                insert_device(comparison, turns->turns.device);
-        }
+    const double nan = (double)NAN;
+    struct measurements *ms = &comparison->rows[row].ms;
+    struct measurement entry = {.threads = turns->threads,
+                                .ms_per_image = {nan, nan, turns->first_ms, nan, nan},
+                                .top1 = nan,
+                                .top5 = nan,
+                                .loss = nan,
+                                .joules_per_image = nan,
+                                .watts = nan,
+                                .in_turns = true};
+    const struct measurement *present = measurements_find(ms, turns->device);
+    if (present && (!present->in_turns || strcmp(present->created, turns->created) >= 0))
+        return true;
+    snprintf(entry.device, sizeof entry.device, "%s", turns->device);
+    snprintf(entry.host, sizeof entry.host, "%s", turns->host);
+    snprintf(entry.cpu, sizeof entry.cpu, "%s", turns->cpu);
+    snprintf(entry.precision, sizeof entry.precision, "%s", turns->precision);
+    snprintf(entry.created, sizeof entry.created, "%s", turns->created);
+    return measurements_place(ms, &entry, error);
 }
 
-void compare_complete(struct comparison *comparison)
+/* Adds the devices on which rows of the table took turns, as far as there is room, and the times
+ * that the turns gave their present models. Returns false with an error. */
+static bool add_turns(struct comparison *comparison, const struct measured_turns *turns, size_t row,
+                      struct error *error)
 {
-    add_devices_of_turns(comparison);
+    const size_t other = row_of_run(comparison, turns->other);
+    const struct turns swapped = turns_swapped(&turns->turns);
+    if (other == comparison->count)
+        return true;
+    insert_device(comparison, turns->turns.device);
+    return (!model_stamp_is_present(&turns->own, &comparison->rows[row].ms.model) ||
+            take_time(comparison, row, &turns->turns, error)) &&
+           (!model_stamp_is_present(&turns->with, &comparison->rows[other].ms.model) ||
+            take_time(comparison, other, &swapped, error));
+}
+
+bool compare_complete(struct comparison *comparison, struct error *error)
+{
+    for (size_t i = 0; i < comparison->count; i++)
+        for (size_t k = 0; comparison->rows[i].run && k < comparison->rows[i].ms.turns_count; k++)
+            if (!add_turns(comparison, &comparison->rows[i].ms.turns[k], i, error))
+                return false;
     size_t measured = comparison->device_count - comparison->published_devices, first = 0;
     while (first < comparison->count && !may_be_measured(&comparison->rows[first]))
         first++;
     if (measured == 0 && first < comparison->count)
         insert_device(comparison, run_config(comparison->rows[first].run)->device);
+    return true;
 }
 
 bool compare_all_pairs(const struct comparison *comparison)
@@ -257,19 +293,15 @@ static bool base_is_compared(const struct comparison *comparison, const char *ba
 static bool add_published_time(struct compare_row *row, const char *device, double ms,
                                struct error *error)
 {
-    if (!memory_grow(&row->ms.entries, &row->ms.capacity, row->ms.count + 1,
-                     sizeof *row->ms.entries, "the comparison", error))
-        return false;
-    struct measurement *entry = &row->ms.entries[row->ms.count++];
-    *entry = (struct measurement){.ms_per_image = {NAN, NAN, ms, NAN, NAN},
-                                  .top1 = row->figures.top1,
-                                  .top5 = NAN,
-                                  .loss = NAN,
-                                  .joules_per_image = NAN,
-                                  .watts = NAN};
-    snprintf(entry->device, sizeof entry->device, "%s", device);
-    snprintf(entry->host, sizeof entry->host, "published");
-    return true;
+    struct measurement entry = {.host = "published",
+                                .ms_per_image = {NAN, NAN, ms, NAN, NAN},
+                                .top1 = row->figures.top1,
+                                .top5 = NAN,
+                                .loss = NAN,
+                                .joules_per_image = NAN,
+                                .watts = NAN};
+    snprintf(entry.device, sizeof entry.device, "%s", device);
+    return measurements_place(&row->ms, &entry, error);
 }
 
 static bool add_published(struct comparison *comparison, const struct published_result *result,

@@ -47,7 +47,7 @@ struct compare_row {
     uint64_t flops;                /* for one image; 0: unknown */
     uint64_t model_bytes;          /* 0: no model is saved */
     uint64_t memory_bytes;         /* forecast for training; 0: unknown */
-    struct measurements ms;        /* published times have a mean and NaN as interval */
+    struct measurements ms;        /* times published or of turns have a mean, NaN as interval */
     size_t images;                 /* that the accuracies were measured on; 0: unknown */
     struct correct_images correct; /* of the validations; {0}: unknown */
     /* Of a group of seeds, whose results are means. `run` is then one of its runs. */
@@ -98,8 +98,10 @@ bool compare_add_published(struct comparison *comparison, struct error *error);
 bool compare_add_settings(struct comparison *comparison, struct error *error);
 
 /* Adds columns for the devices on which rows took turns, and for the first run's device if nothing
- * was measured yet, so that the missing times have a column. Call it when all rows are added. */
-void compare_complete(struct comparison *comparison);
+ * was measured yet, so that the missing times have a column. A row that was not measured by itself
+ * on a device gets the time of the newest turns that its present model took with another row. Call
+ * it when all rows are added. Returns false with an error. */
+bool compare_complete(struct comparison *comparison, struct error *error);
 
 /* Returns whether the outputs have what belongs to each of the n(n - 1) / 2 pairs of rows: on
  * request, and of a table of at most four rows. */

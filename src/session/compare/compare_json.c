@@ -42,6 +42,7 @@ static bool add_time(const struct comparison *comparison, size_t row, size_t dev
            json_add_number(object, "watts", time->watts) &&
            (!time->energy_unknown[0] ||
             json_add_string(object, "energy_unknown", time->energy_unknown)) &&
+           json_add_bool(object, "in_turns", time->in_turns) &&
            (!compare_all_pairs(comparison) || add_related(comparison, row, device, object));
 }
 

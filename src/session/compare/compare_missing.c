@@ -47,13 +47,17 @@ bool compare_missing(const struct comparison *comparison, size_t number, size_t 
     const struct compare_row *row = &comparison->rows[number];
     const char *name = comparison->devices[device];
     bool measurable = device < comparison->device_count - comparison->published_devices;
-    if (!row->run || run_facts(row->run)->imported[0] || !measurable ||
-        compare_time(comparison, number, device))
+    if (!row->run || run_facts(row->run)->imported[0] || !measurable)
         return false;
+    const struct measurement *time = compare_time(comparison, number, device);
     bool accuracy = isnan(row->figures.top1) && run_facts(row->run)->classes > 0;
+    if (time && !(time->in_turns && accuracy))
+        return false;
     *missing = (struct compare_missing){.row = number,
                                         .stale = compare_is_stale(comparison, number, device)};
-    if (row->model_bytes == 0)
+    if (time)
+        snprintf(missing->what, sizeof missing->what, "%s", _("accuracy"));
+    else if (row->model_bytes == 0)
         snprintf(missing->what, sizeof missing->what,
                  _("model size and ms on %s (no weights are saved)"), name);
     else

@@ -80,6 +80,12 @@ static bool find_turns(const struct comparison *comparison, size_t device, size_
                                    comparison->devices[device], turns);
 }
 
+bool compare_took_turns(const struct comparison *comparison, size_t device, size_t a, size_t b)
+{
+    struct turns turns;
+    return find_turns(comparison, device, a, b, &turns);
+}
+
 enum compare_relation compare_rows(const struct comparison *comparison, size_t device, size_t a,
                                    size_t b)
 {

@@ -47,6 +47,9 @@ struct compare_test compare_test_rows(const struct comparison *comparison, size_
 struct compare_test compare_test_times(const struct comparison *comparison, size_t device, size_t a,
                                        size_t b);
 
+/* Returns whether the present models of two rows took turns on a device. */
+bool compare_took_turns(const struct comparison *comparison, size_t device, size_t a, size_t b);
+
 /* Returns what turns show of the times of two rows on a device, as compare_test_times does. Times
  * are unrelated if they were not taken in turns, or if too few blocks are undisturbed. */
 enum compare_relation {

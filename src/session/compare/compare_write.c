@@ -169,35 +169,44 @@ static void write_time_test(const struct comparison *comparison, size_t device, 
         style->bullet, name, a + 1, b + 1, test.ratio, words);
 }
 
-/* Returns the row with the least time on a device, or comparison->count. */
-static size_t least_time(const struct comparison *comparison, size_t device)
+/* Returns how many pairs of runs have a time each on a device, `in_turns` of which took turns, and
+ * no turns with each other. */
+static size_t count_pairs_apart(const struct comparison *comparison, size_t device, size_t in_turns)
 {
-    size_t least = comparison->count;
-    for (size_t i = 0; i < comparison->count; i++) {
-        const struct measurement *time = compare_time(comparison, i, device);
-        if (comparison->rows[i].run && time &&
-            (least == comparison->count ||
-             time->ms_per_image.mean < compare_time(comparison, least, device)->ms_per_image.mean))
-            least = i;
-    }
-    return least;
+    size_t measured = 0;
+    for (size_t i = 0; i < comparison->count; i++)
+        measured += comparison->rows[i].run && compare_time(comparison, i, device);
+    const size_t pairs = measured * (measured - (measured > 0)) / 2;
+    return pairs > in_turns ? pairs - in_turns : 0;
 }
 
-/* Writes the times of pairs: of all or, of many rows, those with the least time of the table and
- * those that took turns. */
+/* Writes the times of pairs: of all or, of many rows, those that took turns and the number of the
+ * others. */
 static void write_time_tests(const struct comparison *comparison, const struct style *style,
                              struct text *text, FILE *stream)
 {
     const bool all = compare_all_pairs(comparison);
     for (size_t d = 0; d + comparison->published_devices < comparison->device_count; d++) {
-        const size_t least = least_time(comparison, d);
+        size_t in_turns = 0;
         for (size_t a = 0; a < comparison->count; a++)
-            for (size_t b = a + 1; b < comparison->count; b++)
-                if (all || a == least || b == least ||
-                    compare_rows(comparison, d, a, b) != COMPARE_UNRELATED) {
+            for (size_t b = a + 1; b < comparison->count; b++) {
+                const bool turns = compare_took_turns(comparison, d, a, b);
+                in_turns +=
+                    turns && compare_time(comparison, a, d) && compare_time(comparison, b, d);
+                if (all || turns) {
                     write_time_test(comparison, d, a, b, style, text);
                     text_drain(text, stream);
                 }
+            }
+        const size_t apart = all ? 0 : count_pairs_apart(comparison, d, in_turns);
+        if (apart > 0)
+            put(text, style,
+                ngettext("%sms %s: %zu pair of rows is not comparable: measured at different times "
+                         "(--pairs has its ratio, tinca compare --measure takes turns)\n",
+                         "%sms %s: %zu pairs of rows are not comparable: measured at different "
+                         "times (--pairs has their ratios, tinca compare --measure takes turns)\n",
+                         apart),
+                style->bullet, comparison->devices[d], apart);
     }
 }
 

@@ -393,9 +393,9 @@ static bool put_comparison(struct text *text, struct run *const *runs, size_t co
     bool compared = true;
     for (size_t i = 0; compared && i < count; i++)
         compared = compare_add_run(&comparison, runs[i], error);
-    compared = compared && compare_merge_seeds(&comparison, NULL, error);
+    compared = compared && compare_merge_seeds(&comparison, NULL, error) &&
+               compare_complete(&comparison, error);
     if (compared) {
-        compare_complete(&comparison);
         text_append(text, "\n## %s\n\n", _("Comparison"));
         compare_write(&comparison, COMPARE_MARKDOWN, text, NULL);
     }

@@ -4,11 +4,13 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/config/config_data.h"
 #include "session/prepare/prepare.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The narrowest windows have a fifth of the rates, but not fewer than 20 beside the middle; where
  * none of them has a slope that counts, windows of 3/2, 2 and 5/2 of that width are tried. */
@@ -179,26 +181,34 @@ static bool check(const struct rate_search *search, struct error *error)
     return true;
 }
 
-/* Leaves out what a search does not do: it neither validates nor ends early. */
-static struct run_config training_only(const struct rate_search *search)
+/* Leaves out what a search does not do: it neither validates, tests nor ends early. It trains on
+ * the images of the run, without the share that the run holds out. Returns false with an error. */
+static bool keep_training_only(struct run_config *config, size_t iterations, struct error *error)
 {
-    struct run_config config = search->config;
-    config.validate[0] = '\0';
-    config.stop_patience = 0;
-    config.ema = 0;
-    config.has_iterations = true;
-    config.iterations = search->iterations;
+    char data[CONFIG_SPEC];
+    if (!config_check_validation(config, error))
+        return false;
+    if (strlen(config_training_spec(config, data)) >= sizeof config->data)
+        return error_set(error, ERROR_USAGE, "--data", "give it a shorter path",
+                         "with the share that it trains on it is too long");
+    memcpy(config->data, data, strlen(data) + 1);
+    config->validate[0] = config->test[0] = '\0';
+    config->data_divides = false;
+    config->stop_patience = 0;
+    config->ema = 0;
+    config->has_iterations = true;
+    config->iterations = iterations;
     /* epochs that were given do not contradict the iterations */
-    config.given = (struct config_given){0};
-    return config;
+    config->given = (struct config_given){0};
+    return true;
 }
 
 static bool search_all(struct finder *finder, find_rate_progress *progress, void *context,
                        struct error *error)
 {
     struct rate_search *search = finder->search;
-    search->config = training_only(search);
-    if (!config_check(&search->config, error) ||
+    if (!keep_training_only(&search->config, search->iterations, error) ||
+        !config_check(&search->config, error) ||
         !prepare(&finder->prepared, &search->config, 0, NULL, NULL, error))
         return false;
     if (finder->prepared.gan)

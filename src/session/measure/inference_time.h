@@ -1,6 +1,6 @@
 /* inference_time.h: how long models take for one image on this machine, with their own weights. */
-#ifndef TINCA_SESSION_COMPRESS_INFERENCE_TIME_H
-#define TINCA_SESSION_COMPRESS_INFERENCE_TIME_H
+#ifndef TINCA_SESSION_MEASURE_INFERENCE_TIME_H
+#define TINCA_SESSION_MEASURE_INFERENCE_TIME_H
 
 #include "session/model/evaluate.h"
 #include "session/values/statistics.h"

@@ -209,7 +209,7 @@ bool measure_turns(const struct run *const *runs, size_t count,
     char *paths[TURNS_MODELS] = {NULL};
     if (count < 2 || count > TURNS_MODELS)
         return error_set(error, ERROR_USAGE, "--measure", "name so many runs",
-                         "2 to %d models take turns", TURNS_MODELS);
+                         "%zu runs are named, and 2 to %d models take turns", count, TURNS_MODELS);
     bool measured =
         find_models(runs, count, request, models, paths, stamps, error) &&
         turns_measure(models, count, request->progress, request->context, results, error);

@@ -202,7 +202,7 @@ static bool write_list(const struct measurements *measurements, const char *run_
     return run_json_write(run_directory, file_name, root, complete && list, error);
 }
 
-static bool place_entry(struct measurements *measurements, const struct measurement *entry,
+bool measurements_place(struct measurements *measurements, const struct measurement *entry,
                         struct error *error)
 {
     for (size_t i = 0; i < measurements->count; i++)
@@ -222,7 +222,7 @@ bool measurements_put(const char *run_directory, const struct measurement *measu
 {
     struct measurements measurements;
     bool put = measurements_read(&measurements, run_directory, error) &&
-               place_entry(&measurements, measurement, error) &&
+               measurements_place(&measurements, measurement, error) &&
                write_list(&measurements, run_directory, error);
     measurements_free(&measurements);
     return put;
@@ -282,8 +282,7 @@ bool measurements_copy(struct measurements *to, const struct measurements *from,
     return true;
 }
 
-/* Returns whether a stamp is that of the present model, or there is no model any more. */
-static bool is_present(const struct model_stamp *stamp, const struct model_stamp *now)
+bool model_stamp_is_present(const struct model_stamp *stamp, const struct model_stamp *now)
 {
     return !now->weights[0] || (strcmp(stamp->weights, now->weights) == 0 &&
                                 stamp->bytes == now->bytes && stamp->changed == now->changed);
@@ -303,7 +302,8 @@ static const struct turns *turns_with(const struct measurements *own,
     for (size_t i = own->turns_count; i-- > 0;) {
         const struct measured_turns *turns = &own->turns[i];
         if (strcmp(turns->other, id) == 0 && is_device(turns->turns.device, device) &&
-            is_present(&turns->own, &own->model) && is_present(&turns->with, &other->model))
+            model_stamp_is_present(&turns->own, &own->model) &&
+            model_stamp_is_present(&turns->with, &other->model))
             return &turns->turns;
     }
     return NULL;

@@ -45,6 +45,8 @@ struct measurement {
                                                 measured */
     char chosen[KERNEL_CHOICES_SUMMARY];     /* the kernels that predictions chose; "": none */
     bool stale;                              /* not stored: computed when the file is read */
+    bool in_turns; /* not stored: the time is that of turns, without an interval, an accuracy or
+                      energy (compare_complete) */
 };
 
 /* What identifies a state of a model file. */
@@ -55,6 +57,9 @@ struct model_stamp {
 
 /* Reads the stamp of a file. Returns false with an error. */
 bool model_stamp_read(struct model_stamp *stamp, const char *path, struct error *error);
+
+/* Returns whether a stamp is that of the present model, `now`, or there is no model any more. */
+bool model_stamp_is_present(const struct model_stamp *stamp, const struct model_stamp *now);
 
 /* The turns of this run's model and another run's (turns.h); they are stored with one of both. */
 struct measured_turns {
@@ -83,6 +88,10 @@ void measurements_free(struct measurements *measurements);
  * file. Returns false with an error. */
 bool measurements_put(const char *run_directory, const struct measurement *measurement,
                       struct error *error);
+
+/* Puts an entry in the place of that of its device, or adds it. Returns false with an error. */
+bool measurements_place(struct measurements *measurements, const struct measurement *entry,
+                        struct error *error);
 
 /* Returns the entry of a device, or NULL if it is missing or stale. "cuda" also finds "cuda:0". */
 const struct measurement *measurements_find(const struct measurements *measurements,

@@ -127,11 +127,13 @@ static size_t model_of(const struct session *session, size_t turn)
     return session->blocks % 2 == 0 ? place : count - 1 - place;
 }
 
-static bool open_model(struct session *session, size_t m, struct error *error)
+/* Loads model m, after which `more` are to be loaded, for which the memory must be enough too. */
+static bool open_model(struct session *session, size_t m, size_t more, struct error *error)
 {
     const struct turns_model *wanted = &session->models[m];
+    const struct model_use use = {.models = more};
     struct model *model = &session->loaded[m];
-    if (!model_load(model, wanted->path, wanted->device, wanted->threads, error))
+    if (!model_load_for(model, wanted->path, wanted->device, wanted->threads, &use, error))
         return false;
     session->inputs[m] = inference_image(model, error);
     if (session->inputs[m] &&
@@ -235,7 +237,8 @@ static void describe(const struct session *session, struct turns *turns)
 static bool measure_block(struct session *session, struct turns *turns, struct error *error)
 {
     size_t opened = 0;
-    while (opened < session->count && open_model(session, model_of(session, opened), error))
+    while (opened < session->count &&
+           open_model(session, model_of(session, opened), session->count - opened - 1, error))
         opened++;
     const bool measured =
         opened == session->count && warm_up(session, error) && take_block(session, error);

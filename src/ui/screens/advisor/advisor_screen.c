@@ -128,9 +128,9 @@ static bool read_runs(struct app *app)
     model->gathering = model->reader != NULL;
     if (!model->gathering) {
         struct error error;
-        if (!compare_merge_seeds(&model->comparison, NULL, &error))
+        if (!compare_merge_seeds(&model->comparison, NULL, &error) ||
+            !compare_complete(&model->comparison, &error))
             app_say_error(app, &error);
-        compare_complete(&model->comparison);
         advisor_model_answer(model);
     }
     return model->gathering;

@@ -95,9 +95,7 @@ static bool fill_table(struct compare_model *model, struct error *error)
     made = made && (model->curves.ungrouped || compare_merge_seeds(&model->table, NULL, error)) &&
            compare_add_settings(&model->table, error) &&
            (!model->published || compare_add_published(&model->table, error));
-    if (made)
-        compare_complete(&model->table);
-    return made;
+    return made && compare_complete(&model->table, error);
 }
 
 bool compare_model_build(struct compare_model *model, struct error *error)
