@@ -9,6 +9,7 @@
 #include "cli/train.h"
 #include "cli/train_wait.h"
 
+#include "base/language.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_outputs.h"
 #include "session/record/resume.h"
@@ -70,6 +71,28 @@ static int resume_with(const char *directory, const struct train *train)
     return run ? train_follow(train, run) : output_error(&error);
 }
 
+void resume_announce(const char *path, bool quiet)
+{
+    if (path && !quiet)
+        output_note(_("At its end, this run writes %s, as it was begun with.\n"), path);
+}
+
+/* Takes the stored files in place of those that the command does not name. */
+static void take_stored(struct train *own, const struct run_outputs *stored)
+{
+    if (!own->options.save_path) {
+        own->options.save_path = stored->save; /* of a lost one, the run says why (run_notice) */
+        resume_announce(stored->save, own->quiet);
+    }
+    if (!own->export_path) {
+        own->export_path = stored->session;
+        resume_announce(stored->session, own->quiet);
+        if (stored->lost.session.kind != ERROR_NONE)
+            output_error(&stored->lost.session);
+    }
+    own->options.session_path = own->export_path;
+}
+
 int resume_one(const char *directory, const struct train *train)
 {
     struct error error;
@@ -78,11 +101,7 @@ int resume_one(const char *directory, const struct train *train)
     int status;
     if (!run_outputs_read(&stored, directory, &error))
         return output_error(&error);
-    if (!own.options.save_path)
-        own.options.save_path = stored.save;
-    if (!own.export_path)
-        own.export_path = stored.session;
-    own.options.session_path = own.export_path;
+    take_stored(&own, &stored);
     status =
         train_check_targets(&own, &error) ? resume_with(directory, &own) : output_error(&error);
     run_outputs_free(&stored);
