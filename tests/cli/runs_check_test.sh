@@ -276,7 +276,7 @@ damage killed killed.json structure error 'not a JSON object' "echo '[]' >killed
 damage killed killed.json structure error 'does not say why' "echo '$kill' | sed s/tinca-killed/tinca-x/ >killed.json"
 damage killed killed.json structure error 'does not say why' "echo '$kill' | sed 's/: 1,/: 2,/' >killed.json"
 damage killed killed.json structure error 'checksum' \
-    "echo '$kill' | sed 's/{/{\"checksum\": \"00000000\", /' >killed.json"
+    "echo '$kill' | sed 's/{/{\"crc32\": \"00000000\", /' >killed.json"
 
 # summary.json
 damage complete summary.json structure error 'JSON|empty|expected' ': >summary.json'

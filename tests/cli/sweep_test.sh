@@ -349,8 +349,8 @@ is "  by the same run" cells.0.run "$first"
 status=0
 env "LD_PRELOAD=$library" FAULT=write:1:ENOSPC+ FAULT_AFTER=/checkpoint.safetensors FAULT_ONLY=/runs/ \
     "ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS-}" "$TINCA" sweep --networks mlp --batches 8 --cell 1 \
-    --data digits,limit=64 --iterations 200 --threads 1 --name "full by hand" $often -q >out 2>err </dev/null || status=$?
-if [ $status = 1 ] && grep -q "No space left on device: tinca sweep --name 'full by hand' goes on from its checkpoint" err; then
+    --data digits,limit=64 --iterations 200 --threads 1 --name by-hand $often -q >out 2>err </dev/null || status=$?
+if [ $status = 1 ] && grep -q "No space left on device: tinca sweep --name by-hand goes on from its checkpoint" err; then
     ok "a full disk, with --cell: status 1 and the command"
 else
     not_ok "a full disk, with --cell: status 1 and the command" "$status: $(cat err)"
