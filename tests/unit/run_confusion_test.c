@@ -81,8 +81,8 @@ static bool train(const struct run_config *config, char *path, size_t size)
 static bool store_outputs(void)
 {
     struct error error = {0};
-    char session[] = "session.json";
-    const struct run_outputs outputs = {.save = home_path("copy.safetensors"), .session = session};
+    char save[] = "copy.safetensors", session[] = "session.json";
+    const struct run_outputs outputs = {.save = save, .session = session};
     return run_outputs_write(directory, &outputs, &error);
 }
 
