@@ -64,6 +64,7 @@ void resume_announce(const char *path, bool quiet)
         output_note(_("At its end, this run writes %s, as it was begun with.\n"), path);
 }
 
+/* Names the stored files that the run will write, and the session that it will not. */
 static void announce(const struct train *train, const struct run_outputs *stored)
 {
     if (train->options.save_path == stored->save)
