@@ -34,8 +34,11 @@ bool error_set(struct error *error, enum error_kind kind, const char *what, cons
 
 bool error_set_errno(struct error *error, const char *what, const char *advice, const char *action)
 {
-    return error_set(error, ERROR_SYSTEM, what, advice, "%s: %s", language_text(action),
-                     strerror(errno));
+    const bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+    error_set(error, ERROR_SYSTEM, what, advice, "%s: %s", language_text(action), strerror(errno));
+    if (error)
+        error->disk_full = full;
+    return false;
 }
 
 bool error_set_memory(struct error *error, const char *what, size_t bytes)

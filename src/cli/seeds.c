@@ -252,7 +252,9 @@ static bool read_outputs(const struct seed_group *group, struct run_outputs *sto
 {
     bool read = true;
     *stored = (struct run_outputs){0};
-    for (size_t i = 0; read && i < group->count && !stored->group_session; i++) {
+    for (size_t i = 0; read && i < group->count && !stored->group_session &&
+                       stored->lost.group_session.kind == ERROR_NONE;
+         i++) {
         run_outputs_free(stored);
         read = run_outputs_read(stored, group->members[i].directory, error);
     }
@@ -270,6 +272,9 @@ int seeds_resume(const char *operand, const struct train *request)
                 read_outputs(&group, &stored, &error);
     if (good && !train.export_path) {
         train.export_path = stored.group_session;
+        resume_announce(stored.group_session, train.quiet);
+        if (stored.lost.group_session.kind != ERROR_NONE)
+            output_error(&stored.lost.group_session);
         good = train_check_targets(&train, &error);
     }
     stop_signal_catch();

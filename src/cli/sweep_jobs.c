@@ -46,12 +46,24 @@ static int status_of(const struct sweep_cell *cell)
     return EXIT_DONE;
 }
 
-/* Prints an error that is not recorded in the cell. Returns the exit status: CELL_UNSAVED if the
- * disk is full. */
-static int report_unrecorded(const struct error *error)
+/* Prints that a full disk keeps the cell from being saved, and what goes on with it. Returns the
+ * exit status of that. */
+static int print_unsaved(const struct sweep *sweep, size_t index, const struct error *error)
 {
-    const int status = output_error(error);
-    return run_cause_of_error(error) == RUN_CAUSE_DISK ? CELL_UNSAVED : status;
+    char advice[256];
+    struct error unsaved = *error;
+    const struct sweep_cell *cell = &sweep->cells[index];
+    snprintf(unsaved.advice, sizeof unsaved.advice, "%s",
+             sweep_advise_going_on(sweep, cell, advice, sizeof advice));
+    const int status = output_error(&unsaved);
+    return sweep_process_is_child() ? CELL_UNSAVED : status;
+}
+
+/* Prints an error that is not recorded in the cell. Returns the exit status. */
+static int report_unrecorded(const struct sweep *sweep, size_t index, const struct error *error)
+{
+    return run_cause_of_error(error) == RUN_CAUSE_DISK ? print_unsaved(sweep, index, error)
+                                                       : output_error(error);
 }
 
 /* Records in the cell why its run could not begin: there are no files of the run that would show
@@ -66,16 +78,16 @@ static int record_refusal(struct sweep *sweep, size_t index, const struct error 
     const bool recorded = cell->state == SWEEP_CANNOT_FIT ||
                           sweep_record_run(sweep, index, kept ? cell->run : NULL, refusal, &error);
     free(kept);
-    return recorded ? status_of(cell) : report_unrecorded(&error);
+    return recorded ? status_of(cell) : report_unrecorded(sweep, index, &error);
 }
 
-/* Prints why the run could not be saved. Returns the exit status: CELL_UNSAVED if not even that is
- * recorded. */
+/* Prints why the run could not be saved. Returns the exit status, which is another one if not even
+ * that is recorded. */
 static int report_unsaved(struct sweep *sweep, size_t index, const struct error *error)
 {
     sweep_refresh_claimed(sweep, index);
-    output_error(error);
-    return sweep->cells[index].state == SWEEP_DISK_FULL ? EXIT_FAILED : CELL_UNSAVED;
+    const int status = print_unsaved(sweep, index, error);
+    return sweep->cells[index].state == SWEEP_DISK_FULL ? EXIT_FAILED : status;
 }
 
 /* Starts the cell's run, or resumes the one that was interrupted with the present number of
@@ -108,7 +120,7 @@ static int run_claimed(struct sweep *sweep, size_t index, bool quiet, struct run
         return record_refusal(sweep, index, &error);
     if (!sweep_record_run(sweep, index, run_facts(run)->id, NULL, &error)) {
         run_free(run);
-        return report_unrecorded(&error);
+        return report_unrecorded(sweep, index, &error);
     }
     progress_follow(run, quiet, NULL);
     run_snapshot(run, &end);
@@ -174,7 +186,8 @@ int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet, bool wait
     int lock = sweep_claim(sweep, index, &error), status;
     if (lock < 0) {
         run_queue_leave(&place);
-        return error.kind != ERROR_NONE ? report_unrecorded(&error) : print_state(cell, quiet);
+        return error.kind != ERROR_NONE ? report_unrecorded(sweep, index, &error)
+                                        : print_state(cell, quiet);
     }
     sweep_refresh_claimed(sweep, index);
     status = is_over(cell) ? EXIT_DONE : run_claimed(sweep, index, quiet, &place);

@@ -15,7 +15,7 @@ state=$T/state/tinca runs=$T/state/tinca/runs
 
 # --- a run with all files that a run can have ---
 run train lenet --data digits,limit=32 --validate digits,limit=16 --batch 8 --iterations 6 --threads 1 --seed 3 \
-    --width-rate 0.5 --name confused --tag tag -q
+    --width-rate 0.5 --name confused --tag tag --save saved.safetensors --export saved.json -q
 [ "$status" = 0 ] || not_ok "a run to begin with" "$(told)"
 id=$(ls "$runs")
 run measure "$id" --images 4 --threads 1
@@ -31,6 +31,10 @@ cat >"$runs/$id/profile.json" <<'PROFILE'
  "seconds": 0.5}]}], "arenas": []}
 PROFILE
 printf '{"format": "tinca-pruned", "version": 1, "deleted": ["checkpoint.safetensors"]}\n' >"$runs/$id/pruned.json"
+printf '{"format": "tinca-killed", "version": 1, "cause": "memory", "what": "run", "why": "killed", "advice": "go on"}\n' \
+    >"$runs/$id/killed.json"
+# the checksums would end the reading of a changed file
+sed -i '/"crc32"/d' "$runs/$id/outputs.json"
 # the checksum of the journal would end the reading of a changed one
 sed -i -e '/"crc32"/d' -e 's/"journal_crc32": *[0-9]*,//' "$runs/$id/summary.json"
 cp -R "$state" whole
@@ -110,7 +114,7 @@ confuse() {
 }
 
 files=$(cd whole && ls runs/"$id"/*.json runs/"$id"/*.jsonl sweeps/*/*.json sweeps/*/*/*.json 2>/dev/null)
-for file in config journal network data summary provenance measurements profile pruned correct; do
+for file in config journal network data summary provenance measurements profile pruned correct killed outputs; do
     case " $(echo "$files" | tr '\n' ' ')" in
     *"/$file.json"*) ;;
     *) not_ok "there is a $file.json to be changed" "$files" ;;

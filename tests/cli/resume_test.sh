@@ -78,6 +78,7 @@ same_figures() { # same_figures RUN [UNDISTURBED]
     cmp -s s.safetensors whole/weights.safetensors && ok "  has its weights in that file" || not_ok "  has its weights in that file"
     is "  and its session" "runs.0.series.iteration.#" 120 s.json
     shows "weights in $T/s.safetensors" "  and says so"
+    if grep -q "writes $T/s.safetensors, as it was begun with" "$T/err"; then ok "  also at its beginning"; else not_ok "  also at its beginning" "$(told)"; fi
     rm -r "$XDG_STATE_HOME/tinca/runs" s.json
     hold 3 train $job $often --save s.safetensors --export s.json
     let_go KILL
@@ -86,6 +87,37 @@ same_figures() { # same_figures RUN [UNDISTURBED]
     [ -s other.safetensors ] && [ -s other.json ] && [ ! -e s.safetensors ] && [ ! -e s.json ] &&
         ok "  replace them" || not_ok "  replace them" "$(ls)"
     rm -r "$XDG_STATE_HOME/tinca/runs"
+
+    says() { if grep -q -- "$1" "$T/err"; then ok "$2"; else not_ok "$2" "$(told)"; fi; }
+    # a file that cannot be written any more does not keep the run from going on
+    mkdir there
+    hold 3 train $job $often --save there/s.safetensors --export there/s.json
+    let_go KILL
+    rm -r there
+    succeeds "a run whose files have no folder any more" resume "$(ls "$XDG_STATE_HOME/tinca/runs")"
+    says "$T/there/s.safetensors: this file will not be written" "  says that of its weights"
+    says "$T/there/s.json: this file will not be written" "  and that of its session"
+    rm -r "$XDG_STATE_HOME/tinca/runs"
+
+    # the folder of a stranger could name any file
+    for stranger in user host; do
+        mine="$T/mine-$stranger"
+        hold 3 train $job $often --save "$mine" --export "$mine.json"
+        let_go KILL
+        id=$(ls "$XDG_STATE_HOME/tinca/runs")
+        echo mine >"$mine"
+        echo mine >"$mine.json"
+        case $stranger in user) value=77777 ;; host) value='"elsewhere"' ;; esac
+        sed -i -e '/"crc32"/d' -e "s/\(\"$stranger\":[^0-9a-z\"]*\)[^,]*,/\1$value,/" "$XDG_STATE_HOME/tinca/runs/$id/outputs.json"
+        grep -q "\"$stranger\":.$value," "$XDG_STATE_HOME/tinca/runs/$id/outputs.json" || not_ok "the $stranger is changed"
+        succeeds "a run whose files another $stranger has named" resume "$id"
+        says "$mine: this file will not be written .*another user, or another host" "  says that of its weights"
+        says "$mine.json: this file will not be written" "  and that of its session"
+        [ "$(cat "$mine" "$mine.json")" = "mine
+mine" ] && ok "  and leaves them as they are" || not_ok "  and leaves them as they are"
+        rm -r "$XDG_STATE_HOME/tinca/runs"
+    done
+
     hold 3 train $job $often --save - >/dev/null
     let_go KILL
     run resume "$(ls "$XDG_STATE_HOME/tinca/runs")" -q

@@ -269,6 +269,15 @@ damage measured measurements.json checksum error 'was changed' "sed -i '0,/top1/
 damage complete data.json checksum error 'was changed' "sed -i 's/digits/digit5/' data.json"
 damage complete network.json checksum error 'was changed' "sed -i 's/\"title\":.*/\"title\": \"t\",/' network.json"
 
+# killed.json
+kill='{"format": "tinca-killed", "version": 1, "cause": "other", "what": "run", "why": "killed", "advice": ""}'
+damage killed killed.json structure error 'JSON|line|expected' "echo '{' >killed.json"
+damage killed killed.json structure error 'not a JSON object' "echo '[]' >killed.json"
+damage killed killed.json structure error 'does not say why' "echo '$kill' | sed s/tinca-killed/tinca-x/ >killed.json"
+damage killed killed.json structure error 'does not say why' "echo '$kill' | sed 's/: 1,/: 2,/' >killed.json"
+damage killed killed.json structure error 'checksum' \
+    "echo '$kill' | sed 's/{/{\"crc32\": \"00000000\", /' >killed.json"
+
 # summary.json
 damage complete summary.json structure error 'JSON|empty|expected' ': >summary.json'
 damage complete summary.json structure error 'JSON|line|expected' '"$D" cut summary.json 300'

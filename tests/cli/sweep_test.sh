@@ -269,7 +269,8 @@ next_begun() { [ -s state/tinca/sweeps/"$grid"/mlp-b016-*/cell.json ]; }
 kill_cell() { # kill_cell NAME AFTER SIGNAL STATE STATUS: starts a sweep of two cells and ends the first one by a signal;
     # the count becomes AFTER. The cell's state and its run's status are to be STATE and STATUS.
     printf 'nr_free_pages 9\noom_kill 3\n' >vmstat
-    $apart sh -c 'if [ -n "$2" ]; then mount --bind vmstat /proc/vmstat; fi
+    # a sanitizer would end a crashed process with a status in place of the signal
+    ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:handle_abort=0 $apart sh -c 'if [ -n "$2" ]; then mount --bind vmstat /proc/vmstat; fi
         exec "$0" sweep --networks mlp --batches 8,16 --data digits --iterations 1000000 --threads 1 --name "$1" '"$often" \
         "$TINCA" "$1" "$2" >out 2>err </dev/null &
     sweep=$!
@@ -327,9 +328,9 @@ full() { # full VARIABLE...: the sweep with these variables in the environment
     env "$@" "ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS-}" "$TINCA" sweep --networks mlp --batches 8 \
         --data digits,limit=64 --iterations 200 --threads 1 --name full $often -q >out 2>err </dev/null
 }
-full "LD_PRELOAD=$library" FAULT=write:40:ENOSPC+ FAULT_ONLY=/runs/
+full "LD_PRELOAD=$library" FAULT=write:1:ENOSPC+ FAULT_AFTER=/checkpoint.safetensors FAULT_ONLY=/runs/
 status=$?
-if [ $status = 1 ] && grep -q 'No space left on device: tinca sweep --name full goes on from its checkpoint' err; then
+if [ $status = 1 ] && grep -q 'the disk is full: .*: tinca sweep --name full goes on from its checkpoint' err; then
     ok "a full disk: the message names the command"
 else
     not_ok "a full disk: the message names the command" "$status: $(cat err)"
@@ -344,5 +345,15 @@ if resumed; then ok "  the run goes on from its checkpoint"; else not_ok "  the 
 succeeds "  the sweep" sweep --name full --dry-run --json
 is "  is done" cells.0.state done
 is "  by the same run" cells.0.run "$first"
+# The same cell, computed by the user's own command: a full disk is a failure like others.
+status=0
+env "LD_PRELOAD=$library" FAULT=write:1:ENOSPC+ FAULT_AFTER=/checkpoint.safetensors FAULT_ONLY=/runs/ \
+    "ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS-}" "$TINCA" sweep --networks mlp --batches 8 --cell 1 \
+    --data digits,limit=64 --iterations 200 --threads 1 --name by-hand $often -q >out 2>err </dev/null || status=$?
+if [ $status = 1 ] && grep -q "No space left on device: tinca sweep --name by-hand goes on from its checkpoint" err; then
+    ok "a full disk, with --cell: status 1 and the command"
+else
+    not_ok "a full disk, with --cell: status 1 and the command" "$status: $(cat err)"
+fi
 
 done_testing

@@ -13,7 +13,8 @@
  * the file's end at its last good sync, as Linux may do: there are zeros then, and the next sync
  * succeeds without complaint. FAULT_ONLY=PART: write fails and counts on files only whose path
  * contains PART, rename if the new path does, unlink and mkdir if theirs does. FAULT_COUNT=FILE
- * writes at the end how many calls there were. GATE=PREFIX:FILE makes every thread that opens a
+ * writes at the end how many calls there were. FAULT_AFTER=PART: calls fail and count only after a
+ * file was renamed to a path that contains PART. GATE=PREFIX:FILE makes every thread that opens a
  * file or folder whose path begins so for reading wait until FILE exists, as a disk does that does
  * not answer. STOP_AT=MPI_Finalize stops the process when it calls this function, as SIGSTOP does.
  * RECORD and RECORD_ROOT keep a log of what is done to files (record.h); what a failing sync drops
@@ -52,6 +53,7 @@ static long first, last;
 static int code;
 static int kills, stops, hangs;
 static atomic_long calls;
+static atomic_int armed; /* the rename that FAULT_AFTER names has been done */
 
 #ifndef WITHOUT_MEMORY
 extern void *__libc_malloc(size_t size);
@@ -106,7 +108,7 @@ __attribute__((destructor)) static void end(void)
 /* Returns whether this call must fail, and sets errno. */
 static int fails(enum call call)
 {
-    if (call != chosen)
+    if (call != chosen || (getenv("FAULT_AFTER") && !atomic_load(&armed)))
         return 0;
     long n = atomic_fetch_add(&calls, 1) + 1;
     if (n < first || n > last)
@@ -345,8 +347,11 @@ int rename(const char *from, const char *to)
         return -1;
     record_content(from);
     const int result = next(from, to);
+    const char *after = getenv("FAULT_AFTER");
     if (result == 0)
         record_renamed(from, to);
+    if (result == 0 && after && strstr(to, after))
+        atomic_store(&armed, 1);
     return result;
 }
 

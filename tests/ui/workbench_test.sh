@@ -46,4 +46,16 @@ screen_keys y
 ended "y stops, saves and quits"
 run runs
 shows 'stopped' "the run is listed as stopped"
+
+# a run in a folder whose name alone could be that of a run, and a file whose name could be an option
+screen_start 80x24 C.UTF-8 "$TINCA" ui mlp --data digits,limit=64 --batch 32 --iterations 2 --run-dir bare --start
+screen_shows 'done' "a run in a folder of the current one is done"
+screen_keys e
+screen_shows 'Export' "e asks for a file"
+screen_keys C-u
+screen_keys -l -- -bare.json
+screen_keys Enter
+screen_shows 'Wrote ' "and writes the session"
+has "  of that run" runs.0.series.loss.0 ./-bare.json
+screen_keys q q
 done_testing

@@ -200,6 +200,20 @@ static void test_hang(size_t hung, enum cluster_activity activity, const char *d
     tap_ok(one, "  %s", hung == 0 ? "rank 1 is to report it" : "rank 0 reports it");
 }
 
+/* A checkpoint within a validation does not end the watch over the validation. */
+static void test_save_within(void)
+{
+    struct error error;
+    begin("0.5", true);
+    struct cluster *const cluster = ranks[0].cluster;
+    cluster_set_activity(cluster, CLUSTER_VALIDATING, 7);
+    const enum cluster_activity before = cluster_set_activity(cluster, CLUSTER_SAVING, 0);
+    cluster_set_activity(cluster, before, 0);
+    tap_ok(before == CLUSTER_VALIDATING && fails(0, &error) &&
+               strcmp(error.what, "iteration 7") == 0,
+           "a rank hangs in a validation after a save within it: %s: %s", error.what, error.why);
+}
+
 /* No rank of the worlds that have failed leaves, as if all hung. */
 static void test_end(size_t first)
 {
@@ -285,6 +299,7 @@ int main(void)
     test_hang(0, CLUSTER_COMPUTING, "computing");
     test_hang(2, CLUSTER_COMPUTING, "computing");
     test_standstill();
+    test_save_within();
     test_end(first);
     return tap_done();
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -317,9 +318,43 @@ static void test_faulty_thread(void)
            "a thread's own fault reaches the program's handler");
 }
 
+/* Returns the sum of more numbers than the stack has room for. */
+static size_t sum_down(volatile size_t *number)
+{
+    volatile size_t lower[64] = {*number - 1};
+    return *number == 0 ? 0 : sum_down(lower) + lower[0];
+}
+
+static void *overflow(void *context)
+{
+    volatile size_t number = SIZE_MAX;
+    (void)context;
+    return (void *)sum_down(&number);
+}
+
+/* A handler that has to run on an overflowed stack ends the program without a word. */
+static void test_overflowing_thread(void)
+{
+    int status = 0;
+    pthread_t thread;
+    const pid_t child = fork();
+    if (child == 0) {
+        const struct sigaction action = {.sa_handler = end_caught, .sa_flags = SA_ONSTACK};
+        sigaction(SIGSEGV, &action, NULL);
+        sigaction(SIGBUS, &action, NULL);
+        if (thread_start(&thread, overflow, NULL) == 0)
+            pthread_join(thread, NULL);
+        _exit(0);
+    }
+    tap_ok(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+               WEXITSTATUS(status) == CAUGHT,
+           "so does the overflow of its stack");
+}
+
 int main(void)
 {
     test_faulty_thread();
+    test_overflowing_thread();
     for (size_t threads = 1; threads <= 5; threads++)
         test_every_task_once(threads);
     for (size_t threads = 1; threads <= 5; threads++)

@@ -9,6 +9,8 @@
 #include "session/export/chart.h"
 #include "session/export/export.h"
 #include "session/export/export_tables.h"
+#include "session/files/run_killed.h"
+#include "session/files/run_outputs.h"
 #include "session/measure/measurement.h"
 #include "session/model/correct_images.h"
 #include "session/record/run_open.h"
@@ -53,6 +55,9 @@ static const char profile[] =
     "\"backward_seconds\": null, \"forward_flops\": 1, \"backward_flops\": 2, \"output\": [1, 2, "
     "3]}], \"weights\": [], \"gemm\": [{\"kind\": \"nt\", \"shape\": [1, 2, 3], \"calls\": 4, "
     "\"seconds\": 0.5}]}], \"arenas\": []}\n";
+static const char killed[] =
+    "{\"format\": \"tinca-killed\", \"version\": 1, \"cause\": \"memory\", \"what\": "
+    "\"run\", \"why\": \"killed\", \"advice\": \"resume\"}\n";
 static const char pruned[] =
     "{\"format\": \"tinca-pruned\", \"version\": 1, \"deleted\": [\"checkpoint.safetensors\"]}\n";
 
@@ -71,6 +76,14 @@ static bool train(const struct run_config *config, char *path, size_t size)
     if (!run || snapshot.status != RUN_DONE)
         note_error(run ? &snapshot.error : &error);
     return run && snapshot.status == RUN_DONE;
+}
+
+static bool store_outputs(void)
+{
+    struct error error = {0};
+    char save[] = "copy.safetensors", session[] = "session.json";
+    const struct run_outputs outputs = {.save = save, .session = session};
+    return run_outputs_write(directory, &outputs, &error);
 }
 
 static bool measure(void)
@@ -95,7 +108,8 @@ static bool make_runs(void)
         "batch=8", "iterations=6", "threads=1", "seed=3", NULL});
     if (!train(&config, directory, sizeof directory) || !measure() ||
         !write_text(run_path("profile.json"), profile) ||
-        !write_text(run_path("pruned.json"), pruned))
+        !write_text(run_path("pruned.json"), pruned) ||
+        !write_text(run_path("killed.json"), killed) || !store_outputs())
         return false;
     config.seed = 4;
     other = train(&config, path, sizeof path) ? run_open(path, &error) : NULL;
@@ -154,6 +168,11 @@ static void use_run(void)
     struct measurements measurements;
     struct correct_images correct;
     struct run_pruning pruning;
+    struct run_outputs outputs;
+    struct run_snapshot interrupted = {.status = RUN_INTERRUPTED};
+    run_killed_read(directory, &interrupted);
+    if (run_outputs_read(&outputs, directory, &error))
+        run_outputs_free(&outputs);
     run_peek(directory, &outline, &error);
     if (run_check(directory, true, &check, &error))
         run_check_free(&check);
@@ -209,9 +228,10 @@ static void test_file(const char *name)
 
 int main(int argc, char **argv)
 {
-    static const char *const files[] = {
-        "config.json",     "journal.jsonl",     "summary.json", "network.json", "data.json",
-        "provenance.json", "measurements.json", "profile.json", "pruned.json",  "correct.json"};
+    static const char *const files[] = {"config.json",       "journal.jsonl", "summary.json",
+                                        "network.json",      "data.json",     "provenance.json",
+                                        "measurements.json", "profile.json",  "pruned.json",
+                                        "correct.json",      "killed.json",   "outputs.json"};
     sample_begin(argc, argv);
     if (!make_home())
         return 99;

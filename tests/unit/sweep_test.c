@@ -4,9 +4,12 @@
 
 #include "base/files/file.h"
 #include "session/files/run_directory.h"
+#include "session/files/run_killed.h"
+#include "session/values/run_cause.h"
 
 #include "session_files.h"
 
+#include <errno.h>
 #include <math.h>
 
 static bool make(struct sweep *sweep, const char *networks, const char *batches, const char *lr)
@@ -327,6 +330,32 @@ static void test_vary_setting(void)
     sweep_grid_free(&grid);
 }
 
+/* Why a run was killed is read in any language: the file names the cause. */
+static void test_cause(void)
+{
+    struct error error, reason = {.kind = ERROR_SYSTEM, .disk_full = true};
+    struct run_snapshot snapshot = {.status = RUN_INTERRUPTED};
+    snprintf(reason.why, sizeof reason.why, "Nao ha espaco disponivel no dispositivo");
+    tap_ok(file_make_directories(home_path("killed"), &error) &&
+               run_killed_write(home_path("killed"), &reason, &error),
+           "a kill is recorded");
+    run_killed_read(home_path("killed"), &snapshot);
+    tap_ok(run_cause_of(&snapshot) == RUN_CAUSE_DISK && strcmp(snapshot.error.why, reason.why) == 0,
+           "  with the full disk as its cause");
+    static const int full[] = {ENOSPC, EDQUOT, EFBIG}, others[] = {EIO, ENOENT};
+    for (size_t i = 0; i < sizeof full / sizeof *full; i++) {
+        errno = full[i];
+        error_set_errno(&error, "a file", NULL, "it cannot be written");
+        error.why[0] = '\0'; /* whatever the language */
+        tap_ok(run_cause_of_error(&error) == RUN_CAUSE_DISK, "error %d is a full disk", full[i]);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        errno = others[i];
+        error_set_errno(&error, "a file", NULL, "it cannot be written");
+        tap_ok(run_cause_of_error(&error) == RUN_CAUSE_OTHER, "error %d is none", others[i]);
+    }
+}
+
 int main(void)
 {
     if (!make_home())
@@ -342,6 +371,7 @@ int main(void)
     test_tables();
     test_diverged();
     test_vary_setting();
+    test_cause();
     remove_home();
     return tap_done();
 }

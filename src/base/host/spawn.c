@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
@@ -28,6 +29,11 @@ extern char **environ;
 
 static const char session_variable[] = "TINCA_SESSION"; /* the child is to make a session */
 static const char parent_variable[] = "TINCA_PARENT";   /* the process that the child is tied to */
+
+/* The variables that tell the child about its group and its parent; empty: none. */
+struct told {
+    char group[48], sign[48];
+};
 
 static int redirect(posix_spawn_file_actions_t *actions, const struct spawn *spawn)
 {
@@ -68,41 +74,54 @@ static int set_attributes(posix_spawnattr_t *attributes, enum spawn_group group)
     return failed;
 }
 
-/* Starts the child with one more variable in its environment. Returns 0 or an error number. */
-static int start_with(const struct spawn *spawn, const char *program, char *variable,
-                      const posix_spawn_file_actions_t *actions,
-                      const posix_spawnattr_t *attributes, pid_t *process)
+/* Returns whether the variable, "NAME=VALUE", has the name. */
+static bool has_name(const char *variable, const char *name)
+{
+    const size_t length = strlen(name);
+    return strncmp(variable, name, length) == 0 && variable[length] == '=';
+}
+
+/* Returns the environment of the child: that of this process, and what the child is told. The
+ * caller frees the list. */
+static char **make_environment(const struct spawn *spawn, struct told *told)
 {
     size_t count = 0;
     while (environ[count])
         count++;
-    char **variables = calloc(count + 2, sizeof *variables);
+    char **variables = calloc(count + 3, sizeof *variables);
     if (!variables)
-        return ENOMEM;
-    for (size_t i = 0; i < count; i++)
-        variables[i] = environ[i];
-    variables[count] = variable;
-    const int failed =
-        posix_spawn(process, program, actions, attributes, (char *const *)spawn->words, variables);
-    free(variables);
-    return failed;
+        return NULL;
+    count = 0;
+    for (size_t i = 0; environ[i]; i++)
+        if (!spawn->sign || !has_name(environ[i], spawn->sign))
+            variables[count++] = environ[i];
+    if (told->group[0])
+        variables[count++] = told->group;
+    if (told->sign[0])
+        variables[count++] = told->sign;
+    return variables;
 }
 
 /* Starts the child. Returns 0 or an error number. */
 static int start(const struct spawn *spawn, const posix_spawn_file_actions_t *actions,
                  const posix_spawnattr_t *attributes, pid_t *process)
 {
-    char program[4096], variable[48];
+    char program[4096];
+    struct told told = {0};
     if (!program_file_executable(program, sizeof program))
         return ENOENT;
     if (spawn->group == SPAWN_GROUP_TIED)
-        snprintf(variable, sizeof variable, "%s=%ld", parent_variable, (long)getpid());
+        snprintf(told.group, sizeof told.group, "%s=%ld", parent_variable, (long)getpid());
     else if (spawn->group == SPAWN_SESSION_OWN && POSIX_SPAWN_SETSID == 0)
-        snprintf(variable, sizeof variable, "%s=1", session_variable);
-    else
-        return posix_spawn(process, program, actions, attributes, (char *const *)spawn->words,
-                           environ);
-    return start_with(spawn, program, variable, actions, attributes, process);
+        snprintf(told.group, sizeof told.group, "%s=1", session_variable);
+    if (spawn->sign)
+        snprintf(told.sign, sizeof told.sign, "%s=%ld", spawn->sign, (long)getpid());
+    char **variables = make_environment(spawn, &told);
+    const int failed = variables ? posix_spawn(process, program, actions, attributes,
+                                               (char *const *)spawn->words, variables)
+                                 : ENOMEM;
+    free(variables);
+    return failed;
 }
 
 int spawn_start(const struct spawn *spawn, pid_t *process)
@@ -141,4 +160,10 @@ void spawn_follow_parent(void)
         raise(SIGTERM);
 #endif
     unsetenv(parent_variable);
+}
+
+bool spawn_was_signed(const char *sign)
+{
+    const char *parent = getenv(sign); /* a process further down inherits it, too */
+    return parent && strtol(parent, NULL, 10) == (long)getppid();
 }

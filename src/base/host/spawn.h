@@ -2,6 +2,7 @@
 #ifndef TINCA_BASE_HOST_SPAWN_H
 #define TINCA_BASE_HOST_SPAWN_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* Which signals of the terminal reach the child. */
@@ -18,6 +19,8 @@ struct spawn {
     const char *output;       /* the file of its standard output, made or emptied; NULL: none */
     int messages;             /* the descriptor of its standard error; -1: as its output */
     enum spawn_group group;
+    const char *sign; /* the name of a variable by which the child knows its parent
+                         (spawn_was_signed); NULL: none */
 };
 
 /* Starts the child and sets *process. Its standard input is empty, it blocks no signal but SIGUSR1,
@@ -31,5 +34,8 @@ int spawn_start(const struct spawn *spawn, pid_t *process);
  * process if the other one has ended already. Called once at the start of the program, before there
  * are threads. */
 void spawn_follow_parent(void);
+
+/* Returns whether the process that started this one did so with this sign. */
+bool spawn_was_signed(const char *sign);
 
 #endif

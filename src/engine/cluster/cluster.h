@@ -111,9 +111,9 @@ enum cluster_activity {
  * CLUSTER_HANG seconds (the environment's TINCA_HANG; 0: never) and 20 times the longest iteration,
  * without a wait for other ranks. It does not hang in its first iteration, a batch of a validation,
  * or while it saves, which may take ten times as long, if its process computes meanwhile. NULL is
- * allowed. */
-void cluster_set_activity(struct cluster *cluster, enum cluster_activity activity,
-                          uint64_t iteration);
+ * allowed. Returns what it did until now. */
+enum cluster_activity cluster_set_activity(struct cluster *cluster, enum cluster_activity activity,
+                                           uint64_t iteration);
 
 /* Makes this rank idle, and forgets how long iterations took: a run begins. NULL is allowed. */
 void cluster_reset_activity(struct cluster *cluster);

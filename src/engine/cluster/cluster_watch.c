@@ -40,14 +40,15 @@ static bool iterates(enum cluster_activity activity)
     return activity == CLUSTER_READING || activity == CLUSTER_COMPUTING;
 }
 
-void cluster_set_activity(struct cluster *cluster, enum cluster_activity activity,
-                          uint64_t iteration)
+enum cluster_activity cluster_set_activity(struct cluster *cluster, enum cluster_activity activity,
+                                           uint64_t iteration)
 {
     if (!cluster)
-        return;
+        return CLUSTER_IDLE;
     struct cluster_watch *watch = &cluster->watch;
     const uint64_t now = clock_nanoseconds();
     pthread_mutex_lock(&cluster->lock);
+    const enum cluster_activity before = watch->activity;
     if (iterates(watch->activity) && !iterates(activity)) {
         const double took = clock_seconds(watch->began, now);
         watch->longest = took > watch->longest ? took : watch->longest;
@@ -57,6 +58,7 @@ void cluster_set_activity(struct cluster *cluster, enum cluster_activity activit
     watch->iteration = iteration ? iteration : watch->iteration;
     pthread_mutex_unlock(&cluster->lock);
     atomic_fetch_add(&watch->changes, 1);
+    return before;
 }
 
 void cluster_reset_activity(struct cluster *cluster)

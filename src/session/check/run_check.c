@@ -39,6 +39,7 @@ static const struct file_check checks[] = {
     {"note.txt", check_user_line},
     {"lock", check_lock},
     {"summary.json", check_summary},
+    {"killed.json", check_killed},
     {"checkpoint.safetensors", check_checkpoint_mark},
     {"checkpoint.previous.safetensors", check_checkpoint_mark},
     {"journal.jsonl", check_journal},

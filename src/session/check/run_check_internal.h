@@ -141,6 +141,7 @@ void check_summary(struct check *check, const char *file);
 void check_measurements(struct check *check, const char *file);
 void check_correct(struct check *check, const char *file);
 void check_outputs(struct check *check, const char *file);
+void check_killed(struct check *check, const char *file);
 void check_profile(struct check *check, const char *file);
 void check_data(struct check *check, const char *file);
 void check_network(struct check *check, const char *file);

@@ -8,6 +8,7 @@
 #include "engine/network/network_write.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
+#include "session/files/run_killed.h"
 #include "session/files/run_name.h"
 #include "session/files/run_outputs.h"
 #include "session/measure/measurement.h"
@@ -218,6 +219,14 @@ void check_outputs(struct check *check, const char *file)
     if (run_outputs_read(&outputs, check->directory, &error))
         run_outputs_free(&outputs);
     else
+        check_damage_by(check, file, REMEDY_DELETE, &error);
+}
+
+void check_killed(struct check *check, const char *file)
+{
+    struct error error = {0};
+    struct run_snapshot snapshot = {.status = RUN_INTERRUPTED};
+    if (!run_killed_load(check->directory, &snapshot, &error))
         check_damage_by(check, file, REMEDY_DELETE, &error);
 }
 

@@ -29,7 +29,7 @@ static const char *const names[EXPORT_FORMATS] = {
     [EXPORT_SVG] = "svg",           [EXPORT_PDF] = "pdf",           [EXPORT_REPORT] = "md",
     [EXPORT_REPORT_PICTURE] = "md", [EXPORT_CSV_LONG] = "csv-long", [EXPORT_NPZ] = "npz",
     [EXPORT_TFEVENTS] = "tfevents"};
-enum { WORDS = 9 }; /* of the command line, before the runs */
+enum { WORDS = 10 }; /* of the command line, but for the runs */
 
 char *export_chart_path(const char *report, char *picture, size_t size)
 {
@@ -181,6 +181,7 @@ static const char **make_words(struct export_job *job, const char *picture)
         words[count++] = "--picture";
         words[count++] = picture;
     }
+    words[count++] = "--";
     for (size_t i = 0; i < job->count; i++)
         words[count++] = job->items[i].directory;
     return words;
@@ -230,12 +231,14 @@ bool export_job_start(struct export_job *job, const struct export_request *reque
     if (job->on)
         return error_set(error, ERROR_USAGE, request->path, "wait until the other export ends",
                          "another export is still being written");
-    if (strlen(request->path) >= sizeof job->path)
+    if (strlen(request->path) + strlen("./") >= sizeof job->path)
         return error_set(error, ERROR_USAGE, "an export", "choose a shorter one",
                          "its path is too long");
     *job = (struct export_job){
         .format = request->format, .count = request->count, .write_report = request->write_report};
-    snprintf(job->path, sizeof job->path, "%s", request->path);
+    /* a file whose name begins with a hyphen, or is one, is no option and no standard output */
+    snprintf(job->path, sizeof job->path, "%s%s", request->path[0] == '-' ? "./" : "",
+             request->path);
     job->items = memory_new(request->count, sizeof *request->items, "an export", error);
     if (!job->items)
         return false;

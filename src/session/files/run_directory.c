@@ -279,6 +279,18 @@ char *run_directory_find(const char *id, struct error *error)
 
 /* --- creating --- */
 
+/* Returns the folder's path in a form that run_directory_find takes for a folder, not for the name
+ * of a run, and that no command takes for an option. NULL with an error. */
+static char *copy_as_path(const char *wanted, struct error *error)
+{
+    if (strchr(wanted, '/') && wanted[0] != '-')
+        return memory_copy_text(wanted, error);
+    char *path = file_join(".", wanted);
+    if (!path)
+        error_set_memory(error, wanted, 0);
+    return path;
+}
+
 static char *create_wanted(const char *wanted, struct error *error)
 {
     if (!folder_trust_check(wanted, error))
@@ -288,7 +300,7 @@ static char *create_wanted(const char *wanted, struct error *error)
                   "it already holds a run");
         return NULL;
     }
-    return file_make_directories(wanted, error) ? memory_copy_text(wanted, error) : NULL;
+    return file_make_directories(wanted, error) ? copy_as_path(wanted, error) : NULL;
 }
 
 /* Deletes an incomplete folder if it is older than a minute; the process of a younger one may not

@@ -20,6 +20,7 @@
  *                          (correct_images.h)
  *   profile.json           the last inspection (inspection.h)
  *   pruned.json            which weights tinca runs --prune deleted (run_prune.h)
+ *   killed.json            why its process ended without saving (run_killed.h)
  *   outputs.json           the files outside the folder that the run writes at its end
  *                          (run_outputs.h)
  *   name.txt, tags.txt, note.txt    the name that the user gave to the run, its tags and a note,

@@ -5,6 +5,7 @@
 #include "base/files/file.h"
 #include "base/memory.h"
 #include "session/files/run_json.h"
+#include "session/values/run_cause.h"
 
 #include <config.h>
 #include <math.h>
@@ -351,7 +352,8 @@ static bool add_error(struct json *tree, const struct error *error)
     return json_add_count(object, "kind", error->kind) &&
            json_add_string(object, "what", error->what) &&
            json_add_string(object, "why", error->why) &&
-           json_add_string(object, "advice", error->advice);
+           json_add_string(object, "advice", error->advice) &&
+           json_add_string(object, "cause", run_cause_name(error));
 }
 
 bool run_files_add_test(struct json *object, const struct run_test *test)
@@ -428,6 +430,7 @@ static void read_error(const struct json *object, struct error *error)
     read_text(object, "what", error->what, sizeof error->what);
     read_text(object, "why", error->why, sizeof error->why);
     read_text(object, "advice", error->advice, sizeof error->advice);
+    run_cause_take(error, json_string(json_member(object, "cause")));
 }
 
 static bool read_status(const struct json *tree, enum run_status *status)

@@ -2,6 +2,7 @@
 
 #include "base/files/file.h"
 #include "base/json/json_checksum.h"
+#include "base/language.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,9 @@ bool run_json_open(struct json_document *document, const char *directory, const 
         opened = json_read_file(document, path, limit, error);
     free(path);
     if (opened && document->root && !json_is_object(document->root))
-        opened = error_set(error, ERROR_INPUT, document->name, advice, "it is no JSON object");
+        opened = error_set(error, ERROR_INPUT, document->name,
+                           advice ? advice : N_("tinca runs --check says what can be done"),
+                           "it is not a JSON object");
     else if (!opened || !document->root || json_verify_checksum(document, advice, error))
         return opened;
     json_document_free(document);

@@ -14,8 +14,8 @@ bool run_json_write(const char *directory, const char *name, struct json *tree, 
                     struct error *error);
 
 /* Reads a file of the folder; document->root is NULL if it is missing. Returns false with an error
- * if it cannot be read, is no JSON object, or its checksum does not match; `advice` becomes part of
- * the error (json_verify_checksum). */
+ * if it cannot be read, is not a JSON object, or its checksum does not match; `advice` becomes part
+ * of the error (json_verify_checksum). */
 bool run_json_open(struct json_document *document, const char *directory, const char *name,
                    size_t limit, const char *advice, struct error *error);
 

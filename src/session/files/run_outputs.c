@@ -3,6 +3,7 @@
 #include "session/files/run_outputs.h"
 
 #include "base/files/output_file.h"
+#include "base/host/host.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -10,6 +11,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,15 +21,26 @@ enum { LIMIT = 1 << 16 };
 
 static const struct {
     const char *key;
-    size_t offset;
-} places[] = {{"save", offsetof(struct run_outputs, save)},
-              {"session", offsetof(struct run_outputs, session)},
-              {"group_session", offsetof(struct run_outputs, group_session)}};
+    const char *option;
+    enum output_content content;
+    size_t offset, lost;
+} places[] = {{"save", "--save", OUTPUT_BINARY, offsetof(struct run_outputs, save),
+               offsetof(struct run_outputs, lost.save)},
+              {"session", "--export", OUTPUT_TEXT, offsetof(struct run_outputs, session),
+               offsetof(struct run_outputs, lost.session)},
+              {"group_session", "--export", OUTPUT_TEXT,
+               offsetof(struct run_outputs, group_session),
+               offsetof(struct run_outputs, lost.group_session)}};
 enum { PLACES = sizeof places / sizeof *places };
 
 static char **place_in(struct run_outputs *outputs, size_t i)
 {
     return (char **)((char *)outputs + places[i].offset);
+}
+
+static struct error *lost_in(struct run_outputs *outputs, size_t i)
+{
+    return (struct error *)((char *)outputs + places[i].lost);
 }
 
 void run_outputs_free(struct run_outputs *outputs)
@@ -37,24 +50,74 @@ void run_outputs_free(struct run_outputs *outputs)
     *outputs = (struct run_outputs){0};
 }
 
-bool run_outputs_read(struct run_outputs *outputs, const char *directory, struct error *error)
+/* --- which stored paths are taken --- */
+
+/* Returns whether this user has written the file, on this host. */
+static bool is_own(const struct json *root)
+{
+    struct host host;
+    size_t user;
+    const struct json *number = json_member(root, "user");
+    const char *name = json_string(json_member(root, "host"));
+    host_describe(&host);
+    return number && json_count(number, &user) && user == (size_t)geteuid() && name &&
+           strcmp(name, host.name) == 0;
+}
+
+/* Sets why the path is not written. */
+static void lose(struct error *lost, size_t place, const char *path, const char *why)
+{
+    char advice[64];
+    snprintf(advice, sizeof advice, _("%s names the file to write"), places[place].option);
+    error_set(lost, ERROR_INPUT, path, advice, _("this file will not be written at the end: %s"),
+              why);
+}
+
+/* Takes a stored path, or sets why it is not taken. Returns false with an error if there is no
+ * memory. */
+static bool take_stored(struct run_outputs *outputs, size_t place, const char *path, bool own,
+                        bool checked, struct error *error)
+{
+    struct error found;
+    if (!own)
+        lose(lost_in(outputs, place), place, path,
+             _("another user, or another host, has stored its name in the run's folder"));
+    else if (checked && !output_file_check(path, places[place].content, &found))
+        lose(lost_in(outputs, place), place, path, found.why);
+    else
+        return (*place_in(outputs, place) = memory_copy_text(path, error));
+    return true;
+}
+
+/* Reads the paths that this user has stored on this host; `checked`: those alone that can be
+ * written now. Returns false with an error. */
+static bool read_stored(struct run_outputs *outputs, const char *directory, bool checked,
+                        struct error *error)
 {
     struct json_document document;
     *outputs = (struct run_outputs){0};
     if (!run_json_open(&document, directory, file_name, LIMIT,
                        N_("delete it, and name the files again"), error))
         return false;
+    const bool own = is_own(document.root);
     bool read = true;
     for (size_t i = 0; read && i < PLACES; i++) {
         const char *path = json_string(json_member(document.root, places[i].key));
         if (path)
-            read = (*place_in(outputs, i) = memory_copy_text(path, error));
+            read = take_stored(outputs, i, path, own, checked, error);
     }
     json_document_free(&document);
     if (!read)
         run_outputs_free(outputs);
     return read;
 }
+
+bool run_outputs_read(struct run_outputs *outputs, const char *directory, struct error *error)
+{
+    return read_stored(outputs, directory, true, error);
+}
+
+/* --- writing --- */
 
 /* Returns the path from the root, which the caller frees; NULL with an error. */
 static char *make_absolute(const char *path, struct error *error)
@@ -91,9 +154,12 @@ static bool take(struct run_outputs *stored, struct run_outputs *given, struct e
 
 static bool store(struct run_outputs *outputs, const char *directory, struct error *error)
 {
+    struct host host;
     struct json *tree = json_new_object();
+    host_describe(&host);
     bool complete =
-        json_add_string(tree, "format", "tinca-outputs") && json_add_count(tree, "version", 1);
+        json_add_string(tree, "format", "tinca-outputs") && json_add_count(tree, "version", 1) &&
+        json_add_count(tree, "user", (size_t)geteuid()) && json_add_string(tree, "host", host.name);
     for (size_t i = 0; complete && i < PLACES; i++)
         complete =
             !*place_in(outputs, i) || json_add_string(tree, places[i].key, *place_in(outputs, i));
@@ -106,7 +172,7 @@ bool run_outputs_write(const char *directory, const struct run_outputs *outputs,
     struct run_outputs stored, given = *outputs;
     if (!given.save && !given.session && !given.group_session)
         return true;
-    const bool written = run_outputs_read(&stored, directory, error) &&
+    const bool written = read_stored(&stored, directory, false, error) &&
                          take(&stored, &given, error) &&
                          ((!stored.save && !stored.session && !stored.group_session) ||
                           store(&stored, directory, error));

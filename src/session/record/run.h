@@ -42,8 +42,8 @@ struct run *run_share(struct run *run);
 const struct run_config *run_config(const struct run *run);
 const struct run_facts *run_facts(const struct run *run);
 /* Returns what a resumed run reported before its first iteration although it could continue (a
- * damaged checkpoint or journal, another instruction set); kind ERROR_NONE: nothing. Valid once the
- * run is no longer RUN_PREPARING. */
+ * damaged checkpoint or journal, another instruction set, a file that it will not write); kind
+ * ERROR_NONE: nothing. Valid once the run is no longer RUN_PREPARING. */
 const struct error *run_notice(const struct run *run);
 /* Returns what is wrong with the journal of a finished run that run_open has read; kind ERROR_NONE:
  * nothing. A finding of the kind "journal" has the same text. */

@@ -44,7 +44,8 @@ struct run {
     atomic_size_t finding_count;
     _Atomic(struct inspection *) inspection_new; /* published, not taken yet */
     struct inspection *inspection;               /* the reader's */
-    struct error notice;              /* see run_notice; the worker writes it before RUN_RUNNING */
+    struct error notice;              /* see run_notice; run_resume and the worker write it before
+                                         RUN_RUNNING */
     struct error damage;              /* see run_damage */
     struct error inspection_error;    /* why the saved inspection cannot be read */
     atomic_bool has_inspection_error; /* inspection_error is set, and does not change any more */

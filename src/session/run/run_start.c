@@ -95,7 +95,8 @@ static bool write_outputs(const char *directory, const struct run_options *optio
     return run_outputs_write(directory, &outputs, error);
 }
 
-/* Sets where the weights are saved at the end: as given, or else as the run has stored it. */
+/* Sets where the weights are saved at the end: as given, or else as the run has stored it. A stored
+ * file that may not be written does not keep the run from going on: its folder has the weights. */
 static bool choose_save_path(struct run *run, const struct run_options *options,
                              struct error *error)
 {
@@ -105,9 +106,10 @@ static bool choose_save_path(struct run *run, const struct run_options *options,
     if (!run_outputs_read(&stored, run->directory, error))
         return false;
     run->save_path = stored.save;
+    run->notice = stored.lost.save;
     stored.save = NULL;
     run_outputs_free(&stored);
-    return !run->save_path || check_save_path(run->save_path, error);
+    return true;
 }
 
 static bool write_labels(const char *directory, const struct run_options *options,

@@ -76,10 +76,16 @@ bool saving_step(struct trainer *trainer, bool epoch_over)
 
 /* --- the best model --- */
 
-/* Lets the other ranks notice if this one hangs while it saves. */
-static void set_saving(const struct trainer *trainer, bool saving)
+/* Lets the other ranks notice if this one hangs while it saves. Returns what end_saving needs. */
+static enum cluster_activity begin_saving(const struct trainer *trainer)
 {
-    cluster_set_activity(trainer->run->cluster, saving ? CLUSTER_SAVING : CLUSTER_IDLE, 0);
+    return cluster_set_activity(trainer->run->cluster, CLUSTER_SAVING, 0);
+}
+
+/* Goes on with what a save has interrupted, which may be the batch of a validation. */
+static void end_saving(const struct trainer *trainer, enum cluster_activity before)
+{
+    cluster_set_activity(trainer->run->cluster, before, 0);
 }
 
 static bool write_best(struct trainer *trainer, float *values)
@@ -88,10 +94,10 @@ static bool write_best(struct trainer *trainer, float *values)
     const enum weights_format format = trainer_save_format(trainer);
     const struct weights weights = {.graph = trainer->prepared.weights.graph, .values = values};
     char *path = file_join(trainer->run->directory, "best.safetensors");
-    set_saving(trainer, true);
+    const enum cluster_activity before = begin_saving(trainer);
     bool written = path ? model_file_save(&facts, &weights, format, path, &trainer->saving.unsaved)
                         : error_set_memory(&trainer->saving.unsaved, "a path", 0);
-    set_saving(trainer, false);
+    end_saving(trainer, before);
     free(path);
     return written;
 }
@@ -170,9 +176,9 @@ bool saving_checkpoint(struct trainer *trainer)
     struct saving *saving = &trainer->saving;
     const uint64_t began = clock_nanoseconds();
     uint64_t bytes = 0;
-    set_saving(trainer, true);
+    const enum cluster_activity before = begin_saving(trainer);
     const bool written = write_checkpoint(trainer, &bytes);
-    set_saving(trainer, false);
+    end_saving(trainer, before);
     saving->tried = clock_nanoseconds();
     saving->cost = clock_seconds(began, saving->tried);
     saving->requested = false;

@@ -56,6 +56,8 @@ static void stop_in_time(struct trainer *trainer)
 static bool train(struct trainer *trainer)
 {
     bool epoch_over = trainer->moment.iteration > 0 && is_epoch_over(trainer);
+    if (trainer->now.error.kind == ERROR_NONE)
+        trainer->now.error = trainer->run->notice; /* of run_resume */
     trainer->run->notice = trainer->now.error;
     energy_begin(trainer);
     trainer->now.status = RUN_RUNNING;

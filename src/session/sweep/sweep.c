@@ -7,6 +7,7 @@
 #include "session/sweep/sweep.h"
 #include "session/config/config_paths.h"
 
+#include "base/escape/shell.h"
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
@@ -266,10 +267,11 @@ bool sweep_was_killed(const struct sweep_cell *cell)
 const char *sweep_advise_going_on(const struct sweep *sweep, const struct sweep_cell *cell,
                                   char *text, size_t size)
 {
+    char name[SWEEP_OPERAND];
     snprintf(text, size,
              cell->run[0] ? _("tinca sweep --name %s goes on from its checkpoint")
                           : _("tinca sweep --name %s computes it"),
-             sweep->grid.name);
+             shell_operand(sweep->grid.name, name, sizeof name));
     return text;
 }
 

@@ -9,6 +9,7 @@
 #include "session/files/folder_trust.h"
 #include "session/files/journal.h"
 #include "session/files/run_directory.h"
+#include "session/values/run_cause.h"
 
 #include <dirent.h>
 #include <libgen.h>
@@ -172,6 +173,7 @@ static void read_failure(const struct json *object, struct error *error)
     read_text(object, "what", error->what, sizeof error->what);
     read_text(object, "why", error->why, sizeof error->why);
     read_text(object, "advice", error->advice, sizeof error->advice);
+    run_cause_take(error, json_string(json_member(object, "cause")));
 }
 
 void sweep_files_read_cell(const char *directory, struct sweep_cell *cell)
@@ -197,7 +199,8 @@ static bool add_failure(struct json *tree, const struct error *failure)
     return (failure->kind != ERROR_MEMORY || json_add_string(object, "kind", "memory")) &&
            json_add_string(object, "what", failure->what) &&
            json_add_string(object, "why", failure->why) &&
-           json_add_string(object, "advice", failure->advice);
+           json_add_string(object, "advice", failure->advice) &&
+           json_add_string(object, "cause", run_cause_name(failure));
 }
 
 bool sweep_files_write_cell(const char *directory, const struct sweep_cell *cell,

@@ -33,6 +33,8 @@ struct sweep_axis {
     size_t count, capacity;
 };
 
+enum { SWEEP_OPERAND = 160 }; /* bytes of a name as shell_operand quotes it in an advice */
+
 struct sweep_grid {
     char name[SWEEP_NAME];                         /* "": sweep_grid_complete chooses one */
     char tags[RUN_TAGS_SIZE], note[RUN_NOTE_SIZE]; /* of the cells' runs; "": none */

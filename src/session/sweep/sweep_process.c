@@ -3,6 +3,7 @@
  * Why a run was killed is recorded in its folder (run_killed.h). */
 #include "session/sweep/sweep_process.h"
 
+#include "base/escape/shell.h"
 #include "base/files/file.h"
 #include "base/host/control_group.h"
 #include "base/language.h"
@@ -18,6 +19,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+
+static const char sign[] = "TINCA_CELL";
 
 /* Returns how many processes the kernel has killed for a lack of memory: on the machine (proc(5),
  * vmstat), and in this control group, which a container may show when it hides the former. What is
@@ -67,7 +70,8 @@ static int spawn(const struct sweep *sweep, size_t index, enum spawn_group group
                                  "--quiet", "--threads",
                                  threads,   NULL};
     char *log = path_in_cell(sweep, index, "output.txt");
-    const struct spawn child = {.words = words, .output = log, .messages = -1, .group = group};
+    const struct spawn child = {
+        .words = words, .output = log, .messages = -1, .group = group, .sign = sign};
     const int failed = spawn_start(&child, id);
     free(log);
     return failed;
@@ -138,7 +142,9 @@ static void explain_signal(const struct sweep_process *process, const struct swe
 {
     char bytes[32], advice[256];
     const struct sweep_cell *cell = &sweep->cells[process->cell];
-    const char *id = cell->id, *name = sweep->grid.name;
+    char name[SWEEP_OPERAND];
+    const char *id = cell->id;
+    shell_operand(sweep->grid.name, name, sizeof name);
     if (signal == SIGKILL && count_memory_kills() > process->memory_kills) {
         snprintf(advice, sizeof advice,
                  _("tinca sweep --name %s goes on from its checkpoint; --jobs 1 needs less memory"),
@@ -208,9 +214,12 @@ static void take_unsaved(struct sweep *sweep, size_t index)
     struct sweep_cell *cell = &sweep->cells[index];
     sweep_advise_going_on(sweep, cell, advice, sizeof advice);
     error_set(&reason, ERROR_SYSTEM, cell->id, advice,
-              cell->run[0] ? _("its process could not save the end of the run: %s")
-                           : _("its process could not save that the run began: %s"),
-              strerror(ENOSPC));
+              cell->run[0]
+                  ? _("the disk is full: its process could not save the end of the run (output.txt "
+                      "in its folder has the system's reason)")
+                  : _("the disk is full: its process could not save that the run began (output.txt "
+                      "in its folder has the system's reason)"));
+    reason.disk_full = true;
     if (cell->state == SWEEP_WAITING)
         wait_again(cell, &reason);
     else
@@ -255,4 +264,9 @@ bool sweep_process_has_ended(struct sweep_process *process, struct sweep *sweep)
     process->id = 0;
     take_end(process, sweep, status, (uint64_t)usage.ru_maxrss * 1024);
     return true;
+}
+
+bool sweep_process_is_child(void)
+{
+    return spawn_was_signed(sign);
 }

@@ -17,8 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The exit status by which the process of a cell says that the disk was too full to record how its
- * run began or ended. */
+/* The exit status by which the process of a cell says to the one that started it, and to no other
+ * (sweep_process_is_child), that the disk was too full to record how its run began or ended. */
 enum { CELL_UNSAVED = 3 };
 
 struct sweep_process {     /* starts as {0} */
@@ -44,5 +44,8 @@ void sweep_process_save(const struct sweep_process *process);
 /* Returns whether the process has ended since the last call. Then its cell has its new state, a
  * crash or a lack of memory is recorded as the reason, and process->id is 0. */
 bool sweep_process_has_ended(struct sweep_process *process, struct sweep *sweep);
+
+/* Returns whether sweep_process_start of another process has started this one. */
+bool sweep_process_is_child(void);
 
 #endif
