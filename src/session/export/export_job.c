@@ -187,6 +187,14 @@ static const char **make_words(struct export_job *job, const char *picture)
     return words;
 }
 
+/* The child reads the folders of the runs. */
+static void flush_runs(const struct export_job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (job->items[i].run)
+            run_flush(job->items[i].run);
+}
+
 static bool write_in_child(struct export_job *job)
 {
     char picture[sizeof job->path + 8];
@@ -210,6 +218,7 @@ static bool write_in_child(struct export_job *job)
 static void *work(void *context)
 {
     struct export_job *job = context;
+    flush_runs(job);
     job->written = waits_in_memory(job) ? write_here(job) : write_in_child(job);
     atomic_store(&job->ended, true);
     return NULL;

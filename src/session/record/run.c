@@ -1,6 +1,7 @@
 /* The functions that the owner of a run calls: snapshots, commands, waiting, freeing. */
 #include "session/record/run_state.h"
 
+#include "base/clock.h"
 #include "base/threads/condition.h"
 
 #include <stdlib.h>
@@ -12,6 +13,19 @@ bool run_send(struct run *run, enum run_command command, double value)
         return false;
     commands_send(&run->commands, command, value);
     return true;
+}
+
+void run_flush(struct run *run)
+{
+    enum { POLLS = 200, MILLISECONDS = 5 };
+    const unsigned before = atomic_load(&run->flushes);
+    struct run_snapshot now;
+    bool waits = run_send(run, COMMAND_FLUSH, 0);
+    for (int i = 0; waits && i < POLLS; i++) {
+        clock_sleep(MILLISECONDS / 1e3);
+        run_snapshot(run, &now);
+        waits = atomic_load(&run->flushes) == before && !run_status_is_over(now.status);
+    }
 }
 
 static struct timespec deadline_in(double seconds)

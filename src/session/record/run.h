@@ -26,6 +26,7 @@ enum run_command {
     COMMAND_STOP,          /* after this iteration, save */
     COMMAND_STOP_AT_EPOCH, /* after this epoch, save */
     COMMAND_SAVE,          /* model and checkpoint now */
+    COMMAND_FLUSH,         /* write the journal now: run_flush waits for it */
     COMMAND_LEARNING_RATE, /* value: the rate from the next iteration on */
     COMMAND_INSPECT, /* measure the next iterations: run_inspection returns the result later */
 };
@@ -72,6 +73,9 @@ bool run_ranks(const struct run *run, struct run_ranks *ranks);
 /* Sends a command to the worker. Returns false for a run without a worker (run_open). Never blocks;
  * of two contrary commands the later one counts. Async-signal-safe. */
 bool run_send(struct run *run, enum run_command command, double value);
+/* Waits until the journal in the folder of a run of this process has all iterations, but no longer
+ * than a second: an iteration that takes longer is written as soon as it ends. */
+void run_flush(struct run *run);
 
 /* Blocks until the run is over or `seconds` have passed (negative: without limit). Returns whether
  * it is over. */

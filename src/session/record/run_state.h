@@ -56,6 +56,7 @@ struct run {
     void (*follower_free)(struct follower *follower);
 
     struct command_box commands;
+    atomic_uint flushes; /* COMMAND_FLUSH that were obeyed */
     bool has_worker;
     pthread_t worker;
     pthread_mutex_t lock_over; /* guards `over`, which only run_wait reads */

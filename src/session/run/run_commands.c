@@ -54,6 +54,10 @@ static void obey(struct trainer *trainer, const struct commands *commands)
         begin_inspection(trainer);
     if (commands_have(commands, COMMAND_SAVE))
         save_now(trainer);
+    if (commands_have(commands, COMMAND_FLUSH)) {
+        journal_flush(&trainer->run->journal);
+        atomic_fetch_add(&trainer->run->flushes, 1);
+    }
 }
 
 /* Waits until the user continues or stops the run. */
