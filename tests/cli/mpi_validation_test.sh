@@ -9,8 +9,8 @@ MAKE_PICTURE=$(dirname "$TINCA")/make_picture
 need_mpi "a validation in several processes"
 cd "$T" || exit 99
 
-# validations FOLDER: prints the validations of a run without what depends on the clock
-validations() { grep '"event":"validation"' "$1/journal.jsonl" | sed 's/"seconds":[^,}]*//'; }
+# validations FOLDER: prints the validations of a run, and its test, without what depends on the clock
+validations() { grep -E '"event":"(validation|test)"' "$1/journal.jsonl" | sed 's/"seconds":[^,}]*//'; }
 
 # agree NAME FOLDER FOLDER: two runs have the same weights, validations and images that were classified correctly
 agree() {
@@ -50,7 +50,8 @@ picture_network pictures.json 16 4 8 2
 short="--batch 16 --epochs 2 --seed 3"
 # shellcheck disable=SC2086 # a list of options
 {
-    alike regular ./regular.json --data digits,limit=64 --validate digits,limit=730 $short
+    alike regular ./regular.json --data digits,limit=64 --validate digits,limit=730 --test digits,limit=130 $short
+    if grep -q '"event":"test"' regular-4/journal.jsonl; then ok "a test is made"; else not_ok "a test is made" "$(validations regular-4)"; fi
     alike averages lenet --data digits,limit=64 --validate digits,limit=330 $short --ema 0.8
     alike pictures ./pictures.json --data maps,limit=16 --validate maps,limit=6 --batch 8 --epochs 1
     if grep -q '"event":"validation".*"pixel_accuracy":[0-9]' pictures-4/journal.jsonl; then
