@@ -101,7 +101,7 @@ static bool apply_step(struct work *work, const char *output, struct error *erro
     if (!data && technique_step_needs_data(work->advice->step))
         return error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
                          "it is not known which data the network was trained on");
-    if (!file_exists(output) && !technique_apply(work->advice->step, &target, &run, error))
+    if (!technique_apply(work->advice->step, &target, &run, error))
         return false;
     struct model_figures figures;
     const struct model_measure_request request = {.data = row->data,

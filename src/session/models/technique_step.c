@@ -7,6 +7,7 @@
 #include "base/host/spawn.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "session/compress/prune.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -421,6 +422,10 @@ bool technique_apply(const char *step, const struct technique_target *target,
                      const struct technique_run *run, struct error *error)
 {
     struct technique_command command;
+    if (file_exists(target->output)) {
+        prune_remove_leftovers(target->output);
+        return true;
+    }
     if (target->epochs > 0 && strncmp(step, "factorize", 9) == 0)
         return apply_and_tune(step, target, run, error);
     technique_command_make(&command, step, target);

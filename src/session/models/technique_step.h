@@ -76,9 +76,10 @@ struct technique_run {
     bool own_group; /* the terminal's signals do not reach the command */
 };
 
-/* Applies a step and waits for its end. A command that is to stop gets SIGTERM, so that it can
- * save, and SIGKILL if it goes on for long. Returns false with an error: of kind ERROR_INTERRUPTED
- * if it was stopped, else with the message of the command. */
+/* Applies a step and waits for its end. If the output exists, the step is done: what a command that
+ * was killed after it has left beside it is deleted. A command that is to stop gets SIGTERM, so
+ * that it can save, and SIGKILL if it goes on for long. Returns false with an error: of kind
+ * ERROR_INTERRUPTED if it was stopped, else with the message of the command. */
 bool technique_apply(const char *step, const struct technique_target *target,
                      const struct technique_run *run, struct error *error);
 

@@ -4,7 +4,6 @@
 #include "session/sweep/sweep_after.h"
 
 #include "base/files/file.h"
-#include "session/compress/prune.h"
 #include "session/config/config_data.h"
 #include "session/measure/measurement.h"
 #include "session/models/model_measure.h"
@@ -195,7 +194,7 @@ static bool report(void *context, uint64_t done, uint64_t of, struct error *erro
                      "repeat the command to go on", "it was stopped before its end");
 }
 
-/* Applies one step to the model `input`, unless its result exists. */
+/* Applies one step to the model `input`. */
 static bool apply_step(const struct work *work, const char *step, const char *input,
                        const char *output, const char *log, struct error *error)
 {
@@ -211,10 +210,7 @@ static bool apply_step(const struct work *work, const char *step, const char *in
                                             .seed = config->seed,
                                             .config = config};
     const struct technique_run run = {.log = log, .stop = work->stop, .context = work->context};
-    if (!file_exists(output))
-        return technique_apply(step, &target, &run, error);
-    prune_remove_leftovers(output);
-    return true;
+    return technique_apply(step, &target, &run, error);
 }
 
 /* Applies a chain to the run's model, step by step. Returns the path of its model, which the caller
