@@ -41,7 +41,7 @@ UNREACHED = engine/compress session/check session/compare session/export session
 UNREACHED_FILES = engine/execution/numerics engine/quantize/fold_batch_norm engine/quantize/quantize \
 	engine/quantize/quantize_ranges session/caffe/caffe_export session/caffe/caffe_export_layers \
 	session/compress/factorize_latency session/compress/factorize_model session/compress/observer \
-	session/compress/prune session/compress/prune_magnitude \
+	session/compress/prune session/compress/prune_magnitude session/compress/prune_state \
 	session/compress/prune_step session/compress/prune_taylor session/compress/prune_tune \
 	session/compress/quantize_calibrate session/compress/quantize_layers session/compress/quantize_model \
 	session/compress/quantize_report session/compress/quantize_tune session/compress/sample_images \

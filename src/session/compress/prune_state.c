@@ -12,14 +12,11 @@
 #include "base/files/file.h"
 #include "base/json/json_checksum.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "engine/weights/safetensors.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { STATE_LIMIT = 4 << 20, STATE_VERSION = 1 };
 
@@ -149,31 +146,12 @@ static void forget_missing(struct prune_state *state)
     }
 }
 
-/* Returns whether a name in the folder is that of a model of a step, also a half-written one. */
-static bool is_model(const char *name)
-{
-    return (strstr(name, "-step") || strstr(name, "-tuned")) && strstr(name, ".safetensors");
-}
-
-/* Deletes the models in the folder, and half-written files. */
-static void remove_models(const char *path)
-{
-    DIR *folder = opendir(path);
-    for (struct dirent *entry; folder && (entry = readdir(folder));)
-        if (is_model(entry->d_name) || strncmp(entry->d_name, "state.json.", 11) == 0)
-            unlinkat(dirfd(folder), entry->d_name, 0);
-    if (folder)
-        closedir(folder);
-}
-
 bool prune_state_open(struct prune_state *state, const struct prune_request *request,
                       const char *network, struct error *error)
 {
-    struct text folder = {0};
     *state = (struct prune_state){0};
     snprintf(state->network, sizeof state->network, "%s", network);
-    text_append(&folder, "%s.prune", request->output);
-    state->folder = folder.failed ? NULL : folder.data;
+    state->folder = prune_folder(request->output);
     state->path = state->folder ? file_join(state->folder, "state.json") : NULL;
     if (!state->path)
         error_set_memory(error, "a path", 0);
@@ -181,7 +159,7 @@ bool prune_state_open(struct prune_state *state, const struct prune_request *req
         file_make_directories(state->folder, error) && read_state(state, error)) {
         forget_missing(state);
         if (!file_exists(state->path))
-            remove_models(state->folder);
+            prune_folder_empty(state->folder);
         return true;
     }
     prune_state_free(state);
@@ -243,26 +221,4 @@ char *prune_state_model(const struct prune_state *state, size_t step, bool tuned
     if (!path)
         error_set_memory(error, "a path", 0);
     return path;
-}
-
-void prune_state_remove(const struct prune_state *state)
-{
-    unlink(state->path);
-    file_sync_directory(state->folder);
-    remove_models(state->folder);
-    rmdir(state->folder);
-    file_sync_directory_of(state->folder); /* who waits for the output shall not find it again */
-}
-
-void prune_remove_leftovers(const char *output)
-{
-    struct prune_state state = {0};
-    struct text folder = {0};
-    text_append(&folder, "%s.prune", output);
-    state.folder = folder.failed ? NULL : folder.data;
-    state.path = state.folder ? file_join(state.folder, "state.json") : NULL;
-    if (state.path && file_is_directory(state.folder))
-        prune_state_remove(&state);
-    free(state.path);
-    text_free(&folder);
 }

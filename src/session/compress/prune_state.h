@@ -34,6 +34,11 @@ bool prune_state_write(const struct prune_state *state, struct error *error);
 char *prune_state_model(const struct prune_state *state, size_t step, bool tuned,
                         struct error *error);
 
+/* Returns the path of the folder, which the caller frees; NULL if out of memory. */
+char *prune_folder(const char *output);
+/* Deletes the models in the folder, and half-written files. */
+void prune_folder_empty(const char *path);
+
 /* Deletes the folder and its files. */
 void prune_state_remove(const struct prune_state *state);
 
