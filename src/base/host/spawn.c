@@ -31,7 +31,7 @@ static const char session_variable[] = "TINCA_SESSION"; /* the child is to make 
 static const char parent_variable[] = "TINCA_PARENT";   /* the process that the child is tied to */
 
 /* The variables that tell the child about its group and its parent; empty: none. */
-struct told {
+struct child_variables {
     char group[48], sign[48];
 };
 
@@ -81,9 +81,9 @@ static bool has_name(const char *variable, const char *name)
     return strncmp(variable, name, length) == 0 && variable[length] == '=';
 }
 
-/* Returns the environment of the child: that of this process, and what the child is told. The
+/* Returns the environment of the child: that of this process, and the variables of the child. The
  * caller frees the list. */
-static char **make_environment(const struct spawn *spawn, struct told *told)
+static char **make_environment(const struct spawn *spawn, struct child_variables *own)
 {
     size_t count = 0;
     while (environ[count])
@@ -95,10 +95,10 @@ static char **make_environment(const struct spawn *spawn, struct told *told)
     for (size_t i = 0; environ[i]; i++)
         if (!spawn->sign || !has_name(environ[i], spawn->sign))
             variables[count++] = environ[i];
-    if (told->group[0])
-        variables[count++] = told->group;
-    if (told->sign[0])
-        variables[count++] = told->sign;
+    if (own->group[0])
+        variables[count++] = own->group;
+    if (own->sign[0])
+        variables[count++] = own->sign;
     return variables;
 }
 
@@ -107,16 +107,16 @@ static int start(const struct spawn *spawn, const posix_spawn_file_actions_t *ac
                  const posix_spawnattr_t *attributes, pid_t *process)
 {
     char program[4096];
-    struct told told = {0};
+    struct child_variables own = {0};
     if (!program_file_executable(program, sizeof program))
         return ENOENT;
     if (spawn->group == SPAWN_GROUP_TIED)
-        snprintf(told.group, sizeof told.group, "%s=%ld", parent_variable, (long)getpid());
+        snprintf(own.group, sizeof own.group, "%s=%ld", parent_variable, (long)getpid());
     else if (spawn->group == SPAWN_SESSION_OWN && POSIX_SPAWN_SETSID == 0)
-        snprintf(told.group, sizeof told.group, "%s=1", session_variable);
+        snprintf(own.group, sizeof own.group, "%s=1", session_variable);
     if (spawn->sign)
-        snprintf(told.sign, sizeof told.sign, "%s=%ld", spawn->sign, (long)getpid());
-    char **variables = make_environment(spawn, &told);
+        snprintf(own.sign, sizeof own.sign, "%s=%ld", spawn->sign, (long)getpid());
+    char **variables = make_environment(spawn, &own);
     const int failed = variables ? posix_spawn(process, program, actions, attributes,
                                                (char *const *)spawn->words, variables)
                                  : ENOMEM;

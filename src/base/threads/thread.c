@@ -8,7 +8,7 @@
 
 enum { HANDLER_STACK = 1 << 16 };
 
-/* What the new thread needs; it frees it at its end. */
+/* The arguments of a new thread, which frees them at its end. */
 struct beginning {
     void *(*work)(void *argument);
     void *argument;

@@ -23,8 +23,8 @@
 struct normalisation {
     char name[16];               /* a preset's name, or "measured" */
     float mean[3], deviation[3]; /* in units of 0..255; a grey image uses the first */
-    /* Of a measured one: how many images of how many were read, and whether they were drawn, by
-     * which seed; else all were to be read. 0: it was not measured, or that is not known. */
+    /* A measured normalisation: how many images of how many were read, and whether they were
+     * drawn, by which seed; else all were to be read. 0: not measured, or not known. */
     size_t measured, measured_of;
     bool drawn;
     uint64_t seed;
@@ -35,7 +35,7 @@ struct preprocessing {
     enum image_filter filter;
     bool as_stored;                 /* EXIF orientation is ignored */
     size_t channels, height, width; /* the network's input, which is cut out */
-    /* What it is cut out of. Its shorter side counts, except that pairs are stretched to it. */
+    /* The size before the crop. The shorter side counts, except that pairs are stretched to it. */
     size_t stored_height, stored_width;
     struct normalisation normalisation;
 };

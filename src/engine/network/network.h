@@ -82,7 +82,7 @@ struct network {
     /* The techniques that were applied to the trained network, in order, each KIND or
      * KIND:ARGUMENT, joined by "+": "prune:0.5+quantize:percentile". Empty: none. */
     char compression[NETWORK_COMPRESSION];
-    /* What graph_classes (class_outputs.h) returns, whatever the file says; 0: the output is an
+    /* The result of graph_classes (class_outputs.h), whatever the file says; 0: the output is an
      * image. */
     size_t classes;
     size_t remade; /* remake_outputs has changed the output layers from so many; 0: it has not */

@@ -25,7 +25,7 @@ bool graph_classes_agree(const struct graph *graph, size_t *other);
 bool graph_mark_outputs(const struct graph *graph, bool *marks);
 
 /* Writes the names of the output layers that have "output", with commas between them; "" if they
- * cannot be told. Returns `text`. */
+ * are not known. Returns `text`. */
 char *graph_output_names(const struct graph *graph, char *text, size_t size);
 
 /* Returns whether the node is one of those layers that have "output": a convolution or linear. */

@@ -49,7 +49,7 @@ struct measurement {
                       energy (compare_complete) */
 };
 
-/* What identifies a state of a model file. */
+/* Identifies a state of a model file. */
 struct model_stamp {
     char weights[32];        /* the file's name; "": there is none */
     uint64_t bytes, changed; /* size; modification time in seconds, 0: unknown */

@@ -41,7 +41,7 @@ enum {
 #define TURNS_MARGIN    0.01
 #define TURNS_DISTURBED 0.05
 
-/* What the turns of two models gave. {0}: nothing was measured. */
+/* The result of the turns of two models. {0}: nothing was measured. */
 struct turns {
     char device[DEVICE_NAME_SIZE], precision[16], host[128], cpu[128], created[24];
     size_t threads;

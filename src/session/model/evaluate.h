@@ -37,7 +37,7 @@ struct model {
 bool model_load(struct model *model, const char *path, const char *device, size_t threads,
                 struct error *error);
 
-/* What a command will hold at once besides a model's weights and its plan for one image. */
+/* The memory that a command will hold besides a model's weights and its plan for one image. */
 struct model_use {
     size_t copies;  /* of the weights */
     size_t models;  /* others of the same size, each with its plan */

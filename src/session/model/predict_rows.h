@@ -74,7 +74,7 @@ bool predict_rows_open(struct predict_rows *rows, bool continues, struct predict
                        struct error *error);
 
 /* Writes the row of a picture: of its logits or, if it cannot be read (logits NULL), of the reason.
- * Of a picture that has its row already, only checks that the logits agree. Returns false with an
+ * If the picture has its row already, only checks that the logits agree. Returns false with an
  * error. */
 bool predict_rows_add(struct predict_rows *rows, size_t index, const float *logits,
                       const struct error *broken, struct error *error);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What ranking_of and ranking_first return for logits without order. */
+/* The result of ranking_of and ranking_first for logits without order: one is NaN. */
 #define RANKING_NONE UINT32_MAX
 
 /* Returns whether the logits have an order: none is NaN. */

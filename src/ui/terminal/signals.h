@@ -16,7 +16,7 @@
 
 enum { SIGNALS_STATUS = 130 }; /* the exit status of a program that a signal has stopped */
 
-/* What handlers call; async-signal-safe, NULL: nothing. */
+/* The handlers call these functions, which are async-signal-safe. NULL: none. */
 struct signal_hooks {
     void (*restore)(void);      /* restores the terminal before the program ends */
     void (*wake)(bool leaving); /* wakes the thread that polls the flags; `leaving`: the program
