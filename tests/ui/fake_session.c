@@ -1,7 +1,7 @@
 /* A session for the tests of the screens, whose runs train nothing. Losses are formulas of the
  * iteration. Time passes as usual or, with UI_FAKE_FREEZE=N in the environment, stands still at
- * iteration N, so that screens are the same every time. Everything happens in the caller's thread.
- * Configurations are real. */
+ * iteration N, so that screens are the same every time. A run has no worker: it advances in the
+ * thread that asks for its snapshot, one thread at a time. Configurations are real. */
 #include "session/export/export.h"
 #include "session/history/follow.h"
 #include "session/measure/forecast.h"
@@ -16,6 +16,7 @@
 #include "session/record/run_open.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,9 @@ struct run {
     bool failing, makes_samples, kept;
     struct inspection *inspection;
 };
+
+/* The thread of an export asks for snapshots beside that of the screens. */
+static pthread_mutex_t advancing = PTHREAD_MUTEX_INITIALIZER;
 
 /* --- forecast --- */
 
@@ -355,8 +359,10 @@ const struct run_facts *run_facts(const struct run *run)
 
 void run_snapshot(const struct run *run, struct run_snapshot *snapshot)
 {
+    pthread_mutex_lock(&advancing);
     advance((struct run *)run);
     *snapshot = run->snapshot;
+    pthread_mutex_unlock(&advancing);
 }
 
 const struct series *run_series(const struct run *run)
@@ -481,7 +487,7 @@ void run_flush(struct run *run)
     (void)run;
 }
 
-bool run_send(struct run *run, enum run_command command, double value)
+static void obey(struct run *run, enum run_command command, double value)
 {
     struct run_snapshot *now = &run->snapshot;
     if (command == COMMAND_PAUSE && now->status == RUN_RUNNING)
@@ -499,6 +505,13 @@ bool run_send(struct run *run, enum run_command command, double value)
         if (now->status == RUN_PAUSED)
             now->status = RUN_STOPPED;
     }
+}
+
+bool run_send(struct run *run, enum run_command command, double value)
+{
+    pthread_mutex_lock(&advancing);
+    obey(run, command, value);
+    pthread_mutex_unlock(&advancing);
     return true;
 }
 
