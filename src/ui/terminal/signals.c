@@ -155,9 +155,12 @@ static bool is_ours(int number, const struct sigaction *present)
     return act_of(number) == ACT_CRASH || present->sa_handler == SIG_DFL;
 }
 
+/* Where a signal ends the use of a terminal (hooks.wake), it also ends a write to one that takes no
+ * output: the handler has redirected the output, and the next write goes there. */
 static struct sigaction action_of(enum act act)
 {
-    struct sigaction action = {.sa_flags = SA_RESTART};
+    const bool ends_writes = hooks.wake && (act == ACT_STOP || act == ACT_HANG_UP);
+    struct sigaction action = {.sa_flags = ends_writes ? 0 : SA_RESTART};
     sigemptyset(&action.sa_mask);
     if (act == ACT_CRASH) {
         action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
