@@ -82,8 +82,9 @@ static void print_row(const struct comparison *comparison, size_t number, const 
                  (double)row->model_bytes / 1e6);
     if (time) {
         output_print(", ");
-        output_print(_("%.4g +- %s ms on %s"), time->ms_per_image.mean,
-                     STATISTICS_SPREAD(time->ms_per_image.ci95), time->device);
+        output_print(_("%s ms on %s"),
+                     STATISTICS_MEAN(time->ms_per_image.mean, time->ms_per_image.ci95),
+                     time->device);
     }
     output_print(" (%s)\n", row->name);
 }
