@@ -244,7 +244,8 @@ static int answer(const struct opened_runs *runs, const struct advise_request *r
     for (size_t i = 0; added && i < runs->count; i++)
         added = !advise_reads(run_facts(runs->list[i])) ||
                 compare_add_run(&comparison, runs->list[i], &error);
-    added = added && compare_merge_seeds(&comparison, NULL, &error);
+    added = added && compare_merge_seeds(&comparison, NULL, &error) &&
+            compare_complete(&comparison, &error);
     if (!added)
         status = output_error(&error);
     else if (!request->network && count_networks(&comparison) > 1)
