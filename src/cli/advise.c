@@ -82,8 +82,9 @@ static void print_row(const struct comparison *comparison, size_t number, const 
                  (double)row->model_bytes / 1e6);
     if (time) {
         output_print(", ");
-        output_print(_("%.4g +- %s ms on %s"), time->ms_per_image.mean,
-                     STATISTICS_SPREAD(time->ms_per_image.ci95), time->device);
+        output_print(_("%s ms on %s"),
+                     STATISTICS_MEAN(time->ms_per_image.mean, time->ms_per_image.ci95),
+                     time->device);
     }
     output_print(" (%s)\n", row->name);
 }
@@ -243,7 +244,8 @@ static int answer(const struct opened_runs *runs, const struct advise_request *r
     for (size_t i = 0; added && i < runs->count; i++)
         added = !advise_reads(run_facts(runs->list[i])) ||
                 compare_add_run(&comparison, runs->list[i], &error);
-    added = added && compare_merge_seeds(&comparison, NULL, &error);
+    added = added && compare_merge_seeds(&comparison, NULL, &error) &&
+            compare_complete(&comparison, &error);
     if (!added)
         status = output_error(&error);
     else if (!request->network && count_networks(&comparison) > 1)

@@ -211,4 +211,12 @@ is "  and asks for a measurement" not_known.0.what "ms of mlp on cpu"
 succeeds "measured again" measure "$mlp" --threads 1
 succeeds "  it is used" compare "$mlp"
 shows '^1 +mlp .* \+- ' "  and is shown"
+
+for name in first second; do
+    run train lenet --data digits,limit=100 --batch 20 --threads 1 --validate digits,split=test,limit=20 \
+        --iterations 2 --run-dir "$T/$name" -q
+done
+succeeds "runs without a measurement take turns" compare "$T/first" "$T/second" --measure --threads 1
+succeeds "advise on them" advise --network lenet --need smaller --device cpu "$T/first" "$T/second"
+shows '^ *lenet: .* MB, [0-9.e-]+ ms on cpu ' "  the time of turns stands without an interval"
 done_testing

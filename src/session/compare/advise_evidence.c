@@ -177,9 +177,9 @@ static enum advise_reply is_within_limit(struct advise_inquiry *inquiry, size_t 
     bool within = ms->mean + (isfinite(ms->ci95) ? ms->ci95 : 0) <= limit;
     note_row(inquiry, row);
     advise_note(inquiry,
-                within ? N_("%s takes %.4g +- %s ms on %s: within the limit of %.4g ms.")
-                       : N_("%s takes %.4g +- %s ms on %s: not within the limit of %.4g ms."),
-                advise_row(inquiry, row)->network, ms->mean, STATISTICS_SPREAD(ms->ci95),
+                within ? N_("%s takes %s ms on %s: within the limit of %.4g ms.")
+                       : N_("%s takes %s ms on %s: not within the limit of %.4g ms."),
+                advise_row(inquiry, row)->network, STATISTICS_MEAN(ms->mean, ms->ci95),
                 time->device, limit);
     return within ? ADVISE_YES : ADVISE_NO;
 }

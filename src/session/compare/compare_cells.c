@@ -182,10 +182,8 @@ static void write_time(const struct comparison *comparison, size_t row, size_t d
         snprintf(text, size, "%.2f", time->ms_per_image.mean);
         return;
     }
-    const size_t used = time->in_turns
-                            ? (size_t)snprintf(text, size, "%.4g", time->ms_per_image.mean)
-                            : (size_t)snprintf(text, size, "%.4g +- %s", time->ms_per_image.mean,
-                                               STATISTICS_SPREAD(time->ms_per_image.ci95));
+    const struct statistics *ms = &time->ms_per_image;
+    const size_t used = (size_t)snprintf(text, size, "%s", STATISTICS_MEAN(ms->mean, ms->ci95));
     write_alike(comparison, row, device, text + used, size - used);
 }
 

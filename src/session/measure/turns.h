@@ -32,9 +32,9 @@
 
 enum {
     TURNS_LEAST = 10, /* unmarked blocks that a verdict needs */
-    TURNS_AIM = 16,   /* unmarked blocks after which a measurement ends */
-    TURNS_MOST = 40,  /* blocks after which it ends anyway */
-    TURNS_VAIN = 12,  /* blocks after which it ends if all of them are marked */
+    TURNS_AIM = 32,   /* unmarked blocks after which a measurement ends */
+    TURNS_MOST = 80,  /* blocks after which it ends anyway */
+    TURNS_VAIN = 20,  /* blocks after which it ends if all of them are marked */
     TURNS_MODELS = 8  /* that take turns together */
 };
 #define TURNS_LEVEL     0.05

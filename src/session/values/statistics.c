@@ -59,3 +59,12 @@ char *statistics_spread(double spread, char *text, size_t size)
         snprintf(text, size, "-");
     return text;
 }
+
+char *statistics_mean(double mean, double ci95, char *text, size_t size)
+{
+    if (isfinite(ci95))
+        snprintf(text, size, "%.4g +- %.2g", mean, ci95);
+    else
+        snprintf(text, size, "%.4g", mean);
+    return text;
+}

@@ -22,7 +22,11 @@ void statistics_wilson(size_t part, size_t whole, double *low, double *high);
 
 /* Writes sd or ci95, or "-" for NaN. Returns `text`. */
 char *statistics_spread(double spread, char *text, size_t size);
-/* Calls statistics_spread with a buffer that lives to the end of the enclosing block. */
-#define STATISTICS_SPREAD(spread) statistics_spread(spread, (char[16]){0}, 16)
+/* Writes a mean and its interval, "2.31 +- 0.04", or the mean alone if no interval is known, as of
+ * times that were taken in turns. Returns `text`. */
+char *statistics_mean(double mean, double ci95, char *text, size_t size);
+/* These call them with a buffer that lives to the end of the enclosing block. */
+#define STATISTICS_SPREAD(spread)   statistics_spread(spread, (char[16]){0}, 16)
+#define STATISTICS_MEAN(mean, ci95) statistics_mean(mean, ci95, (char[40]){0}, 40)
 
 #endif

@@ -217,9 +217,11 @@ static void take_measurement(struct app *app)
         app_say(app, ROLE_GOOD, _("%s were measured on %s; this is saved with the run."),
                 model->measuring, model->job.device);
     else if (measured)
-        app_say(app, ROLE_GOOD, _("%s takes %.4g +- %s ms on %s; this is saved with the run."),
-                model->measuring, model->job.result.ms_per_image.mean,
-                STATISTICS_SPREAD(model->job.result.ms_per_image.ci95), model->job.result.device);
+        app_say(app, ROLE_GOOD, _("%s takes %s ms on %s; this is saved with the run."),
+                model->measuring,
+                STATISTICS_MEAN(model->job.result.ms_per_image.mean,
+                                model->job.result.ms_per_image.ci95),
+                model->job.result.device);
     else if (error.kind == ERROR_INTERRUPTED)
         app_say(app, ROLE_STRONG, "%s", _("The measurement was cancelled; nothing is saved."));
     else

@@ -152,8 +152,8 @@ static void put_row(struct writer *writer, const struct comparison *comparison, 
              isfinite(row->figures.best_top1) ? _("best top-1 %.2f %%") : _("top-1 ?"),
              row->figures.best_top1);
     if (time)
-        snprintf(speed, sizeof speed, _("%.4g +- %s ms"), time->ms_per_image.mean,
-                 STATISTICS_SPREAD(time->ms_per_image.ci95));
+        snprintf(speed, sizeof speed, _("%s ms"),
+                 STATISTICS_MEAN(time->ms_per_image.mean, time->ms_per_image.ci95));
     else
         snprintf(speed, sizeof speed, "%s", _("ms not measured"));
     snprintf(text, sizeof text, _("%s: %s, %s parameters, %.4g MB, %s (%s)"), row->network,
