@@ -256,7 +256,10 @@ confuse() {
 of_kind() {
     case $1 in
     run) ls "$confused"/*.json "$confused"/*.jsonl ;;
-    stopped) ls "$stopped"/killed.json "$stopped"/data.json "$stopped"/config.json "$stopped"/journal.jsonl ;;
+    stopped)
+        ls "$stopped"/killed.json "$stopped"/data.json "$stopped"/config.json "$stopped"/journal.jsonl \
+            "$stopped"/checkpoint.safetensors
+        ;;
     sweep) ls state/tinca/sweeps/*/grid.json state/tinca/sweeps/*/*/cell.json state/tinca/sweeps/*/*/after/*/*.json ;;
     model) echo m.safetensors q.safetensors ;;
     network) echo net.json ;;
