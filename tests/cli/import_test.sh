@@ -2,6 +2,7 @@
 # tinca import: the runs have the values of the log, and nothing that the log does not contain.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
+. "$srcdir/tests/faults/hold.sh"
 logs=$(cd "$srcdir/tests/cli/logs" && pwd)
 cd "$T" || exit 99
 
@@ -137,4 +138,19 @@ if ls "$(dirname "$TINCA")"/tinca-chart.so >/dev/null 2>&1; then
 else
     skip "the chart of an imported run" "this build draws no charts"
 fi
+
+# --- killed, or without space, before it has settings ---
+printf 'step,loss\n1,2\n2,1.5\n' >growing.csv
+# disturbed FAULT VARIABLE: watches a table under a fault
+disturbed() {
+    env LD_PRELOAD="$HOLD_LIBRARY" FAULT="$1" "$2" ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS-}" \
+        "$TINCA" watch growing.csv --idle 1s -q >"$T/out" 2>"$T/err" </dev/null
+}
+before=$(ls "$XDG_STATE_HOME/tinca/runs")
+disturbed rename:1:ENOSPC+ FAULT_ONLY=config.json && not_ok "  a watch without space fails" "$(told)"
+[ "$(ls "$XDG_STATE_HOME/tinca/runs")" = "$before" ] && ok "a watch whose settings cannot be written leaves no folder" ||
+    not_ok "a watch whose settings cannot be written leaves no folder" "$(ls "$XDG_STATE_HOME"/tinca/runs/*)"
+disturbed open:1:kill FAULT_AFTER=name.txt
+run runs
+shows 'incomplete' "a watch that is killed before it has settings leaves no run, and its folder is listed"
 done_testing

@@ -329,7 +329,7 @@ damage killed journal.jsonl checksum error 'checksum' '"$D" replace journal.json
 damage stopped journal.jsonl checksum error 'checksum' '"$D" replace journal.jsonl "\"loss\":2" "\"loss\":1"'
 damage imported journal.jsonl structure error 'occurred before' 'sed -i 2p journal.jsonl'
 damage imported journal.jsonl structure error 'not JSON' 'sed -i "2s/,/;/" journal.jsonl'
-damage killed journal.previous.jsonl structure error 'not JSON' 'sed "2s/,/;/" journal.jsonl >journal.previous.jsonl'
+damage killed journal.previous.jsonl structure warning 'not JSON' 'sed "2s/,/;/" journal.jsonl >journal.previous.jsonl'
 damage old journal.jsonl structure warning 'torn' 'printf "{\"it" >>journal.jsonl'
 damage old journal.jsonl structure warning 'ended' 'sed -i \$d journal.jsonl'
 

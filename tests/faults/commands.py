@@ -20,6 +20,11 @@ NETWORK = {
     "layers": [{"op": "conv", "name": "c", "output": 8, "kernel": 3, "stride": 4}, {"op": "relu"},
                {"op": "conv", "name": "d", "output": 8, "kernel": 3, "stride": 2}, {"op": "relu"},
                {"op": "flatten"}, {"op": "linear", "name": "fc", "output": "classes"}]}
+PAIRS = {
+    "name": "pair", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss",
+    "layers": [{"block": "unet", "width": 4, "widest": 8, "steps": 2, "dropout_steps": 1}, {"op": "tanh"}],
+    "discriminator": {"layers": [{"op": "conv", "output": 1, "kernel": 4, "stride": 2, "pad": 1}]}}
+LINES = "".join('{"step": %d, "loss": %g, "lr": 0.1}\n' % (i, 2 / (i + 1)) for i in range(1, 40))
 LOG = "".join("I0101 00:00:%02d.000000 1 solver.cpp:228] Iteration %d, loss = %g\n" % (i % 60, i, 2 / (i + 1))
               for i in range(40))
 DATA = "--data digits,limit=40 --batch 8 --seed 3 --threads 1 -q"
@@ -40,11 +45,22 @@ class Row:
 
 # --- what is there in the end ---
 
+def written(text):
+    """A text as a word of a line that writes a file."""
+    return text.replace(" ", "\1").replace("\n", "\2")
+
+
 def digest(path):
     if not os.path.isfile(path):
         return None
     with open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()[:16]
+
+
+def folder_of(*names):
+    """The files of folders, also of those in them."""
+    return lambda place: {os.path.relpath(path, place.root): digest(path) for name in names
+                          for path in glob.glob(place.path(name + "/**"), recursive=True) if os.path.isfile(path)}
 
 
 def files(*names):
@@ -85,6 +101,33 @@ def folders(place):
 def all_runs(place):
     """The results of the runs, without their names; those that were begun in vain are none."""
     return sorted(filter(None, (json.dumps(run_of(path)) for path in folders(place) if run_of(path))))
+
+
+def texts(folder):
+    """What a user has written about a run."""
+    return {name: open(os.path.join(folder, name), encoding="utf-8").read() if
+            os.path.exists(os.path.join(folder, name)) else None for name in ("name.txt", "note.txt", "tags.txt")}
+
+
+def undated(path):
+    """A report without the line that says when it was written."""
+    with open(path, encoding="utf-8") as file:
+        return hashlib.sha256(re.sub("\nWritten by .*", "", file.read()).encode()).hexdigest()[:16]
+
+
+def rows_of(path):
+    """The number of lines of a table whose values are times."""
+    with open(path, "rb") as file:
+        return file.read().count(b"\n")
+
+
+def imported(place):
+    """The curves of an imported run. A command that was killed after its run was complete imports it once more."""
+    return {"runs": [curves(path) for path in folders(place) if document(path + "/summary.json")][:1]}
+
+
+def import_again(*words):
+    return lambda place: [] if any(document(path + "/summary.json") for path in folders(place)) else [list(words)]
 
 
 def iterations(path):
@@ -203,6 +246,7 @@ def deleted_or_not(place):
 
 TRAIN = "train @net.json " + JOB
 TRAIN_R = TRAIN + " --run-dir @r"
+ADVERSARIAL = "train @pair.json --data maps,limit=4 --batch 1 --epochs 3 --seed 3 --threads 1 -q --run-dir @r" + OFTEN
 MODEL = TRAIN + " --run-dir @r0 --save @m.safetensors"
 KILLED = "FAULT=rename:9:kill " + TRAIN_R
 PRUNE = "prune @m.safetensors -o @p.safetensors --flops 0.5 --steps 2 --iterations 6 --lr 0.01 " + DATA + " --checkpoint 0.001"
@@ -231,6 +275,13 @@ ROWS = [
         resume("r", TRAIN_R + " --save @s.safetensors --export @s.json", "export @r -o @s.json"),
         lambda place: {**trained("r", "s.safetensors")(place), "session": iterations(place.path("s.json"))},
         ["s.safetensors", "s.json"]),
+    Row("train with texts", TRAIN_R + " --name n --tag a --tag b --note x", [],
+        resume("r", TRAIN_R + " --name n --tag a --tag b --note x"),
+        lambda place: {**trained("r")(place), "texts": texts(place.path("r"))}),
+    Row("train adversarial", ADVERSARIAL, [], resume("r", ADVERSARIAL),
+        lambda place: {**trained("r")(place), **{
+            os.path.basename(path): digest(path) for pattern in ("r/discriminator.*", "r/*.png")
+            for path in glob.glob(place.path(pattern))}}),
     Row("seeds", SEEDS, [], resume_group(SEEDS),
         lambda place: {"runs": all_runs(place), "session": iterations(place.path("g.json"))}),
     Row("fork", FORK, [KILLED], resume_listed(FORK), lambda place: {"runs": all_runs(place)}),
@@ -254,25 +305,60 @@ ROWS = [
         files("m.onnx"), ["m.onnx"]),
     Row("export torch", "export @m.safetensors --format torch -o @t.safetensors", [MODEL, "WRITE @t.safetensors old"],
         None, files("t.safetensors"), ["t.safetensors"]),
-    Row("export caffe", "export @m.safetensors --format caffe -o @c.prototxt", [MODEL, "WRITE @c.prototxt old"], None,
-        files("c.prototxt", "c.caffemodel"), ["c.prototxt"]),
+    Row("export caffe", "export @m.safetensors --format caffe -o @c.prototxt",
+        [MODEL, "WRITE @c.prototxt old", "WRITE @c.caffemodel old"], None, files("c.prototxt", "c.caffemodel"),
+        ["c.prototxt", "c.caffemodel"]),
+    Row("export c", "export @m.safetensors --format c -o @m.c", [MODEL, "WRITE @m.c old"], None, files("m.c"), ["m.c"]),
+    Row("export prototxt", "export @r0 --format prototxt -o @s.prototxt", [MODEL, "WRITE @s.prototxt old"], None,
+        files("s.prototxt"), ["s.prototxt"]),
+    Row("export csv-long", "export @r0 --format csv-long -o @l.csv", [MODEL, "WRITE @l.csv old"], None, files("l.csv"),
+        ["l.csv"]),
+    Row("export svg", "export @r0 --format svg -o @c.svg", [MODEL, "WRITE @c.svg old"], None, files("c.svg"), ["c.svg"],
+        needs="tinca-chart.so"),
+    Row("export png", "export @r0 --format png -o @c.png", [MODEL, "WRITE @c.png old"], None, files("c.png"), ["c.png"],
+        needs="tinca-chart.so"),
+    Row("report", "export @r0 --format md -o @r.md --picture @r.svg", [MODEL, "WRITE @r.svg old"], None,
+        lambda place: {**files("r.svg")(place), "report": undated(place.path("r.md"))}, ["r.svg"], needs="tinca-chart.so"),
+    Row("export --all", "export --all -o @e.json", [LISTED, "WRITE @e.json old"], None,
+        lambda place: {"session": iterations(place.path("e.json"))}),
+    Row("sweep --report", "sweep --name s --report -o @t.txt --csv @csv", [SWEEP, "WRITE @t.txt old"], None,
+        lambda place: {**files("t.txt")(place), **folder_of("csv")(place)}, ["t.txt"]),
+    Row("tables", "tables gondim --format md -o @t.md", [LISTED, "WRITE @t.md old"], None, files("t.md"), ["t.md"]),
+    Row("compare", "compare @r0 one --format json -o @c.json", [MODEL, LISTED, "WRITE @c.json old"], None, files("c.json"),
+        ["c.json"]),
+    Row("weights --save", "weights @m.safetensors --rename c.*=first.* --save @w.safetensors",
+        [MODEL, "WRITE @w.safetensors old"], None, files("w.safetensors"), ["w.safetensors"]),
     Row("export npz", "export @r0 --format npz -o @n.npz", [MODEL, "WRITE @n.npz old"], None, files("n.npz"), ["n.npz"]),
     Row("export tfevents", "export @r0 --format tfevents -o @tb", [MODEL], None,
         lambda place: {"steps": scalars(place.path("tb"), b"loss"),
                        "files": len(glob.glob(place.path("tb/*/*")))}),
     Row("import onnx", "import @m.onnx -o @i.safetensors", [MODEL, "export @m.safetensors --format onnx -o @m.onnx",
                                                            "WRITE @i.safetensors old"], None,
+        files("i.safetensors", "i.json"), ["i.safetensors"]),
+    Row("import torch", "import @t.safetensors --network @net.json -o @i.safetensors",
+        [MODEL, "export @m.safetensors --format torch -o @t.safetensors", "WRITE @i.safetensors old"], None,
         files("i.safetensors"), ["i.safetensors"]),
-    Row("import log", "import @log.txt --name caffe", ["WRITE @log.txt " + LOG.replace(" ", "\1").replace("\n", "\2")],
-        lambda place: [] if any(run_of(path) or document(path + "/summary.json") for path in folders(place))
-        else [["import", "@log.txt", "--name", "caffe"]],
-        lambda place: {"runs": [curves(path) for path in folders(place) if document(path + "/summary.json")][:1]}),
+    Row("import caffe", "import @c.prototxt @c.caffemodel -o @i.safetensors",
+        [MODEL, "export @m.safetensors --format caffe -o @c.prototxt", "WRITE @i.safetensors old", "WRITE @i.json old"],
+        None, files("i.safetensors", "i.json"), ["i.safetensors"]),
+    Row("import log", "import @log.txt --name caffe", ["WRITE @log.txt " + written(LOG)],
+        import_again("import", "@log.txt", "--name", "caffe"), imported),
+    Row("import lines", "import @log.jsonl --name lines", ["WRITE @log.jsonl " + written(LINES)],
+        import_again("import", "@log.jsonl", "--name", "lines"), imported),
+    Row("import events", "import @tb", [MODEL, "export @r0 --format tfevents -o @tb"], import_again("import", "@tb"),
+        imported),
+    Row("watch", "watch @log.jsonl --idle 0.2s -q", ["WRITE @log.jsonl " + written(LINES)],
+        import_again("watch", "@log.jsonl", "--idle", "0.2s", "-q"), imported),
     Row("predict", "predict @m.safetensors @pictures -o @out.csv --format csv --threads 1",
         [MODEL, "PICTURES @pictures", "WRITE @out.csv old"], None, files("out.csv"), ["out.csv"]),
     Row("predict --continue", PREDICT, [MODEL, "PICTURES @pictures", "WRITE @out.csv old"],
         lambda place: [(PREDICT + " --continue").split()], files("out.csv", "out.npy"), ["out.csv"]),
     Row("eval --predictions", "eval @m.safetensors --data digits,limit=8 --predictions @p.csv --threads 1",
         [MODEL, "WRITE @p.csv old"], None, files("p.csv"), ["p.csv"]),
+    Row("eval --wrong", "eval @m.safetensors --data digits,limit=24 --wrong @wrong --threads 1", [MODEL], None,
+        folder_of("wrong")),
+    Row("predict pictures", "predict @p.safetensors @pictures -o @made/ --threads 1",
+        [ADVERSARIAL.replace("@r ", "@r0 ") + " --save @p.safetensors", "PICTURES @pictures"], None, folder_of("made")),
     Row("runs --delete", "runs --delete --yes name=one", [LISTED], lambda place: [], deleted_or_not),
     Row("runs --undelete", "runs --undelete", [LISTED, "runs --delete --yes name=one"], lambda place: [], deleted_or_not),
     Row("runs --empty-trash", "runs --empty-trash", [LISTED, "runs --delete --yes name=one"], None,
@@ -283,6 +369,11 @@ ROWS = [
     Row("measure", "measure @r0 --data digits,limit=8 --images 8 --threads 1", [MODEL], None,
         lambda place: {"devices": [device.get("device") for device in
                                    (document(place.path("r0/measurements.json")) or {}).get("devices", [])]}),
+    Row("measure --raw", "measure @r0 --data digits,limit=8 --images 8 --threads 1 --raw @t.csv", [MODEL], None,
+        lambda place: {"rows": rows_of(place.path("t.csv"))}),
+    Row("compare --measure", "compare @r0 one --measure --threads 1", [MODEL, LISTED], None,
+        lambda place: {"turns": [bool(document(path + "/measurements.json"))
+                                 for path in [place.path("r0")] + folders(place)]}),
     Row("models", "models @m.safetensors --only --threads 1", [MODEL], None,
         lambda place: {"figures": [bool(document(path)) for path in glob.glob(place.path("state/tinca/model-figures/*.json"))]},
         caches=True),

@@ -20,15 +20,24 @@ struct reading {
     struct check *check;
     const char *file;
     struct check_line line;
-    struct text text;    /* the part of the line that was read */
-    bool too_long;       /* the line is longer than LINE_LIMIT */
-    uint64_t number;     /* the line's number, from 1 */
-    uint64_t begins;     /* offset of the line */
-    uint64_t offset;     /* bytes read */
-    uint64_t faults;     /* wrong lines */
-    uint32_t sum;        /* CRC-32 of the bytes read */
-    bool compares_marks; /* false for the previous journal */
+    struct text text; /* the part of the line that was read */
+    bool too_long;    /* the line is longer than LINE_LIMIT */
+    uint64_t number;  /* the line's number, from 1 */
+    uint64_t begins;  /* offset of the line */
+    uint64_t offset;  /* bytes read */
+    uint64_t faults;  /* wrong lines */
+    uint32_t sum;     /* CRC-32 of the bytes read */
+    bool is_aside;    /* it is the journal from before the run began again */
 };
+
+/* Reports what is wrong with the file. A journal that was put aside was not synced before the kill
+ * or the power cut, which may have torn it; its iterations were computed again, so nothing depends
+ * on it. */
+#define report_journal(reading, ...)                                                               \
+    ((reading)->is_aside                                                                           \
+         ? check_report((reading)->check, (reading)->file, RUN_PROBLEM_WARNING, REMEDY_DELETE,     \
+                        __VA_ARGS__)                                                               \
+         : check_damage((reading)->check, (reading)->file, REMEDY_RECORD, __VA_ARGS__))
 
 /* --- lines --- */
 
@@ -39,11 +48,9 @@ static void fault(struct reading *reading, const char *why, const char *detail)
         return;
     const unsigned long long number = reading->number, byte = reading->begins;
     if (detail[0])
-        check_damage(reading->check, reading->file, REMEDY_RECORD,
-                     _("line %llu (byte %llu): %s: %s"), number, byte, why, detail);
+        report_journal(reading, _("line %llu (byte %llu): %s: %s"), number, byte, why, detail);
     else
-        check_damage(reading->check, reading->file, REMEDY_RECORD, _("line %llu (byte %llu): %s"),
-                     number, byte, why);
+        report_journal(reading, _("line %llu (byte %llu): %s"), number, byte, why);
 }
 
 static bool is_zeroed(const struct text *text)
@@ -93,7 +100,7 @@ static void take_bytes(struct reading *reading, const char *bytes, size_t count)
 /* Returns the number of bytes until the next mark, at most `most`. */
 static size_t until_mark(const struct reading *reading, size_t most)
 {
-    for (size_t i = 0; reading->compares_marks && i < MARKS; i++) {
+    for (size_t i = 0; !reading->is_aside && i < MARKS; i++) {
         const struct check_mark *mark = &reading->check->marks[i];
         if (mark->file && mark->length > reading->offset && mark->length - reading->offset < most)
             most = (size_t)(mark->length - reading->offset);
@@ -104,7 +111,7 @@ static size_t until_mark(const struct reading *reading, size_t most)
 /* Records length, CRC-32 and iteration for the marks at the present offset. */
 static void meet_marks(struct reading *reading)
 {
-    for (size_t i = 0; reading->compares_marks && i < MARKS; i++) {
+    for (size_t i = 0; !reading->is_aside && i < MARKS; i++) {
         struct check_mark *mark = &reading->check->marks[i];
         if (!mark->file || mark->length != reading->offset)
             continue;
@@ -144,15 +151,16 @@ static bool read_file(struct reading *reading)
     FILE *stream = path ? file_open_stream(path, &error) : NULL;
     free(path);
     if (!stream) {
-        check_damage_by(reading->check, reading->file, REMEDY_RECORD, &error);
+        reading->check->out_of_memory |= error.kind == ERROR_MEMORY;
+        report_journal(reading, "%s", error.why);
         return false;
     }
     meet_marks(reading);
     for (size_t got; (got = fread(block, 1, sizeof block, stream)) > 0;)
         take_block(reading, block, got);
     if (ferror(stream))
-        check_damage(reading->check, reading->file, REMEDY_RECORD,
-                     _("it cannot be read beyond byte %llu"), (unsigned long long)reading->offset);
+        report_journal(reading, _("it cannot be read beyond byte %llu"),
+                       (unsigned long long)reading->offset);
     fclose(stream);
     return true;
 }
@@ -167,8 +175,8 @@ static void read_lines(struct reading *reading)
     reading->check->out_of_memory |= reading->text.failed;
     text_free(&reading->text);
     if (reading->faults > SHOWN)
-        check_damage(reading->check, reading->file, REMEDY_RECORD, _("%llu more lines are wrong"),
-                     (unsigned long long)(reading->faults - SHOWN));
+        report_journal(reading, _("%llu more lines are wrong"),
+                       (unsigned long long)(reading->faults - SHOWN));
 }
 
 static void compare_mark(struct check *check, const char *file, const struct check_mark *mark)
@@ -199,7 +207,6 @@ void check_journal(struct check *check, const char *file)
     struct reading reading = {
         .check = check,
         .file = file,
-        .compares_marks = true,
         .line = {.record = &check->record, .imported = check->facts.imported[0] != '\0'}};
     if (!check->has_config)
         return; /* which lines are valid depends on whether the run was imported */
@@ -219,6 +226,7 @@ void check_old_journal(struct check *check, const char *file)
     struct reading reading = {
         .check = check,
         .file = file,
+        .is_aside = true,
         .line = {.record = &record, .imported = check->facts.imported[0] != '\0'}};
     if (check->has_config)
         read_lines(&reading);

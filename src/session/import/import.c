@@ -63,7 +63,7 @@ static bool import_one(const struct import_request *request, struct imported_log
         snprintf(result->framework, sizeof result->framework, "%s", log->framework);
         snprintf(result->top1_name, sizeof result->top1_name, "%s", log->top1_name);
     }
-    import_run_free(run, !good);
+    import_run_free(run);
     return good;
 }
 

@@ -33,6 +33,7 @@ struct import_run {
     const struct import_request *request;
     bool live;
     char *config;              /* the text of the settings in config.json */
+    bool begun;                /* there is a config.json */
     struct imported_log shown; /* what the journal has */
     size_t room, test_room;    /* for how many points and validations */
     uint64_t iterations;       /* of the training, as the first line has them; 0: unknown */
@@ -405,6 +406,15 @@ static void fill_memory(const struct import_run *imported, struct imported_log *
     }
 }
 
+static bool store_config(struct import_run *imported, struct error *error)
+{
+    const struct run *run = imported->run;
+    const bool stored =
+        run_files_write_config(run->directory, &run->config, &run->early_facts, error);
+    imported->begun |= stored;
+    return stored;
+}
+
 /* Writes config.json if the log has told more. Sets *changed to whether it did. */
 static bool write_config(struct import_run *imported, const struct imported_log *log, bool *changed,
                          struct error *error)
@@ -424,8 +434,11 @@ static bool write_config(struct import_run *imported, const struct imported_log 
     imported->config = text;
     run->config = config;
     fill_facts(imported->request, log, run);
-    return !*changed || !imported->live || /* else it is written last: see import_run_end */
-           run_files_write_config(run->directory, &run->config, &run->early_facts, error);
+    if (!*changed || !imported->live || store_config(imported, error))
+        return true; /* an import writes it last: see import_run_end */
+    free(imported->config);
+    imported->config = NULL; /* the next update tries again */
+    return false;
 }
 
 bool import_run_update(struct import_run *imported, struct imported_log *log,
@@ -467,10 +480,11 @@ static bool create_folder(struct import_run *imported, const struct imported_log
     run->directory = run_directory_create(NULL, name, run->early_facts.id, error);
     if (!run->directory || !run_hold_take(&run->hold, run->directory, error))
         return false;
-    if (!imported->live) /* an import that is killed leaves no run */
-        return run_directory_begin(run->directory, error);
-    /* its name is that of the source, if that can be a name */
-    run_name_write(run->directory, file_base_name(imported->request->path), NULL);
+    if (!run_directory_begin(run->directory,
+                             error)) /* killed before config.json, it leaves no run */
+        return false;
+    if (imported->live) /* its name is that of the source, if that can be a name */
+        run_name_write(run->directory, file_base_name(imported->request->path), NULL);
     return true;
 }
 
@@ -484,7 +498,7 @@ struct import_run *import_run_create(const struct import_request *request,
     imported->live = live;
     if (create_folder(imported, log, error))
         return imported;
-    import_run_free(imported, true);
+    import_run_free(imported);
     return NULL;
 }
 
@@ -496,8 +510,7 @@ bool import_run_end(struct import_run *imported, const struct imported_log *log,
     journal_add_event(&run->journal, "end", NULL);
     if (journal_sync(&run->journal))
         return run_files_write_summary(run->directory, &run->journal, &end, NULL, error) &&
-               (imported->live ||
-                run_files_write_config(run->directory, &run->config, &run->early_facts, error));
+               (imported->live || store_config(imported, error));
     if (error)
         *error = run->journal.trouble;
     return false;
@@ -513,12 +526,12 @@ const char *import_run_directory(const struct import_run *imported)
     return imported->run->directory;
 }
 
-void import_run_free(struct import_run *imported, bool removes)
+void import_run_free(struct import_run *imported)
 {
     if (!imported)
         return;
     const char *directory = imported->run ? imported->run->directory : NULL;
-    char *left = removes && directory ? memory_copy_text(directory, NULL) : NULL;
+    char *left = !imported->begun && directory ? memory_copy_text(directory, NULL) : NULL;
     run_free(imported->run);
     if (left)
         run_remove(left, NULL);

@@ -40,7 +40,7 @@ bool import_run_end(struct import_run *run, const struct imported_log *log, bool
 const char *import_run_id(const struct import_run *run);
 const char *import_run_directory(const struct import_run *run);
 
-/* Frees the run. `removes`: its folder goes, too. NULL is allowed. */
-void import_run_free(struct import_run *run, bool removes);
+/* Frees the run. A folder that has no config.json yet goes, too. NULL is allowed. */
+void import_run_free(struct import_run *run);
 
 #endif

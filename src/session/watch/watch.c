@@ -101,7 +101,7 @@ void watch_free(struct watch *watch)
     if (!watch)
         return;
     for (size_t i = 0; i < watch->count; i++)
-        watch_source_free(watch->sources[i], false);
+        watch_source_free(watch->sources[i]);
     free(watch->sources);
     watch_process_close(&watch->process);
     free(watch);

@@ -30,11 +30,11 @@ struct watch_source *watch_source_new(const struct import_request *request, cons
     source->state.loss = (float)NAN;
     if (source->state.path && (source->stream = import_stream_create(&source->request, error)))
         return source;
-    watch_source_free(source, false);
+    watch_source_free(source);
     return NULL;
 }
 
-void watch_source_free(struct watch_source *source, bool removes)
+void watch_source_free(struct watch_source *source)
 {
     if (!source)
         return;
@@ -46,7 +46,7 @@ void watch_source_free(struct watch_source *source, bool removes)
         free(part->paths);
     }
     import_stream_free(source->stream);
-    import_run_free(source->run, removes);
+    import_run_free(source->run);
     free((char *)source->state.path);
     free(source);
 }

@@ -35,8 +35,8 @@ struct watch_source {
 /* Begins a source named `path`, which has no files yet. Returns NULL with an error. */
 struct watch_source *watch_source_new(const struct import_request *request, const char *path,
                                       struct error *error);
-/* Frees the source. `removes`: the folder of its run goes, too. */
-void watch_source_free(struct watch_source *source, bool removes);
+/* Frees the source. NULL is allowed. */
+void watch_source_free(struct watch_source *source);
 
 /* Adds a file of a folder, if the source does not have it yet. Returns false with an error. */
 bool watch_source_add_file(struct watch_source *source, const char *path, bool validation,
