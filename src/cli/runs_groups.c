@@ -61,10 +61,8 @@ static void add_mean(struct table *table, const struct seed_statistics *statisti
                      enum seed_figure figure, const char *unit)
 {
     const struct statistics *values = &statistics->figures[figure];
-    if (statistics->counts[figure] == 1) /* one value has no interval */
-        table_cell(table, "%.4g%s", values->mean, unit);
-    else if (statistics->counts[figure] > 1)
-        table_cell(table, "%.4g +- %s%s", values->mean, STATISTICS_SPREAD(values->ci95), unit);
+    if (statistics->counts[figure] > 0)
+        table_cell(table, "%s%s", STATISTICS_MEAN(values->mean, values->ci95), unit);
     else
         table_cell(table, "-");
 }

@@ -24,7 +24,7 @@ awk 'function abs(x) { return x < 0 ? -x : x }
     END { print NR, wrong; exit wrong != "" }' points >checked && ok "  rates grow in equal factors, losses are smoothed" ||
     not_ok "  rates grow in equal factors, losses are smoothed" "$(cat checked points)"
 # suggest FILE: the suggestion and its range by the definition: lines through windows of 21 losses (else 31, 41, 51),
-# whose slope counts from 4.5 standard errors on, up to the window of the least mean
+# whose slope counts from 5 standard errors on, up to the window of the least mean
 suggest() {
     awk 'function fit(m,  i, x, y, n, mx, my, xx, xy, yy) {
             n = 2 * half + 1
@@ -38,7 +38,7 @@ suggest() {
             for (i = half + 1; i + half <= NR; i++) { fit(i); if (i == half + 1 || mean < least) { least = mean; last = i } }
             for (i = half + 1; i <= last; i++) {
                 fit(i)
-                if (slope >= -4.5 * deviation) continue
+                if (slope >= -5 * deviation) continue
                 if (!first) first = i
                 if (slope < steepest) { steepest = slope; best = i } } }
             if (best) printf "%.6g %.6g %.6g", rate[best], rate[first], rate[last]; else printf "none" }' "$1"

@@ -49,6 +49,6 @@ char *sweep_group_text(const struct sweep *sweep, size_t member, enum sweep_meas
     else if (measure == SWEEP_MEMORY || measure == SWEEP_FORECAST)
         text_bytes((uint64_t)statistics.mean, text, size);
     else
-        snprintf(text, size, "%.4g +- %s", statistics.mean, STATISTICS_SPREAD(statistics.ci95));
+        statistics_mean(statistics.mean, statistics.ci95, text, size);
     return text;
 }
