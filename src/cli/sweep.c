@@ -147,6 +147,31 @@ static void announce_rest(const struct sweep *sweep, const size_t counts[SWEEP_S
                     counts[SWEEP_FAILED], name);
 }
 
+/* Says which command goes on with techniques after training that were cut off, and why they were,
+ * and which with those that failed. */
+static void announce_after(const struct sweep *sweep)
+{
+    char name[300];
+    size_t due = 0, failed = 0;
+    shell_operand(sweep->grid.name, name, sizeof name);
+    for (size_t i = 0; i < sweep->count; i++) {
+        const struct sweep_cell *cell = &sweep->cells[i];
+        if (cell->state != SWEEP_DONE)
+            continue;
+        due += cell->after_due;
+        failed += cell->after_failed;
+        if (cell->after_due > 0 && cell->reason.kind != ERROR_NONE)
+            output_note("%s: %s\n", cell->id, cell->reason.why);
+    }
+    if (due > 0)
+        output_note(_("%zu results after training are due: tinca sweep --name %s computes them\n"),
+                    due, name);
+    if (failed > 0)
+        output_note(_("%zu results after training failed: tinca sweep --name %s --retry computes "
+                      "them once more\n"),
+                    failed, name);
+}
+
 /* Computes the cells that remain, and reports. */
 static int compute_cells(struct sweep *sweep, struct sweep_estimate *estimate,
                          const struct sweep_request *request, struct sweep_over *over)
@@ -171,6 +196,7 @@ static int compute_cells(struct sweep *sweep, struct sweep_estimate *estimate,
         sweep_output_failures(sweep);
     else
         announce_rest(sweep, counts);
+    announce_after(sweep);
     const size_t open = counts[SWEEP_FAILED] + counts[SWEEP_INTERRUPTED] +
                         counts[SWEEP_OUT_OF_MEMORY] + counts[SWEEP_DISK_FULL];
     return worked != EXIT_DONE                    ? worked

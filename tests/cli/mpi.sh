@@ -68,9 +68,14 @@ background() {
 }
 
 # finish NAME PROCESS: waits for the launcher of a background job, but not for ever; sets $status, and copies the
-# output to $T/out and $T/err
+# output to $T/out and $T/err. A job whose rank falls silent ends itself, on a loaded machine after minutes: an earlier
+# failure of the test does not shorten the wait.
 finish() {
+    usual=$PATIENCE usual_after_failure=$PATIENCE_AFTER_FAILURE
+    PATIENCE=$((usual * 10))
+    PATIENCE_AFTER_FAILURE=$PATIENCE
     wait_until gone "$2" || kill -KILL "$2"
+    PATIENCE=$usual PATIENCE_AFTER_FAILURE=$usual_after_failure
     status=0
     wait "$2" 2>/dev/null || status=$?
     cp "$T/$1.out" "$T/out"

@@ -89,6 +89,31 @@ succeeds "as Markdown" sweep --name small --report --format markdown
 shows '^\| lenet \| half ' "  a table of its own"
 run sweep --name small -q
 if [ "$status" = 1 ]; then ok "a failed one is not tried again"; else not_ok "a failed one is not tried again" "$status"; fi
+if grep -q '^2 results after training failed: tinca sweep --name small --retry computes them once more$' "$T/err"; then
+    ok "  and the command that tries it is named"
+else
+    not_ok "  and the command that tries it is named" "$(told)"
+fi
+
+# The process of a cell is killed while it fine-tunes, after its run.
+"$TINCA" sweep --networks mlp,lenet --batches 20 --threads 1 --iterations 10 --data digits,limit=100 --name cut \
+    --after prune:0.5 --after-epochs 100000 -q >"$T/out" 2>"$T/err" </dev/null &
+sweep=$!
+tunes() { [ -n "$(find "$T/state/tinca/sweeps/cut/$1"*/after -name state.json 2>/dev/null)" ]; }
+for network in mlp lenet; do
+    wait_until tunes "$network"
+    read -r cell host <"$(echo "$T/state/tinca/sweeps/cut/$network"*/lock)"
+    kill -KILL "$cell"
+done
+wait $sweep
+status=$?
+cuts=$(grep -cE '^(mlp|lenet)-b020-cpu-[0-9a-f]+: signal 9 .Killed. ended its process$' "$T/err")
+if [ "$status $cuts" = "1 2" ] &&
+    grep -qE '^[1-4] results after training are due: tinca sweep --name cut computes them$' "$T/err"; then
+    ok "cells that are killed after their training: it is said why, and which command goes on"
+else
+    not_ok "cells that are killed after their training: it is said why, and which command goes on" "$status: $(told)"
+fi
 
 succeeds "the models are rows of the table of models" models --threads 1 --json
 is "  with their origin" "models.#" 8

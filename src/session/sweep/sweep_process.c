@@ -234,6 +234,8 @@ static void take_end(const struct sweep_process *process, struct sweep *sweep, i
     struct error failure;
     struct sweep_cell *cell = &sweep->cells[process->cell];
     sweep_refresh(sweep, process->cell);
+    if (!process->stopped && cell->after_due > 0 && WIFSIGNALED(status))
+        explain_signal(process, sweep, WTERMSIG(status), highest, &cell->reason);
     if (process->stopped || sweep_is_computed(cell))
         return; /* what was not done after the training waits for the next call */
     if (WIFSIGNALED(status)) {
