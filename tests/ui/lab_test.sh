@@ -52,7 +52,7 @@ screen_shows 'Training data +digits' "  and defaults for the others"
 screen_end
 printf 'step,loss\n1,2\n2,1.5\n3,1\n' >bare.csv
 succeeds "a table of losses" import bare.csv --name bare
-screen_start 100x30 C.UTF-8 "$TINCA"
+screen_start 130x40 C.UTF-8 "$TINCA"
 screen_shows 'Set up' "the workbench"
 screen_keys m o Enter
 screen_shows 'done +unknown' "the table's run is listed"
