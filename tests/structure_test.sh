@@ -223,6 +223,12 @@ unescaped() { # unescaped ROOT
         grep -v "^$1/ui/terminal/draw\.c:"
 }
 
+# thread_start gives each thread the stack for the handler of crashes, and blocks signals in it.
+other_threads() { # other_threads ROOT
+    matches "$1" '(^|[^_[:alnum:]])(pthread_create|thrd_create)[[:space:]]*\(|std::j?thread' |
+        grep -v "^$1/base/threads/thread\.c:"
+}
+
 unfinished() { # unfinished ROOT
     matches "$1" '(^|[^[:alnum:]])(TODO|FIXME|XXX|HACK)([^[:alnum:]]|$)'
 }
@@ -241,6 +247,7 @@ make_broken_tree() { # make_broken_tree ROOT
     echo '#include <ncursesw/ncurses.h>' >"$1/engine/curses.c"
     printf 'void f(void)\n{\n    printf("x");\n}\n' >"$1/base/noisy.c"
     echo '/* TO''DO */' >"$1/base/unfinished.c"
+    echo 'pthread_create(&thread, NULL, work, NULL);' >"$1/base/thread.c"
     echo 'fputs(name, stdout);' >"$1/cli/unescaped.c"
     echo '#include "engine/graph/graph.h"' >"$1/engine/plan/plan.c"
     echo '#include "engine/ops/ops.h"' >"$1/engine/graph/graph.h"
@@ -266,7 +273,7 @@ make_sound_tree() { # make_sound_tree ROOT
 }
 
 FOLDER_RULES='wrong_includes include_cycles library_reaches screens_that_meet capabilities_that_meet
-    long_functions silent_files wrong_libraries noisy_folders unescaped unfinished'
+    long_functions silent_files wrong_libraries noisy_folders unescaped other_threads unfinished'
 
 # Prints the rules that miss a violation or report a sound tree.
 broken_rules() {
@@ -344,6 +351,7 @@ check_rule silent_files "source files of more than 80 lines open with their idea
 check_rule wrong_libraries "ncurses only in ui/, cJSON only in base's json.c, CUDA only in its device"
 check_rule noisy_folders "nothing below cli/ and ui/ prints or exits"
 check_rule unescaped "text reaches the terminal through cli/output.c and ui/terminal/draw.c"
+check_rule other_threads "threads start through base/threads/thread.c"
 check_rule unfinished "nothing is marked as unfinished"
 check_format
 

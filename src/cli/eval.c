@@ -135,7 +135,9 @@ static int evaluate(const char *path, const struct run_config *config, struct ev
     struct error error;
     int status;
     const struct model_use use = {.bytes = dataset_bytes(config->data, "test")};
-    if (!model_load_for(&model, path, config->device, config->threads, &use, &error))
+    if ((errors->predictions &&
+         !output_file_spares(errors->predictions, &(char *){(char *)path}, 1, &error)) ||
+        !model_load_for(&model, path, config->device, config->threads, &use, &error))
         return output_error(&error);
     model.tolerance = (double)config->tolerance;
     model.device->strict = config->strict_device;

@@ -22,12 +22,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 struct predict {
     struct model model;
-    struct name_list paths;
-    struct predict_rows rows; /* of a classifier */
+    char *model_path;
+    struct name_list paths, lists; /* the pictures, and the files that have named them */
+    struct predict_rows rows;      /* of a classifier */
     struct predict_raw raw;
     const char *output; /* a file, or for pictures that are made also a folder */
     bool as_json, continues;
@@ -166,12 +166,6 @@ static char *target_for(const struct predict *predict, const char *path)
     return NULL;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* Writes the picture that the network makes of `path`. *complete becomes false when memory is too
  * short for the JSON document. */
 static bool translate(struct predict *predict, const char *path, bool *complete,
@@ -181,7 +175,7 @@ static bool translate(struct predict *predict, const char *path, bool *complete,
     bool made = target;
     if (!target)
         error_set_memory(error, "a path", 0);
-    else if (is_same_file(target, path))
+    else if (file_is_same(target, path))
         made = error_set(error, ERROR_USAGE, target, "choose another --output",
                          "this would overwrite the input picture");
     else
@@ -248,11 +242,19 @@ static bool check_raw_output(const struct predict *predict, struct error *error)
     if (!raw)
         return true;
     const bool printed = !predict->output || predict->as_json || output_file_is_stdout(other);
-    if (!(printed && output_file_is_stdout(raw)) && strcmp(raw, other) != 0 &&
-        (output_file_is_stream(raw) || !is_same_file(raw, other)))
-        return true;
-    return error_set(error, ERROR_USAGE, "--raw", "name another file for the array",
-                     "the array and other output cannot both go to %s", raw);
+    if ((printed && output_file_is_stdout(raw)) || strcmp(raw, other) == 0)
+        return error_set(error, ERROR_USAGE, "--raw", "name another file for the array",
+                         "the array and other output cannot both go to %s", raw);
+    return !predict->output || is_folder(other) || output_files_differ(raw, other, error);
+}
+
+/* Fails if a document would overwrite the model, a list of pictures or a picture. */
+static bool check_inputs(const struct predict *predict, const char *output, struct error *error)
+{
+    return !output || is_folder(output) ||
+           (output_file_spares(output, &predict->model_path, 1, error) &&
+            output_file_spares(output, predict->lists.name, predict->lists.count, error) &&
+            output_file_spares(output, predict->paths.name, predict->paths.count, error));
 }
 
 static bool check_picture_output(const struct predict *predict, struct error *error)
@@ -336,7 +338,7 @@ static int predict_all(struct predict *predict, const struct operands *operands)
     const bool classes = predict->model.network->classes > 0;
     struct error error;
     for (size_t i = 1; i < operands->count; i++)
-        if (!picture_paths_add(&predict->paths, operands->values[i], &error))
+        if (!picture_paths_add(&predict->paths, &predict->lists, operands->values[i], &error))
             return output_error(&error);
     if (predict->paths.count == 0) {
         error_set(&error, ERROR_INPUT, operands->values[1], "give pictures, or a folder of some",
@@ -344,7 +346,8 @@ static int predict_all(struct predict *predict, const struct operands *operands)
         return output_error(&error);
     }
     if (!(classes ? check_row_output : check_picture_output)(predict, &error) ||
-        !check_raw_output(predict, &error))
+        !check_raw_output(predict, &error) || !check_inputs(predict, predict->output, &error) ||
+        !check_inputs(predict, predict->raw.path, &error))
         return output_error(&error);
     return classes ? predict_classes(predict) : predict_pictures(predict);
 }
@@ -354,16 +357,17 @@ static void free_predict(struct predict *predict)
     predict_rows_close(&predict->rows);
     predict_raw_close(&predict->raw);
     name_list_free(&predict->paths);
+    name_list_free(&predict->lists);
+    free(predict->model_path);
     model_free(&predict->model);
 }
 
-static bool load_model(struct model *model, const char *operand, const struct run_config *config,
-                       struct error *error)
+static bool load_model(struct predict *predict, const char *operand,
+                       const struct run_config *config, struct error *error)
 {
-    char *path = model_operand_path(operand, error);
-    const bool loaded = path && model_load(model, path, config->device, config->threads, error);
-    free(path);
-    return loaded;
+    predict->model_path = model_operand_path(operand, error);
+    return predict->model_path &&
+           model_load(&predict->model, predict->model_path, config->device, config->threads, error);
 }
 
 static int predict_run(const struct command *command, int argc, char **argv)
@@ -415,13 +419,14 @@ static int predict_run(const struct command *command, int argc, char **argv)
     config_defaults(&config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (!load_model(&predict.model, operands.values[0], &config, &error))
-        return output_error(&error);
-    predict.model.device->strict = config.strict_device;
-    if (model_set_precision(&predict.model, &config, &error))
-        status = predict_all(&predict, &operands);
-    else
+    if (!load_model(&predict, operands.values[0], &config, &error)) {
         status = output_error(&error);
+    } else {
+        predict.model.device->strict = config.strict_device;
+        status = model_set_precision(&predict.model, &config, &error)
+                     ? predict_all(&predict, &operands)
+                     : output_error(&error);
+    }
     free_predict(&predict);
     return status;
 }

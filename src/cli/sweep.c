@@ -127,17 +127,24 @@ static bool any_after_is_open(const struct sweep *sweep)
     return false;
 }
 
-/* Says which command goes on with the cells that can go on. */
+/* Says which command goes on with the cells that can go on, and which with those that failed. */
 static void announce_rest(const struct sweep *sweep, const size_t counts[SWEEP_STATES])
 {
-    char name[300];
-    const size_t interrupted = counts[SWEEP_INTERRUPTED], memory = counts[SWEEP_OUT_OF_MEMORY],
-                 disk = counts[SWEEP_DISK_FULL];
-    if (interrupted + memory + disk > 0)
-        output_note(
-            _("%zu interrupted, %zu out of memory, %zu disk full: tinca sweep --name %s goes "
-              "on from their checkpoints\n"),
-            interrupted, memory, disk, shell_operand(sweep->grid.name, name, sizeof name));
+    static const enum sweep_state going_on[] = {SWEEP_INTERRUPTED, SWEEP_OUT_OF_MEMORY,
+                                                SWEEP_DISK_FULL};
+    char name[300], text[200] = "";
+    shell_operand(sweep->grid.name, name, sizeof name);
+    for (size_t i = 0; i < sizeof going_on / sizeof *going_on; i++) {
+        const size_t count = counts[going_on[i]], length = strlen(text);
+        if (count > 0)
+            snprintf(text + length, sizeof text - length, "%s%zu %s", length > 0 ? ", " : "", count,
+                     sweep_state_words(going_on[i]));
+    }
+    if (text[0])
+        output_note(_("%s: tinca sweep --name %s goes on with them\n"), text, name);
+    if (counts[SWEEP_FAILED] > 0)
+        output_note(_("%zu failed: tinca sweep --name %s --retry computes them once more\n"),
+                    counts[SWEEP_FAILED], name);
 }
 
 /* Computes the cells that remain, and reports. */

@@ -54,7 +54,7 @@ static int print_unsaved(const struct sweep *sweep, size_t index, const struct e
     struct error unsaved = *error;
     const struct sweep_cell *cell = &sweep->cells[index];
     snprintf(unsaved.advice, sizeof unsaved.advice, "%s",
-             sweep_advise_going_on(sweep, cell, advice, sizeof advice));
+             sweep_advise_going_on(sweep, cell, false, advice, sizeof advice));
     const int status = output_error(&unsaved);
     return sweep_process_is_child() ? CELL_UNSAVED : status;
 }

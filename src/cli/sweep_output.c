@@ -281,8 +281,9 @@ void sweep_output_failures(const struct sweep *sweep)
         if (cell->state != SWEEP_FAILED && !sweep_was_killed(cell))
             continue;
         error_set(&error, cell->reason.kind, cell->id,
-                  sweep_was_killed(cell) ? sweep_advise_going_on(sweep, cell, advice, sizeof advice)
-                                         : cell->reason.advice,
+                  sweep_was_killed(cell)
+                      ? sweep_advise_going_on(sweep, cell, false, advice, sizeof advice)
+                      : cell->reason.advice,
                   "%s",
                   cell->reason.kind != ERROR_NONE ? cell->reason.why
                                                   : _("the run failed; tinca runs lists it"));

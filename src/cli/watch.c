@@ -15,6 +15,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/threads/thread.h"
 #include "ui/shared/last_form.h"
 
 #include <fcntl.h>
@@ -254,7 +255,7 @@ static int show_workbench(struct watch *watch, struct watch_options *options)
         return output_error(&error);
     if (!last_form_read(&ui.config, &ui.skipped))
         config_defaults(&ui.config);
-    if (pthread_create(&thread, NULL, keep_watching, &background) != 0) {
+    if (thread_start(&thread, keep_watching, &background) != 0) {
         error_set(&error, ERROR_SYSTEM, "watch", "end other programs", "no thread can start");
         return output_error(&error);
     }

@@ -79,7 +79,7 @@ refuses 2 'only a CSV' "--continue without a file" predict "$T/m.safetensors" "$
 mkdir "$T/many"
 i=100
 while [ $i -lt 190 ]; do
-    ln "$T/set/cat/1.png" "$T/many/$i.png"
+    cp "$T/set/cat/1.png" "$T/many/$i.png"
     i=$((i + 1))
 done
 rm "$T/many/150.png"
@@ -158,7 +158,20 @@ begin_part
 refuses 1 'not what this model computes' "another model" predict "$T/other.safetensors" "$T/many" --format csv \
     -o "$T/part.csv" --continue
 check "  and leaves the older result" grep -q 'an older result' "$T/part.csv"
-rm -f "$T"/part.*
+begin_part
+refuses 1 'device and precision' "another precision" predict "$T/m.safetensors" "$T/many" --format csv \
+    -o "$T/part.csv" --precision bf16 --continue
+rm "$T/many/170.png"
+cp "$T/set/a, dog/2.png" "$T/many/170.png"
+touch -d '2001-01-01' "$T/many/170.png" # a file that was copied with its time
+ends 1 "a picture that was changed" predict "$T/m.safetensors" "$T/many" --format csv -o "$T/part.csv" \
+    --raw "$T/part.npy" --continue
+check "  is computed again" grep -q '^70 of 90 pictures' "$T/err"
+run predict "$T/m.safetensors" "$T/many" --format csv -o "$T/changed.csv" --raw "$T/changed.npy"
+check "  as in an uninterrupted prediction" cmp "$T/changed.csv" "$T/part.csv"
+check "  and in the array" cmp "$T/changed.npy" "$T/part.npy"
+check "  whose row differs from the old one" test "$(sed -n 72p "$T/changed.csv")" != "$(sed -n 72p "$T/whole.csv")"
+rm -f "$T"/part.* "$T"/changed.*
 
 # --- what the outputs are, and stay ---
 # The raw outputs go to a pipe that nobody empties: the prediction stops for good once it is full.
@@ -210,6 +223,27 @@ succeeds "the rows to standard output" predict "$T/m.safetensors" "list:$T/ok.cs
 check "  the same rows" cmp "$T/old.csv" "$T/out"
 refuses 2 'another file' "both to standard output" predict "$T/m.safetensors" "list:$T/ok.csv" --raw -
 refuses 2 'another file' "both to one file" predict "$T/m.safetensors" "list:$T/ok.csv" --format csv -o "$T/ok.npy" --raw "$T/ok.npy"
+cp "$T/m.safetensors" "$T/m.csv.part"
+cp "$T/set/cat/1.png" "$T/cat.jpg"
+keeps() { # NAME INPUT ARGUMENT...: the command is refused, and INPUT stays as it is
+    name=$1 input=$2
+    shift 2
+    cp "$input" "$T/input"
+    refuses 2 'would overwrite' "$name" "$@"
+    check "  which stays" cmp "$T/input" "$input"
+}
+keeps "rows in place of the model" "$T/m.safetensors" predict "$T/m.safetensors" "$T/more" -o "$T/m.safetensors"
+keeps "the array in place of the model" "$T/m.safetensors" predict "$T/m.safetensors" "$T/more" --raw "$T/m.safetensors"
+keeps "rows over a model that is named FILE.part" "$T/m.csv.part" predict "$T/m.csv.part" "$T/more" -o "$T/m.csv"
+keeps "rows in place of the list" "$T/ok.csv" predict "$T/m.safetensors" "list:$T/ok.csv" --format csv -o "$T/ok.csv"
+keeps "rows in place of a picture" "$T/cat.jpg" predict "$T/m.safetensors" "$T/cat.jpg" -o "$T/cat.jpg"
+keeps "the rows of eval in place of the model" "$T/m.safetensors" eval "$T/m.safetensors" --data "list:$T/all.csv" \
+    --predictions "$T/m.safetensors"
+rm "$T/m.csv.part"
+refuses 2 'written first' "the array in the rows' FILE.part" predict "$T/m.safetensors" "$T/more" --format csv \
+    -o "$T/two.csv" --raw "$T/./two.csv.part"
+refuses 2 'written first' "rows in the array's FILE.part" predict "$T/m.safetensors" "$T/more" --format csv \
+    -o "$T/two.npy.part" --raw "$T/two.npy"
 ends 1 "a full disk" predict "$T/m.safetensors" "list:$T/ok.csv" --format csv -o /dev/full
 check "  is named" grep -q 'No space left' "$T/err"
 ln -s old.csv "$T/planted.csv.part"

@@ -282,7 +282,8 @@ kill_cell() { # kill_cell NAME AFTER SIGNAL STATE STATUS: starts a sweep of two 
     wait_until next_begun
     kill -INT $sweep
     wait $sweep
-    told=$(grep -c "tinca sweep --name $grid goes on from their checkpoints" err)
+    cp err messages
+    told=$(grep -cE "^[12] interrupted(, 1 out of memory)?: tinca sweep --name $grid goes on with them$" err)
     if [ "$told" = 1 ]; then ok "the end of the sweep names the command"; else not_ok "the end of the sweep names the command" "$(cat err)"; fi
     first=$("$JSON_LOOK" "$(echo state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json)" run)
     succeeds "a sweep whose first cell is ended by $3 goes on" runs "$first" --json
@@ -307,8 +308,28 @@ kill_cell struck '' KILL interrupted interrupted
 shows 'signal 9 .Killed. ended its process: tinca sweep --name struck goes on from its checkpoint' "  with the signal as the reason"
 goes_on --retry
 kill_cell crashed '' SEGV failed interrupted
-shows 'signal 11 .*ended its process: .*--retry' "  with the signal as the reason"
+if grep -q '^1 failed: tinca sweep --name crashed --retry computes them once more$' messages; then
+    ok "  the end of the sweep names its command, too"
+else
+    not_ok "  the end of the sweep names its command, too" "$(cat messages)"
+fi
+shows 'signal 11 .*ended its process: .*--retry goes on from its checkpoint' "  with the signal as the reason"
 goes_on --retry
+kill_cell asked '' TERM interrupted stopped
+if grep -q 'mlp-b008-.*interrupted: a signal asked its process to stop; tinca sweep --name asked goes on from its checkpoint' messages; then
+    ok "  with what happened"
+else
+    not_ok "  with what happened" "$(cat messages)"
+fi
+goes_on
+often='--checkpoint 0 --checkpoint-share 0.01'
+saved() { [ -s state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json ] && grep -qs '^{"iteration":9,' "$(journal)"; }
+kill_cell early '' KILL interrupted interrupted
+shows 'tinca sweep --name early starts its run over, as it has no checkpoint' "  without a checkpoint, which is said"
+kill_cell shaky '' SEGV failed interrupted
+shows 'tinca sweep --name shaky --retry starts its run over, as it has no checkpoint' "  and if it crashed"
+often="--checkpoint 0.01 --checkpoint-share 100"
+saved() { [ -s state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json ] && grep -qs '"event":"checkpoint"' "$(journal)"; }
 if unshare -rm sh -c 'mount --bind vmstat /proc/vmstat' 2>/dev/null; then
     apart='unshare -rm'
     kill_cell starved 4 KILL out-of-memory 'out of memory'

@@ -176,14 +176,24 @@ static void test_sleepers(size_t threads)
 static pthread_t worker;
 static atomic_bool worker_known, is_held, may_go_on;
 
+/* Notes the thread if it is the worker, and lets it take the signal that holds it up. */
+static void note_worker(size_t thread)
+{
+    sigset_t held;
+    if (thread != 1)
+        return;
+    sigemptyset(&held);
+    sigaddset(&held, SIGUSR1);
+    pthread_sigmask(SIG_UNBLOCK, &held, NULL);
+    worker = pthread_self();
+    atomic_store(&worker_known, true);
+}
+
 static void meet_worker(void *context, size_t task, size_t thread)
 {
     (void)context;
     (void)task;
-    if (thread == 1) {
-        worker = pthread_self();
-        atomic_store(&worker_known, true);
-    }
+    note_worker(thread);
     rest();
 }
 
@@ -228,10 +238,7 @@ static void test_held_worker(void)
 
 static void short_task(void *context, size_t task, size_t thread)
 {
-    if (thread == 1) {
-        worker = pthread_self();
-        atomic_store(&worker_known, true);
-    }
+    note_worker(thread);
     count_task(context, task, thread);
 }
 
@@ -351,10 +358,40 @@ static void test_overflowing_thread(void)
            "so does the overflow of its stack");
 }
 
+/* Overflows the stack of the pool's worker; the thread that started the pool waits for the end. */
+static void overflow_worker(void *context, size_t task, size_t thread)
+{
+    (void)task;
+    if (thread > 0)
+        overflow(context);
+    alarm(60);
+    while (thread == 0)
+        rest();
+}
+
+static void test_overflowing_worker(void)
+{
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        const struct sigaction action = {.sa_handler = end_caught, .sa_flags = SA_ONSTACK};
+        sigaction(SIGSEGV, &action, NULL);
+        sigaction(SIGBUS, &action, NULL);
+        struct pool *pool = pool_create(2, NULL);
+        if (pool)
+            pool_run(pool, 2, overflow_worker, NULL);
+        _exit(0);
+    }
+    tap_ok(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+               WEXITSTATUS(status) == CAUGHT,
+           "and that of a worker of a pool");
+}
+
 int main(void)
 {
     test_faulty_thread();
     test_overflowing_thread();
+    test_overflowing_worker();
     for (size_t threads = 1; threads <= 5; threads++)
         test_every_task_once(threads);
     for (size_t threads = 1; threads <= 5; threads++)

@@ -85,6 +85,10 @@ bool file_make_directories(const char *path, struct error *error);
 bool file_make_folder_of(const char *path, struct error *error);
 
 bool file_exists(const char *path);
+
+/* Returns whether both paths lead to the same file, which exists. */
+bool file_is_same(const char *a, const char *b);
+
 bool file_is_directory(const char *path);
 
 /* Returns "directory/name", owned by the caller, or NULL if out of memory. */

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -323,14 +324,22 @@ static FILE *open_part_stream(struct output_file *output, struct error *error)
     return stream;
 }
 
+/* Returns the path of TARGET.part, which the caller frees; NULL with an error. */
+static char *part_of(const struct output_target *target, struct error *error)
+{
+    const size_t size = strlen(target->path) + sizeof ".part";
+    char *part = memory_new(size, 1, target->path, error);
+    if (part)
+        snprintf(part, size, "%s.part", target->path);
+    return part;
+}
+
 static bool open_part(struct output_file *output, bool continues, struct error *error)
 {
-    const size_t size = strlen(output->target.path) + sizeof ".part";
     struct stat found;
-    output->part = memory_new(size, 1, output->target.path, error);
+    output->part = part_of(&output->target, error);
     if (!output->part)
         return false;
-    snprintf(output->part, size, "%s.part", output->target.path);
     output->stream = open_part_stream(output, error);
     if (!output->stream)
         return false;
@@ -574,4 +583,67 @@ bool output_file_is_stdout(const char *name)
         return false;
     output_target_free(&target);
     return target.kind == OUTPUT_DESCRIPTOR && target.descriptor == STDOUT_FILENO;
+}
+
+/* The files that a document changes. */
+struct places {
+    struct output_target target;
+    char *part; /* NULL: it goes to a descriptor, FIFO or device */
+};
+
+static bool find_places(struct places *places, const char *name, struct error *error)
+{
+    places->part = NULL;
+    if (!output_target_find(&places->target, name, OUTPUT_TEXT, error))
+        return false;
+    const enum output_kind kind = places->target.kind;
+    if (kind == OUTPUT_DESCRIPTOR || kind == OUTPUT_STREAM)
+        return true;
+    places->part = part_of(&places->target, error);
+    return places->part;
+}
+
+static void free_places(struct places *places)
+{
+    output_target_free(&places->target);
+    free(places->part);
+}
+
+/* Returns whether two paths lead to one file, which need not exist yet. */
+static bool is_one_place(const char *a, const char *b)
+{
+    char folder[PATH_MAX], other[PATH_MAX];
+    const char *name = file_base_name(a), *second = file_base_name(b);
+    snprintf(folder, sizeof folder, "%.*s.", (int)(name - a), a);
+    snprintf(other, sizeof other, "%.*s.", (int)(second - b), b);
+    return file_is_same(a, b) || (strcmp(name, second) == 0 && file_is_same(folder, other));
+}
+
+bool output_file_spares(const char *name, char *const *inputs, size_t count, struct error *error)
+{
+    struct places places;
+    bool spares = find_places(&places, name, error);
+    const bool exists =
+        places.part && (file_exists(places.target.path) || file_exists(places.part));
+    for (size_t i = 0; spares && exists && i < count; i++)
+        if (file_is_same(inputs[i], places.target.path) || file_is_same(inputs[i], places.part))
+            spares = error_set(error, ERROR_USAGE, name, "choose another place",
+                               "this would overwrite %s, which the command reads", inputs[i]);
+    free_places(&places);
+    return spares;
+}
+
+bool output_files_differ(const char *name, const char *other, struct error *error)
+{
+    struct places a = {0}, b = {0};
+    bool differ = find_places(&a, name, error) && find_places(&b, other, error);
+    if (differ && a.part && b.part &&
+        (is_one_place(a.target.path, b.target.path) || is_one_place(a.part, b.target.path) ||
+         is_one_place(a.target.path, b.part)))
+        differ =
+            error_set(error, ERROR_USAGE, name, "name another file",
+                      "%s, or a file beside it that is written first, is the same file", other);
+    free_places(&a);
+    free_places(&b);
+    return differ;
 }

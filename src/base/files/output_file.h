@@ -26,6 +26,14 @@
  * nothing. */
 bool output_file_check(const char *name, enum output_content content, struct error *error);
 
+/* Returns whether a document that is written to `name`, or to `name`.part first, leaves these files
+ * as they are; if not, sets an error. */
+bool output_file_spares(const char *name, char *const *inputs, size_t count, struct error *error);
+
+/* Returns whether two documents, and their files .part, go to different files; if not, sets an
+ * error. True of descriptors, FIFOs and devices. */
+bool output_files_differ(const char *name, const char *other, struct error *error);
+
 /* Returns whether `name` is a descriptor, or an existing FIFO or device. */
 bool output_file_is_stream(const char *name);
 

@@ -30,6 +30,7 @@
 #include "base/memory.h"
 #include "base/threads/futex.h"
 #include "base/threads/spin.h"
+#include "base/threads/thread.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -435,7 +436,7 @@ static bool start_workers(struct pool *pool, struct error *error)
     for (; pool->started < pool->threads - 1; pool->started++) {
         struct worker *worker = &pool->workers[pool->started];
         *worker = (struct worker){.pool = pool, .number = pool->started + 1};
-        if (pthread_create(&worker->thread, NULL, worker_main, worker) != 0)
+        if (thread_start(&worker->thread, worker_main, worker) != 0)
             return error_set(error, ERROR_SYSTEM, "the thread pool", "ask for fewer threads",
                              "could not start thread %zu of %zu", worker->number + 1,
                              pool->threads);

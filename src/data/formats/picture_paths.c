@@ -32,7 +32,8 @@ static bool add_folder(struct name_list *paths, const char *folder, int depth, s
     return added;
 }
 
-bool picture_paths_add(struct name_list *paths, const char *operand, struct error *error)
+bool picture_paths_add(struct name_list *paths, struct name_list *lists, const char *operand,
+                       struct error *error)
 {
     static const char list[] = "list:";
     char path[4096];
@@ -41,5 +42,5 @@ bool picture_paths_add(struct name_list *paths, const char *operand, struct erro
                                           : name_list_add(paths, operand, error);
     const char *name = operand + strlen(list), *home = user_path_home(name);
     snprintf(path, sizeof path, "%s%s", home ? home : "", home ? name + 1 : name);
-    return list_read_paths(path, paths, error);
+    return name_list_add(lists, path, error) && list_read_paths(path, paths, error);
 }

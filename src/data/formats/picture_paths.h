@@ -6,7 +6,9 @@
 
 /* Adds the pictures of an operand: a file; a folder, with its own pictures first and then those of
  * its folders, each in the order of the names; or list:FILE.csv, whose first column has paths
- * relative to the list. Returns false with an error; a single file is not looked at. */
-bool picture_paths_add(struct name_list *paths, const char *operand, struct error *error);
+ * relative to the list, and which is added to `lists`. Returns false with an error; a single file
+ * is not looked at. */
+bool picture_paths_add(struct name_list *paths, struct name_list *lists, const char *operand,
+                       struct error *error);
 
 #endif

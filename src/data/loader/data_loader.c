@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/host/host.h"
 #include "base/memory.h"
+#include "base/threads/thread.h"
 #include "data/loader/prefetch_queue.h"
 
 #include <stdlib.h>
@@ -180,7 +181,7 @@ static bool start_workers(struct data_loader *loader, struct error *error)
 {
     size_t wanted = loader->workers;
     for (loader->workers = 0; loader->workers < wanted; loader->workers++)
-        if (pthread_create(&loader->thread[loader->workers], NULL, decode_worker_run, loader) != 0)
+        if (thread_start(&loader->thread[loader->workers], decode_worker_run, loader) != 0)
             break;
     /* with fewer workers than wanted the loader is slower, but it works */
     return loader->workers > 0 ||

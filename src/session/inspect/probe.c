@@ -4,6 +4,7 @@
 #include "session/inspect/probe.h"
 
 #include "base/memory.h"
+#include "base/threads/thread.h"
 #include "data/loader/data_loader.h"
 #include "session/measure/memory_check.h"
 #include "session/model/picture.h"
@@ -388,7 +389,7 @@ struct probe *probe_create(struct error *error)
         return NULL;
     pthread_mutex_init(&probe->lock, NULL);
     pthread_cond_init(&probe->wake, NULL);
-    if (pthread_create(&probe->thread, NULL, run, probe) == 0)
+    if (thread_start(&probe->thread, run, probe) == 0)
         return probe;
     pthread_cond_destroy(&probe->wake);
     pthread_mutex_destroy(&probe->lock);

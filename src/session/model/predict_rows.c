@@ -1,7 +1,9 @@
 /* A CSV file has exactly one row for each picture, also for one that cannot be read, in the order
  * of the pictures: the number of its complete rows is where an interrupted prediction continues.
  * A power failure may leave anything in the last of them, so each row is compared with the one that
- * would be written for its logits; the network must agree with the last. */
+ * would be written for its logits. A picture that was changed since the rows were written ends
+ * those that are kept, and the network must compute the last of them again, to the last bit:
+ * batches begin where those of an uninterrupted prediction do. */
 #include "session/model/predict_rows.h"
 
 #include "base/escape/csv.h"
@@ -9,10 +11,12 @@
 #include "base/files/lines.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/portable/portable.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { LONGEST_ROW = 16 << 20 };
 
@@ -192,8 +196,23 @@ static bool is_of_picture(const struct predict_rows *rows, const struct old_row 
     return is;
 }
 
+static bool is_since(struct timespec time, struct timespec written)
+{
+    return time.tv_sec > written.tv_sec ||
+           (time.tv_sec == written.tv_sec && time.tv_nsec >= written.tv_nsec);
+}
+
+/* Returns whether the row's picture was changed or removed since the earlier rows were written. */
+static bool is_outdated(const struct predict_rows *rows, const struct old_row *row)
+{
+    struct stat picture;
+    if (stat(rows->paths[rows->done], &picture) != 0)
+        return row->logits;
+    return is_since(picture.st_mtim, rows->written) || is_since(picture.st_ctim, rows->written);
+}
+
 /* Counts a row, which must be that of picture number `done`. Sets *whole to false instead if it is
- * damaged or its output is not in the array: the prediction goes on there. */
+ * damaged or outdated, or its output is not in the array: the prediction goes on there. */
 static bool take_row(struct predict_rows *rows, const char *line, size_t length,
                      struct predict_raw *raw, bool *whole, struct error *error)
 {
@@ -203,7 +222,8 @@ static bool take_row(struct predict_rows *rows, const char *line, size_t length,
         return true;
     if (rows->done == rows->count || !is_of_picture(rows, &row))
         return refuse_row(rows, error);
-    *whole = predict_raw_matches(raw, row.logits, rows->model->network->classes);
+    *whole = !is_outdated(rows, &row) &&
+             predict_raw_matches(raw, row.logits, rows->model->network->classes);
     if (!*whole)
         return true;
     if (row.logits) {
@@ -241,7 +261,10 @@ static bool read_earlier(struct predict_rows *rows, struct predict_raw *raw, uin
 {
     struct lines lines;
     struct text heading = {0};
+    struct stat status;
     size_t length;
+    if (stat(rows->output.earlier, &status) == 0)
+        rows->written = status.st_mtim;
     if (!lines_open(&lines, rows->output.earlier, LONGEST_ROW, error))
         return false;
     append_heading(rows, &heading);
@@ -259,23 +282,20 @@ static bool read_earlier(struct predict_rows *rows, struct predict_raw *raw, uin
     return read;
 }
 
-/* Checks that the output of the last row that has one is still computed. The limit allows another
- * machine's order of sums, also in half precision, not another network. */
+/* Checks that the output of the last row that has one is still computed. Other bits are those of
+ * another model, precision or device, whose rows would be mixed. */
 static bool check_last(const struct predict_rows *rows, size_t index, const float *logits,
                        struct error *error)
 {
-    const size_t classes = rows->model->network->classes;
-    float largest = 0, difference = 0;
+    bool same = logits;
     if (index != rows->first || !rows->has_last)
         return true;
-    for (size_t c = 0; logits && c < classes; c++) {
-        largest = fmaxf(largest, fabsf(rows->last[c]));
-        difference = fmaxf(difference, fabsf(rows->last[c] - logits[c]));
-    }
-    return (logits && !(difference > 0.02F * largest)) ||
-           error_set(error, ERROR_INPUT, rows->output.earlier, same_again,
-                     "row %zu is not what this model computes for %s", index + 1,
-                     rows->paths[index]);
+    for (size_t c = 0; same && c < rows->model->network->classes; c++)
+        same = rows->last[c] == logits[c] || (isnan(rows->last[c]) && isnan(logits[c]));
+    return same || error_set(error, ERROR_INPUT, rows->output.earlier, same_again,
+                             "row %zu is not what this model computes for %s, with this device and "
+                             "precision",
+                             index + 1, rows->paths[index]);
 }
 
 /* --- the file --- */

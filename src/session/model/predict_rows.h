@@ -10,6 +10,7 @@
 #include "session/model/evaluate.h"
 
 #include <stdio.h>
+#include <time.h>
 
 enum predict_format { PREDICT_TEXT, PREDICT_CSV, PREDICT_JSON, PREDICT_DOCUMENT };
 
@@ -64,18 +65,20 @@ struct predict_rows {
     FILE *standard;     /* standard output */
     struct output_file output; /* with `path` */
     FILE *stream;
-    struct json *list; /* PREDICT_DOCUMENT: the pictures */
+    struct timespec written; /* when the rows of the earlier prediction were */
+    struct json *list;       /* PREDICT_DOCUMENT: the pictures */
 };
 
-/* Opens the file, or continues it: keeps the rows up to the first that is damaged or whose output
- * is not in `raw`, and checks that they are of the first pictures. A row is damaged if it is not
- * what would be written for its logits. Returns false with an error. */
+/* Opens the file, or continues it: keeps the rows up to the first that is damaged, whose picture
+ * was changed since, or whose output is not in `raw`, and checks that they are of the first
+ * pictures. A row is damaged if it is not what would be written for its logits. Returns false with
+ * an error. */
 bool predict_rows_open(struct predict_rows *rows, bool continues, struct predict_raw *raw,
                        struct error *error);
 
 /* Writes the row of a picture: of its logits or, if it cannot be read (logits NULL), of the reason.
- * If the picture has its row already, only checks that the logits agree. Returns false with an
- * error. */
+ * If the picture has its row already, only checks that the logits are the same. Returns false with
+ * an error. */
 bool predict_rows_add(struct predict_rows *rows, size_t index, const float *logits,
                       const struct error *broken, struct error *error);
 

@@ -8,6 +8,7 @@
 
 #include "base/host/host.h"
 #include "base/memory.h"
+#include "base/threads/thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -92,8 +93,8 @@ static bool start_workers(struct predictor *predictor, struct error *error)
     host_describe(&host);
     size_t wanted = host.cores > 2 ? host.cores - 1 : 1;
     wanted = wanted < MAX_WORKERS ? wanted : MAX_WORKERS;
-    while (predictor->workers < wanted && pthread_create(&predictor->thread[predictor->workers],
-                                                         NULL, read_pictures, predictor) == 0)
+    while (predictor->workers < wanted &&
+           thread_start(&predictor->thread[predictor->workers], read_pictures, predictor) == 0)
         predictor->workers++;
     return predictor->workers > 0 ||
            error_set(error, ERROR_SYSTEM, "the pictures", "raise the limit on threads",

@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct {
@@ -264,14 +265,36 @@ bool sweep_was_killed(const struct sweep_cell *cell)
            (cell->state == SWEEP_INTERRUPTED && cell->reason.kind != ERROR_NONE);
 }
 
+/* Returns whether a folder has this file, and something in it. */
+static bool has_content(const char *directory, const char *name)
+{
+    struct stat status;
+    char *path = file_join(directory, name);
+    const bool has = path && stat(path, &status) == 0 && status.st_size > 0;
+    free(path);
+    return has;
+}
+
+/* Returns whether the cell's run, if there is one, can go on from a checkpoint. */
+static bool has_checkpoint(const struct sweep_cell *cell)
+{
+    char *directory = cell->run[0] ? sweep_files_run(cell->run) : NULL;
+    const bool has = directory && (has_content(directory, "checkpoint.safetensors") ||
+                                   has_content(directory, "checkpoint.previous.safetensors"));
+    free(directory);
+    return has;
+}
+
 const char *sweep_advise_going_on(const struct sweep *sweep, const struct sweep_cell *cell,
-                                  char *text, size_t size)
+                                  bool retry, char *text, size_t size)
 {
     char name[SWEEP_OPERAND];
     snprintf(text, size,
-             cell->run[0] ? _("tinca sweep --name %s goes on from its checkpoint")
-                          : _("tinca sweep --name %s computes it"),
-             shell_operand(sweep->grid.name, name, sizeof name));
+             !cell->run[0] ? _("tinca sweep --name %s%s computes it")
+             : has_checkpoint(cell)
+                 ? _("tinca sweep --name %s%s goes on from its checkpoint")
+                 : _("tinca sweep --name %s%s starts its run over, as it has no checkpoint"),
+             shell_operand(sweep->grid.name, name, sizeof name), retry ? " --retry" : "");
     return text;
 }
 

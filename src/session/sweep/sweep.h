@@ -116,9 +116,10 @@ bool sweep_is_due(const struct sweep *sweep, size_t index);
 bool sweep_has_work(const struct sweep *sweep, size_t index);
 /* Returns whether the cell ended without being asked to, and can go on. */
 bool sweep_was_killed(const struct sweep_cell *cell);
-/* Writes what the user does to go on with such a cell. Returns `text`. */
+/* Writes the command that goes on with such a cell or, with `retry`, with one that failed, and
+ * whether it begins with a checkpoint. Returns `text`. */
 const char *sweep_advise_going_on(const struct sweep *sweep, const struct sweep_cell *cell,
-                                  char *text, size_t size);
+                                  bool retry, char *text, size_t size);
 /* Returns whether the cell's run is done or diverged, so that its figures are final. */
 bool sweep_is_computed(const struct sweep_cell *cell);
 /* Counts the cells in each state. */

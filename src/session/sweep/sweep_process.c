@@ -3,7 +3,6 @@
  * Why a run was killed is recorded in its folder (run_killed.h). */
 #include "session/sweep/sweep_process.h"
 
-#include "base/escape/shell.h"
 #include "base/files/file.h"
 #include "base/host/control_group.h"
 #include "base/language.h"
@@ -140,27 +139,19 @@ static bool is_fault(int signal)
 static void explain_signal(const struct sweep_process *process, const struct sweep *sweep,
                            int signal, uint64_t highest, struct error *failure)
 {
-    char bytes[32], advice[256];
+    char bytes[32], command[256], advice[256 + 64];
     const struct sweep_cell *cell = &sweep->cells[process->cell];
-    char name[SWEEP_OPERAND];
     const char *id = cell->id;
-    shell_operand(sweep->grid.name, name, sizeof name);
+    sweep_advise_going_on(sweep, cell, is_fault(signal), command, sizeof command);
     if (signal == SIGKILL && count_memory_kills() > process->memory_kills) {
-        snprintf(advice, sizeof advice,
-                 _("tinca sweep --name %s goes on from its checkpoint; --jobs 1 needs less memory"),
-                 name);
+        snprintf(advice, sizeof advice, _("%s; --jobs 1 needs less memory"), command);
         error_set(failure, ERROR_MEMORY, id, advice,
                   _("killed for memory: the system ended its process, which had used %s"),
                   text_bytes(highest, bytes, sizeof bytes));
         return;
     }
-    if (is_fault(signal))
-        snprintf(advice, sizeof advice,
-                 _("see output.txt in its folder; tinca sweep --name %s --retry goes on from its "
-                   "checkpoint"),
-                 name);
-    else
-        sweep_advise_going_on(sweep, cell, advice, sizeof advice);
+    snprintf(advice, sizeof advice, is_fault(signal) ? _("see output.txt in its folder; %s") : "%s",
+             command);
     error_set(failure, ERROR_SYSTEM, id, advice, _("signal %d (%s) ended its process"), signal,
               strsignal(signal));
 }
@@ -212,7 +203,7 @@ static void take_unsaved(struct sweep *sweep, size_t index)
     struct error reason;
     char advice[256];
     struct sweep_cell *cell = &sweep->cells[index];
-    sweep_advise_going_on(sweep, cell, advice, sizeof advice);
+    sweep_advise_going_on(sweep, cell, false, advice, sizeof advice);
     error_set(&reason, ERROR_SYSTEM, cell->id, advice,
               cell->run[0]
                   ? _("the disk is full: its process could not save the end of the run (output.txt "
@@ -224,6 +215,16 @@ static void take_unsaved(struct sweep *sweep, size_t index)
         wait_again(cell, &reason);
     else
         record_kill(sweep, index, &reason);
+}
+
+/* Makes a cell say that its process was asked to stop, though the sweep was not: its run is saved,
+ * and is stopped like others. */
+static void explain_stop(const struct sweep *sweep, struct sweep_cell *cell)
+{
+    char advice[256];
+    sweep_advise_going_on(sweep, cell, false, advice, sizeof advice);
+    error_set(&cell->reason, ERROR_SYSTEM, cell->id, advice, "%s",
+              _("a signal asked its process to stop"));
 }
 
 /* Sets the cell's state after its process has ended with `status`. */
@@ -239,6 +240,8 @@ static void take_end(const struct sweep_process *process, struct sweep *sweep, i
         take_signal(process, sweep, WTERMSIG(status), highest);
     } else if (sweep_is_due(sweep, process->cell) && WEXITSTATUS(status) == CELL_UNSAVED) {
         take_unsaved(sweep, process->cell);
+    } else if (cell->state == SWEEP_INTERRUPTED && cell->reason.kind == ERROR_NONE) {
+        explain_stop(sweep, cell);
     } else if (cell->state == SWEEP_WAITING && status != 0) {
         error_set(&failure, ERROR_SYSTEM, cell->id,
                   _("see output.txt in its folder, then compute the cell once more"),
