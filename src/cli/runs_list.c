@@ -297,7 +297,9 @@ static bool add_readable(struct json *object, const struct listed_run *listed)
            json_add_string(object, "device", config->device) &&
            json_add_string(object, "created", facts->created) &&
            add_text_or_null(object, "imported", facts->imported) &&
-           json_add_count(object, "seed", config->seed) &&
+           (config_is_known(config, facts->imported, "seed")
+                ? json_add_count(object, "seed", config->seed)
+                : json_add_null(object, "seed")) &&
            add_text_or_null(object, "seed_group", config->seed_group) &&
            add_text_or_null(object, "ancestor", facts->fork.ancestor) &&
            json_add_string(object, "host", facts->host) &&
@@ -368,9 +370,13 @@ static void add_what(struct table *table, const struct listed_run *listed)
     if (!facts->imported[0])
         table_cell(table, _("%s batch %s on %s, %s"), facts->network, batch, config->device,
                    config_short_value("data", config->data, data, sizeof data));
-    else
+    else if (!config_is_known(config, facts->imported, "network"))
+        table_cell(table, _("imported from %s"), facts->imported);
+    else if (config->batch && facts->host[0] && config_is_known(config, facts->imported, "device"))
         table_cell(table, _("%s batch %s on %s, imported from %s (%s)"), facts->network, batch,
-                   config->device, facts->imported, facts->host[0] ? facts->host : "?");
+                   config->device, facts->imported, facts->host);
+    else
+        table_cell(table, _("%s, imported from %s"), facts->network, facts->imported);
 }
 
 static void add_row(struct table *table, const struct listed_run *listed, bool disk)

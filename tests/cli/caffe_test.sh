@@ -241,6 +241,12 @@ printf 'input: "data" input_dim: 4 input_dim: 3 input_dim: 8 input_dim: 8\n%s' "
 run import norm.prototxt -o norm.json
 if [ "$status" = 1 ] && grep -q 'use_global_stats is false' err; then ok "for more images it is refused"; else
     not_ok "for more images it is refused" "exit $status: $(told)"; fi
+# --- the softmax at the end ---
+printf '%b%s' "$head" 'layer { name: "y" type: "InnerProduct" bottom: "data" top: "y" inner_product_param { num_output: 2 } }
+layer { name: "s" type: "Softmax" bottom: "y" top: "s" } layer { name: "f" type: "Flatten" bottom: "s" top: "f" }' >end.prototxt
+succeeds "a softmax before a Flatten" import end.prototxt -o end.json
+if grep -q 'softmax at the end was left out' err && ! grep -q '"softmax"' end.json; then ok "  is left out, too"; else
+    not_ok "  is left out, too" "$(told) $(cat end.json)"; fi
 refuses 1 'read|directory|No such' "a file that is not there" import nowhere.prototxt -o x.json
 refuses 2 'one network at a time' "two networks" import net.prototxt "$files/net.prototxt"
 refuses 2 'ends neither' "a network beside a log" import net.prototxt raw.npy

@@ -20,6 +20,8 @@ done
 is_three() { [ "$(find three -name '*.png' | wc -l)" -eq 12 ]; }
 is_three && ok "twelve pictures of three classes" || not_ok "twelve pictures" "$(find three)"
 
+mkdir four && cp -r three/* four && cp -r three/owl four/yak
+
 network() { # network FILE CLASSES LAYERS: a network file whose layers have fixed numbers of outputs
     printf '{"name": "%s", "input": [1, 28, 28], "classes": %s, "normalise": "unit", "layers": [
  {"op": "conv", "name": "c", "output": 4, "kernel": 5, "stride": 3}, {"op": "relu"}, %s]}\n' "${1%.json}" "$2" "$3" >"$1"
@@ -94,9 +96,25 @@ mean() {
         ok "  the other layers have the file's weights" || not_ok "  the other layers have the file's weights"
     same_everywhere tuned.safetensors
     succeeds "  a fork of it" train --fork ./tuned --epochs 2 --run-dir forked
+    succeeds "  one that takes the weights alone" train --fork ./new --batch 6 --lr 0 --run-dir alone --save alone.safetensors
+    if grep -q 'anew' err; then not_ok "  has the output layers of its ancestor, and says nothing else" "$(told)"; else
+        ok "  has the output layers of its ancestor, and says nothing else"; fi
+    [ -n "$(mean new.safetensors fc.weight)" ] &&
+        [ "$(mean new.safetensors fc.weight)" = "$(mean alone.safetensors fc.weight)" ] &&
+        ok "  with their values" || not_ok "  with their values"
+    succeeds "  one for other classes" train --fork ./tuned --data folder:four --lr 0 --run-dir more --save more.safetensors
+    says 'output layers (fc) are made anew: 4 outputs.* instead of 3' "  has new output layers, and says so"
+    [ "$(mean tuned.safetensors c.weight)" = "$(mean more.safetensors c.weight)" ] &&
+        ok "  the others are its ancestor's" || not_ok "  the others are its ancestor's"
+    succeeds "  such a fork is whole" runs --check ./more
+    succeeds "a file with as many outputs as there are classes" train ./ten.json --weights new.safetensors --data folder:three \
+        --lr 0 $small
+    if grep -q 'anew:' err; then not_ok "  gives the output layers its values, and nothing else is said" "$(told)"; else
+        ok "  gives the output layers its values, and nothing else is said"; fi
 
     succeeds "--reset-classes with as many classes" train ./ten.json --weights wide.safetensors --reset-classes \
         --data folder:three,classes=10 $small --lr 0 --seed 5 --save again.safetensors
+    says 'output layers (fc) begin anew, with 10 outputs as before' "  says so"
     [ "$(mean wide.safetensors c.weight)" = "$(mean again.safetensors c.weight)" ] &&
         [ "$(mean wide.safetensors fc.weight)" != "$(mean again.safetensors fc.weight)" ] &&
         ok "  gives the output layers new values" || not_ok "  gives the output layers new values"
@@ -158,7 +176,6 @@ run train ./ten.json --data list:numbers.csv,classes=10 $small --save many.safet
 refuses 1 'three: it has 3 classes, but ten predicts 10: add classes=10' "one of more outputs, and other names" \
     eval many.safetensors --data folder:three --threads 1
 succeeds "  with classes=10 they are the first ones" eval many.safetensors --data folder:three,classes=10 --threads 1
-mkdir -p four && cp -r three/* four && cp -r three/owl four/yak
 refuses 1 'four: it has 4 classes, but three only predicts 3' "a set of more classes" \
     eval numbers.safetensors --data folder:four --threads 1
 run quantize numbers.safetensors --calibrate folder:four -o q.safetensors

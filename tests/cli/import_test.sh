@@ -114,6 +114,42 @@ refuses 2 "a name has" "a text that is no name" import "$logs/caffe.txt" --name 
 run runs --json
 is "what was refused left no run" "runs.#" 7
 
+# --- no export has a figure that the log does not give ---
+
+printf 'step,loss\n1,2\n2,1.5\n3,1\n' >bare.csv
+printf 'step,loss,lr\n1,2,0.5\n2,1.5,0.5\n3,1,0.5\n' >rate.csv
+succeeds "a table of losses" import bare.csv --name bare
+succeeds "one with a learning rate" import rate.csv --name rate
+run runs --json
+set -- "$("$JSON_LOOK" out runs.0.name)" "$("$JSON_LOOK" out runs.1.name)"
+last=1
+[ "$2" = rate ] || last=0
+is "its seed is unknown" runs.$last.seed null
+run runs
+shows '  imported from csv$' "the list says no more than that it was imported"
+succeeds "its report" export bare --format md -o bare.md
+if grep -Eiq 'nan|not a number|\?|unknown,|tinca measure|waited for data|forecast' bare.md; then
+    not_ok "  has no figure that is none" "$(grep -Ein 'nan|not a number|\?|unknown,|tinca measure|waited|forecast' bare.md)"
+else ok "  has no figure that is none"; fi
+succeeds "both as the studies' tables" export bare rate --format csv -o tables
+grep -q '^#network,mode,batch,step,loss,time,.*lr' tables/loss_unknown_csv.csv &&
+    grep -q '^unknown,unknown,000,1,2,nan,.*unknown' tables/loss_unknown_csv.csv &&
+    ! grep -q '0\.01$' tables/loss_unknown_csv.csv && ok "  without the learning rate of tinca" ||
+    not_ok "  without the learning rate of tinca" "$(cat tables/loss_unknown_csv.csv)"
+succeeds "its session" export bare -o bare.json
+for member in parameters flops images classes memory_forecast series.memory_bytes.0 series.lr.0; do
+    is "  has no $member" runs.0.$member null bare.json
+done
+if grep -Eq 'pixel_accuracy|"(seed|batch)"' bare.json; then not_ok "  nor other settings" "$(head -c 900 bare.json)"; else
+    ok "  nor other settings"; fi
+run export bare --format tfevents -o events
+if [ "$status" != 0 ] && grep -q 'built without' err; then skip "events for TensorBoard" "$(told)"; else
+    if [ "$status" = 0 ] && grep -aq iterations events/*/* &&
+        ! grep -Eaq 'seed|momentum|solver|parameters|batch' events/*/*; then
+        ok "events for TensorBoard have the settings of the log alone"
+    else not_ok "events for TensorBoard" "$(told) $(tr -cd '[:print:]' <events/*/* | head -c 600)"; fi
+fi
+
 # --- its chart ---
 
 # thick FILE: prints how many thick blue lines a chart has: two for the smoothed loss, and two for the first accuracy
@@ -130,6 +166,11 @@ if ls "$(dirname "$TINCA")"/tinca-chart.so >/dev/null 2>&1; then
     else
         ok "  and no setting that the table does not have"
     fi
+    grep -q '>accurate<' accurate.svg && ok "  its title is the run's name" ||
+        not_ok "  its title is the run's name" "$(grep -o '<title>[^<]*<' accurate.svg)"
+    succeeds "a chart of two" export accurate bare --format svg -o both.svg
+    if grep -o '>[^<]*<' both.svg | grep -q unknown,; then not_ok "  calls none unknown" "$(grep -o '>[^<]*<' both.svg)"; else
+        ok "  calls none unknown"; fi
     succeeds "a table without one" import plain.csv --name plain --batch 8
     succeeds "  has a chart" export plain --format svg -o plain.svg
     [ "$(thick plain.svg)" = 2 ] && ok "  without a panel for it" || not_ok "  without a panel for it" "$(thick plain.svg)"

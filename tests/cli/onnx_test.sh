@@ -152,6 +152,19 @@ python3 "$files/hostile_files.py" hostile || exit 99
 for name in right branches beside; do
     succeeds "$name.onnx is imported" import hostile/$name.onnx -o right.safetensors
 done
+# the loss has the softmax at the end, also if nodes after it pass its values on
+for name in flatten dropout image log; do
+    succeeds "a classifier that ends with a softmax ($name) is imported" import hostile/end-$name.onnx -o end.safetensors
+    if grep -q 'softmax at the end was left out' err && ! grep -q '"softmax"' end.json; then ok "  without it, which is said"; else
+        not_ok "  without it, which is said" "$(told) $(cat end.json)"; fi
+done
+succeeds "a softmax of each pixel is none of the classes" import hostile/end-pixels.onnx -o end.safetensors
+if grep -q '"softmax"' end.json; then ok "  and is kept"; else not_ok "  and is kept" "$(cat end.json)"; fi
+for name in log-relu log-pixels; do
+    run import hostile/end-$name.onnx -o x.safetensors
+    if [ "$status" = 1 ] && grep -q 'not the end of a classifier' err; then ok "a LogSoftmax ($name) that cannot be left out"; else
+        not_ok "a LogSoftmax ($name) that cannot be left out" "exit $status: $(told)"; fi
+done
 run import hostile/lacks.onnx -o lacks.safetensors
 if [ "$status" = 1 ] && grep -q 'Einsum the_Einsum' err && grep -q 'Magic the_Magic' err && ! grep -q the_Relu err; then
     ok "nodes that tinca lacks are listed, and no others"

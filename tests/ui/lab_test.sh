@@ -48,4 +48,19 @@ screen_shows 'stopped +lenet' "back in the list"
 screen_keys f
 screen_shows 'from the log of run' "f: the form has the known settings of the run"
 screen_shows 'Training data +digits' "  and defaults for the others"
+# a table of losses: what it does not give is not shown
+screen_end
+printf 'step,loss\n1,2\n2,1.5\n3,1\n' >bare.csv
+succeeds "a table of losses" import bare.csv --name bare
+screen_start 130x40 C.UTF-8 "$TINCA"
+screen_shows 'Set up' "the workbench"
+screen_keys m o Enter
+screen_shows 'done +unknown' "the table's run is listed"
+screen_keys Enter
+screen_shows 'imported: csv\) .+ bare' "its title is its name"
+screen_shows 'iteration +3 of 3' "with its curve"
+screen_lacks '^learning rate' "and no panel of a learning rate"
+screen_keys 5
+screen_shows 'another program computed' "its layers are not measured"
+screen_lacks 'tinca bench' "and no benchmark of an unknown network is proposed"
 done_testing

@@ -103,6 +103,33 @@ bool graph_mark_outputs(const struct graph *graph, bool *marks)
     return false;
 }
 
+static size_t count_readers(const struct graph *graph, size_t number)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < graph->node_count; i++)
+        for (size_t k = 0; k < graph->nodes[i].input_count; k++)
+            count += graph->nodes[i].inputs[k] == number;
+    return count;
+}
+
+bool graph_leave_out_softmax(struct graph *graph, size_t *output)
+{
+    size_t *read = output;
+    for (size_t readers = 0;
+         graph->nodes[*read].op == &op_flatten || graph->nodes[*read].op == &op_dropout;
+         readers = 1) {
+        if (count_readers(graph, *read) > readers) /* others want the probabilities */
+            return false;
+        read = &graph->nodes[*read].inputs[0];
+    }
+    const struct node *node = &graph->nodes[*read];
+    const bool vector = shape_area(node->output) == 1;
+    if (node->op != &op_softmax || !(vector || (node->attributes.softmax.image && read != output)))
+        return false;
+    *read = node->inputs[0];
+    return true;
+}
+
 char *graph_output_names(const struct graph *graph, char *text, size_t size)
 {
     bool *marks = memory_new(graph->node_count, sizeof *marks, "the names", NULL);

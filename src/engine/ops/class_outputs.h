@@ -28,6 +28,11 @@ bool graph_mark_outputs(const struct graph *graph, bool *marks);
  * are not known. Returns `text`. */
 char *graph_output_names(const struct graph *graph, char *text, size_t size);
 
+/* Leaves out the softmax that makes the outputs, the values of node *output, probabilities: the
+ * loss has it. What reads it, *output or layers that only pass its values on, then reads its input.
+ * Returns false, and changes nothing, if the outputs are no softmax over all of them. */
+bool graph_leave_out_softmax(struct graph *graph, size_t *output);
+
 /* Returns whether the node is one of those layers that have "output": a convolution or linear. */
 bool graph_counts_outputs(const struct node *node);
 

@@ -7,6 +7,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/network/network_write.h"
+#include "engine/ops/class_outputs.h"
 #include "engine/ops/op.h"
 #include "engine/quantize/graph_copy.h"
 #include "session/model/model_file.h"
@@ -38,11 +39,7 @@ static size_t find_output(struct caffe_importer *im)
         }
     if (output == 0) /* a layer that changes nothing reads the last one */
         output = im->graph.node_count - 1;
-    if (im->graph.nodes[output].op == &op_softmax &&
-        shape_area(im->graph.nodes[output].output) == 1) {
-        output = im->graph.nodes[output].inputs[0]; /* the loss has the softmax */
-        im->result->softmax_left_out = true;
-    }
+    im->result->softmax_left_out = graph_leave_out_softmax(&im->graph, &output);
     return output;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "engine/weights/weights_match.h"
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
 #include "session/files/checkpoint_position.h"
@@ -135,16 +136,53 @@ void check_discriminator(struct check *check, const char *file)
     safetensors_close(&opened);
 }
 
+/* Reports the first array that the network lacks or has in another shape. Output layers for other
+ * classes are no damage: a fork makes them anew. */
+static bool ancestor_fits(struct check *check, const char *file, struct weights_pairing *pairing)
+{
+    const struct graph *graph = pairing->graph;
+    size_t entry;
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        const enum weights_fit fit = weights_pairing_fit(pairing, &graph->parameters[p], &entry);
+        if (fit != WEIGHTS_FIT_MISSING && fit != WEIGHTS_FIT_SHAPE)
+            continue;
+        check_damage(check, file, REMEDY_ANCESTOR,
+                     fit == WEIGHTS_FIT_SHAPE
+                         ? _("\"%s\" has another shape or type than in the network")
+                         : _("\"%s\" is missing"),
+                     graph->parameters[p].name);
+        return false;
+    }
+    return true;
+}
+
+/* Compares the file with the run's network. Returns false after it has reported a difference. */
+static bool compare_ancestor(struct check *check, const char *file)
+{
+    struct weights_pairing pairing;
+    struct error error = {0};
+    char *path = check_path(check, file);
+    const struct weights_source source = {path, "", WEIGHTS_NAMES_OWN, WEIGHTS_OUTPUTS_FIT};
+    bool fits = path;
+    if (path && weights_pairing_open(&pairing, &check->network->graph, &source, &error)) {
+        fits = ancestor_fits(check, file, &pairing);
+        weights_pairing_close(&pairing);
+    } else if (path) {
+        check_damage_by(check, file, REMEDY_ANCESTOR, &error);
+        fits = false;
+    }
+    free(path);
+    return fits;
+}
+
 /* The weights that a fork begins with are a model, or a checkpoint, which has other arrays, too. */
 void check_ancestor(struct check *check, const char *file)
 {
     struct safetensors opened;
-    size_t found = 0;
     if (!check->has_config || !open_model(check, file, REMEDY_ANCESTOR, &opened))
         return;
     find_network(check);
-    if (!check->network || check_parameters(check, file, &opened, &check->network->graph, "", false,
-                                            REMEDY_ANCESTOR, &found))
+    if (!check->network || compare_ancestor(check, file))
         check_values(check, file, &opened, REMEDY_ANCESTOR);
     safetensors_close(&opened);
 }

@@ -167,7 +167,7 @@ static bool has_setting(const struct compare_row *row, const struct config_field
 {
     if (!row->run || (row->seeds.runs > 0 && strcmp(field->key, "seed") == 0))
         return false;
-    return !run_facts(row->run)->imported[0] || config_is_given(run_config(row->run), field->key);
+    return config_is_known(run_config(row->run), run_facts(row->run)->imported, field->key);
 }
 
 static double setting_value(const struct compare_row *row, const struct config_field *field)

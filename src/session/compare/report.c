@@ -59,6 +59,14 @@ static void put_number(struct text *text, const char *label, double value, const
         put_row(text, label, isnan(value) ? _("not a number") : _("infinite"));
 }
 
+/* Adds a result; what the log of an imported run does not give is left out. */
+static void put_result(struct text *text, const struct run *run, const char *label, double value,
+                       const char *unit)
+{
+    if (!isnan(value) || !run_facts(run)->imported[0])
+        put_number(text, label, value, unit);
+}
+
 static void put_bytes(struct text *text, const char *label, uint64_t bytes)
 {
     char size[32];
@@ -70,19 +78,24 @@ static void put_bytes(struct text *text, const char *label, uint64_t bytes)
 static void put_state(struct text *text, const struct run *run, const struct run_snapshot *now)
 {
     char problem[1200], duration[48];
-    text_append(text,
-                _("Status: **%s**, %" PRIu64 " of %" PRIu64 " iterations, %.4g of %.4g epochs "
-                  "in %s.\n"),
-                gettext(run_snapshot_word(now)), now->iteration, now->iterations, now->epoch,
-                now->epochs, text_duration(now->elapsed_seconds, duration, sizeof duration));
+    text_append(text, _("Status: **%s**, %" PRIu64 " of %" PRIu64 " iterations"),
+                gettext(run_snapshot_word(now)), now->iteration, now->iterations);
+    if (isfinite(now->epochs)) /* an imported log may give neither these nor times */
+        text_append(text, _(", %.4g of %.4g epochs"), now->epoch, now->epochs);
+    if (isfinite(now->elapsed_seconds))
+        text_append(text, _(" in %s"),
+                    text_duration(now->elapsed_seconds, duration, sizeof duration));
+    text_append(text, ".\n");
     if (!run_status_is_over(now->status))
         text_append(text, "%s\n", _("It is still on: these are the figures of this moment."));
     if (run_facts(run)->created[0])
         visible_append_format(text, markdown_append, _("Begun %s.\n"), run_facts(run)->created);
-    if (run_facts(run)->imported[0])
+    if (run_facts(run)->imported[0] && run_facts(run)->host[0])
         visible_append_format(text, markdown_append, _("Imported from a log of %s, host %s.\n"),
-                              run_facts(run)->imported,
-                              run_facts(run)->host[0] ? run_facts(run)->host : "?");
+                              run_facts(run)->imported, run_facts(run)->host);
+    else if (run_facts(run)->imported[0])
+        visible_append_format(text, markdown_append, _("Imported from a log of %s.\n"),
+                              run_facts(run)->imported);
     if (now->error.kind == ERROR_NONE)
         return;
     text_append(text, "\n> ");
@@ -97,8 +110,8 @@ static void put_settings(struct text *text, const struct run *run)
     begin_table(text, _("Setting"), _("Value"));
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
-        const bool known = !run_facts(run)->imported[0] || config_is_given(run_config(run), key);
-        if (!known || !config_applies(run_config(run), &config_fields[i]))
+        if (!config_is_known(run_config(run), run_facts(run)->imported, key) ||
+            !config_applies(run_config(run), &config_fields[i]))
             continue;
         config_get(run_config(run), config_fields[i].key, value, sizeof value);
         put_row(text, config_fields[i].key, value[0] ? value : "-");
@@ -111,20 +124,21 @@ static void put_validation(struct text *text, const struct run *run, const struc
     const struct run_figures figures = run_figures_of(now, run_series(run));
     if (!now->has_validation) {
         put_row(text, _("validation"),
-                run_config(run)->validate[0] ? _("not measured yet")
-                                             : _("not measured: no validation data were given"));
+                run_facts(run)->imported[0]    ? _("none in the log")
+                : run_config(run)->validate[0] ? _("not measured yet")
+                                               : _("not measured: no validation data were given"));
         return;
     }
-    put_number(text, _("validation loss"), figures.validation_loss, "");
-    put_number(text, _("best validation loss"), figures.best_validation_loss, "");
+    put_result(text, run, _("validation loss"), figures.validation_loss, "");
+    put_result(text, run, _("best validation loss"), figures.best_validation_loss, "");
     if (isfinite(now->pixel_accuracy) && run_facts(run)->classes == 0)
         put_number(text, _("pixel accuracy"), now->pixel_accuracy, " %");
     else {
-        put_number(text, _("top-1 accuracy"), figures.top1, " %");
-        put_number(text, _("top-5 accuracy"), figures.top5, " %");
-        put_number(text, _("best top-1 accuracy"), figures.best_top1, " %");
+        put_result(text, run, _("top-1 accuracy"), figures.top1, " %");
+        put_result(text, run, _("top-5 accuracy"), figures.top5, " %");
+        put_result(text, run, _("best top-1 accuracy"), figures.best_top1, " %");
     }
-    if (best != SIZE_MAX)
+    if (best != SIZE_MAX && isfinite(run_series(run)->validations[best].epoch))
         put_value(text, _("best epoch"), "%.4g", (double)run_series(run)->validations[best].epoch);
 }
 
@@ -163,8 +177,8 @@ static void put_results(struct text *text, const struct run *run, const struct r
     if (facts->images)
         put_row(text, _("training images"), text_count(facts->images, count, sizeof count));
     if (now->iteration > 0) {
-        put_number(text, _("loss"), run_figures_of(now, NULL).loss, "");
-        put_number(text, _("mean loss"), now->loss_mean, "");
+        put_result(text, run, _("loss"), run_figures_of(now, NULL).loss, "");
+        put_result(text, run, _("mean loss"), now->loss_mean, "");
     } else
         put_row(text, _("loss"), _("not measured: no iteration is done"));
     put_validation(text, run, now);
@@ -261,6 +275,11 @@ static bool put_timing(struct text *text, const struct run *run, const struct ru
         put_interval(text, _("training"), &times);
     else
         put_row(text, _("training"), _("not measured: fewer than two iterations are done"));
+    if (run_facts(run)->imported[0]) {
+        if (isfinite(times.mean))
+            put_value(text, _("iterations measured"), "%zu", count);
+        return true;
+    }
     put_value(text, _("iterations measured"), "%zu", count);
     put_value(text, _("waited for data"), "%s",
               text_duration(now->feed_wait_seconds, duration, sizeof duration));
@@ -289,6 +308,8 @@ static void put_memory(struct text *text, const struct run *run)
 {
     const struct memory_forecast *forecast = &run_facts(run)->forecast;
     uint64_t measured = highest_memory(run_series(run));
+    if (measured == 0 && run_facts(run)->imported[0])
+        return;
     text_append(text, "\n### %s\n\n", _("Memory"));
     begin_table(text, _("Memory"), _("Bytes"));
     if (forecast->total > 0) {
@@ -319,10 +340,12 @@ static bool put_run(struct text *text, const struct run *run, struct error *erro
     const struct run_facts *facts = run_facts(run);
     char name[RUN_NAME_SIZE];
     run_snapshot(run, &now);
+    const bool known = config_is_known(run_config(run), facts->imported, "network");
+    const bool named = run_name_read(facts->directory, name)[0] != '\0';
     text_append(text, "\n## ");
-    markdown_append(text, facts->network);
-    if (run_name_read(facts->directory, name)[0]) {
-        text_append(text, ", ");
+    markdown_append(text, known || !named ? facts->network : "");
+    if (named) {
+        text_append(text, known ? ", " : "");
         markdown_append(text, name);
     }
     text_append(text, " (");

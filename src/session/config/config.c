@@ -77,6 +77,16 @@ bool config_is_given(const struct run_config *config, const char *key)
     return config->given.fields[config_find(key) - config_fields];
 }
 
+bool config_is_known(const struct run_config *config, const char *imported, const char *key)
+{
+    const struct config_field *field = config_find(key);
+    if (!imported || !imported[0])
+        return true;
+    return config_is_given(config, key) &&
+           (field->kind != CONFIG_TEXT ||
+            strcmp((const char *)config + field->offset, "unknown") != 0);
+}
+
 bool config_gives_any(const struct run_config *config)
 {
     for (size_t i = 0; i < config_field_count; i++)

@@ -156,6 +156,10 @@ void config_share(struct run_config *config, size_t processes);
 /* Returns whether config_set has set this field. */
 bool config_is_given(const struct run_config *config, const char *key);
 
+/* Returns whether a run has a setting. Of a run that was imported from a log of `imported` (NULL or
+ * "": tinca trained it), only what the log gives is known: neither a default nor "unknown" is. */
+bool config_is_known(const struct run_config *config, const char *imported, const char *key);
+
 /* Returns whether config_set has set any field. */
 bool config_gives_any(const struct run_config *config);
 

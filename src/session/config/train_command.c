@@ -82,8 +82,13 @@ void bench_command_append(struct text *text, const struct run_config *config)
     char network[4 * sizeof config->network + 8];
     config_defaults(&plain);
     config_set(&plain, "network", config->network, NULL);
-    text_append(text, "tinca bench --batch %zu --device ", config->batch);
-    shell_word_append(text, config->device);
+    text_append(text, "tinca bench");
+    if (config->batch > 0) /* of an imported run it may be unknown, as the device */
+        text_append(text, " --batch %zu", config->batch);
+    if (strcmp(config->device, "unknown") != 0) {
+        text_append(text, " --device ");
+        shell_word_append(text, config->device);
+    }
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(keys[i], "groups") != 0 || strcmp(technique, "shuffle") == 0)
             append_setting(text, config, &plain, keys[i]);

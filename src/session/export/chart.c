@@ -14,6 +14,7 @@
 #include "data/images/image.h"
 #include "session/export/chart_panel.h"
 #include "session/export/chart_trace.h"
+#include "session/files/run_name.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -100,11 +101,28 @@ static void write_settings(const struct run_config *config, const struct run_fac
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const size_t used = strlen(text);
         config_get(config, keys[i], value, sizeof value);
-        if (config_is_given(config, keys[i]) && strcmp(value, "unknown") != 0)
+        if (config_is_known(config, facts->imported, keys[i]))
             snprintf(text + used, size - used, "%s %s, ", keys[i], value);
     }
     const size_t used = strlen(text);
     snprintf(text + used, size - used, "%s", facts->id);
+}
+
+/* Writes what was trained: network and data set, as far as they are known; else the run's name. */
+static void write_subject(const struct run_config *config, const struct run_facts *facts,
+                          char *text, size_t size)
+{
+    char name[RUN_NAME_SIZE];
+    const char *data = file_base_name(config->data);
+    const bool network = config_is_known(config, facts->imported, "network");
+    if (network && config_is_known(config, facts->imported, "data"))
+        snprintf(text, size, _("%s on %.90s"), facts->network, data);
+    else if (network)
+        snprintf(text, size, "%.150s", facts->network);
+    else if (run_name_read(facts->directory, name)[0])
+        snprintf(text, size, "%s", name);
+    else
+        snprintf(text, size, _("a log of %s"), facts->imported);
 }
 
 /* Sets the title, and the details in the line below it. */
@@ -115,8 +133,7 @@ static void write_heading(struct page *page, struct run *const *runs, size_t cou
     const struct run_facts *facts = run_facts(runs[0]);
     snprintf(title, sizeof title, _("%zu runs: smoothed loss and accuracy"), count);
     if (count == 1) {
-        snprintf(title, sizeof title, _("%s on %.90s"), facts->network,
-                 file_base_name(config->data));
+        write_subject(config, facts, title, sizeof title);
         write_settings(config, facts, details, sizeof details);
     } else if (chart_traces_are_smoothed_alike(runs, count))
         snprintf(details, sizeof details, _("smoothed: %s"),

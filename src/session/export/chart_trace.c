@@ -10,6 +10,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/series_colours.h"
+#include "session/files/run_name.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -176,6 +177,25 @@ bool chart_traces_are_smoothed_alike(struct run *const *runs, size_t count)
     return true;
 }
 
+/* Writes what the log of an imported run gives, its name and its ID. */
+static void label_imported(const struct run *run, char *label, size_t size)
+{
+    const struct run_config *config = run_config(run);
+    const struct run_facts *facts = run_facts(run);
+    char name[RUN_NAME_SIZE];
+    size_t used = 0;
+    if (run_name_read(facts->directory, name)[0])
+        used += (size_t)snprintf(label, size, "%.40s, ", name);
+    if (config_is_known(config, facts->imported, "network"))
+        used += (size_t)snprintf(label + used, size - used, "%.40s, ", facts->network);
+    if (config_is_known(config, facts->imported, "data"))
+        used +=
+            (size_t)snprintf(label + used, size - used, "%.40s, ", file_base_name(config->data));
+    if (config_is_known(config, facts->imported, "batch"))
+        used += (size_t)snprintf(label + used, size - used, _("batch %zu, "), config->batch);
+    snprintf(label + used, size - used, "%.63s", facts->id);
+}
+
 /* With `alike`, the chart's heading describes the smoothed loss; else each label does. */
 static void choose_for_several(const struct run *run, size_t number, bool alike,
                                struct chart_traces *losses, struct chart_traces *accuracies)
@@ -183,9 +203,8 @@ static void choose_for_several(const struct run *run, size_t number, bool alike,
     char label[256];
     const struct run_config *config = run_config(run);
     const size_t window = run_series(run)->window;
-    if (run_facts(run)->imported[0] && !config_is_given(config, "batch"))
-        snprintf(label, sizeof label, "%.40s, %.40s, %.63s", run_facts(run)->network,
-                 file_base_name(config->data), run_facts(run)->id);
+    if (run_facts(run)->imported[0])
+        label_imported(run, label, sizeof label);
     else
         snprintf(label, sizeof label, _("%.40s, %.40s, batch %zu, %.63s"), run_facts(run)->network,
                  file_base_name(config->data), config->batch, run_facts(run)->id);

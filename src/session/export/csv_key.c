@@ -32,11 +32,13 @@ char *csv_key_print(const struct run *run, char text[CSV_KEY_SIZE])
 
 /* --- settings in which runs differ --- */
 
-/* Writes a setting as a table shows it. */
+/* Writes a setting as a table shows it: "unknown" if the log of an imported run does not give it.
+ */
 static void shown_value(const struct run *run, const char *field, char *shown)
 {
-    char value[VALUE_SIZE];
-    config_get(run_config(run), field, value, sizeof value);
+    char value[VALUE_SIZE] = "unknown";
+    if (config_is_known(run_config(run), run_facts(run)->imported, field))
+        config_get(run_config(run), field, value, sizeof value);
     csv_clean(value, shown, VALUE_SIZE);
 }
 

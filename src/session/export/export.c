@@ -55,27 +55,29 @@ struct column {
     const char *key;
     size_t offset;
     bool is_count; /* uint64_t, else float */
-    bool optional; /* 0 is written as null, and the column is left out if all are 0 */
+    bool optional; /* the column is left out if all are 0 */
+    bool nullable; /* 0 is unknown, and written as null */
 };
 
 #define POINT(key, member, is_count)                                                               \
     {                                                                                              \
-        key, offsetof(struct series_point, member), is_count, false                                \
+        key, offsetof(struct series_point, member), is_count, false, false                         \
     }
 #define VALIDATION(key, member, is_count)                                                          \
     {                                                                                              \
-        key, offsetof(struct series_validation, member), is_count, false                           \
+        key, offsetof(struct series_validation, member), is_count, false, false                    \
     }
 
-#define GPU_MEMORY                                                                                 \
+#define MEMORY(key, member, optional)                                                              \
     {                                                                                              \
-        "gpu_memory_bytes", offsetof(struct series_point, gpu_memory_bytes), true, true            \
+        key, offsetof(struct series_point, member), true, optional, true                           \
     }
 #define POINT_COLUMNS                                                                              \
     POINT("iteration", iteration, true), POINT("epoch", epoch, false), POINT("loss", loss, false), \
         POINT("loss_caffe", loss_caffe, false), POINT("loss_mean", loss_mean, false),              \
         POINT("lr", learning_rate, false), POINT("ms_per_image", ms_per_image, false),             \
-        POINT("memory_bytes", memory_bytes, true), GPU_MEMORY
+        MEMORY("memory_bytes", memory_bytes, false),                                               \
+        MEMORY("gpu_memory_bytes", gpu_memory_bytes, true)
 static const struct column point_columns[] = {
     POINT_COLUMNS,
     /* only with a discriminator */
@@ -103,7 +105,7 @@ static size_t print_cell(const struct column *column, const char *row, char text
     if (column->is_count) {
         uint64_t count;
         memcpy(&count, row + column->offset, sizeof count);
-        if (!column->optional || count > 0)
+        if (!column->nullable || count > 0)
             return decimal_write_count(count, text);
         memcpy(text, "null", 4);
         return 4;
@@ -167,7 +169,7 @@ static void put_curves(FILE *stream, const struct run *run)
     const bool taught = run_config(run)->teacher[0];
     if (!facts->discriminator_parameters && !taught)
         columns -= DISCRIMINATOR_COLUMNS;
-    if (facts->classes)
+    if (facts->classes || facts->imported[0])
         validation -= IMAGE_COLUMNS;
     put_columns(stream, "series", taught ? taught_columns : point_columns, columns, series->points,
                 sizeof *series->points, series_count(series));
@@ -299,6 +301,10 @@ static bool put_config(FILE *stream, const struct run *run, struct error *error)
 
 static bool put_memory(FILE *stream, const struct run_facts *facts, struct error *error)
 {
+    if (facts->imported[0] && facts->forecast.total == 0) {
+        fputs(",\n\"memory_forecast\":null", stream);
+        return true;
+    }
     struct json *holder = json_new_object();
     bool complete = run_files_add_memory(holder, "m", &facts->forecast);
     struct json *tree = complete ? json_copy(json_member(holder, "m")) : NULL;
@@ -348,16 +354,30 @@ static bool put_record(FILE *stream, const struct run_facts *facts,
     return true;
 }
 
+/* Writes a count; null if it is 0 and the log of an imported run does not give it. */
+static void put_count(FILE *stream, const char *key, uint64_t count, const struct run_facts *facts)
+{
+    if (count > 0 || !facts->imported[0])
+        fprintf(stream, "\"%s\":%" PRIu64, key, count);
+    else
+        fprintf(stream, "\"%s\":null", key);
+}
+
 static bool put_run(FILE *stream, struct run *run, struct error *error)
 {
     const struct run_facts *facts = run_facts(run);
     struct run_snapshot snapshot;
     run_snapshot(run, &snapshot);
-    fprintf(stream, "{\"parameters\":%zu", facts->parameters);
+    fputc('{', stream);
+    put_count(stream, "parameters", facts->parameters, facts);
     if (facts->discriminator_parameters)
         fprintf(stream, ",\"discriminator_parameters\":%zu", facts->discriminator_parameters);
-    fprintf(stream, ",\n\"flops\":%" PRIu64 ",\"images\":%zu,\"classes\":%zu", facts->flops,
-            facts->images, facts->classes);
+    fputs(",\n", stream);
+    put_count(stream, "flops", facts->flops, facts);
+    fputc(',', stream);
+    put_count(stream, "images", facts->images, facts);
+    fputc(',', stream);
+    put_count(stream, "classes", facts->classes, facts);
     bool put = put_text(stream, "id", facts->id, error) &&
                put_text(stream, "created", facts->created, error) &&
                put_config(stream, run, error) && put_state(stream, &snapshot, error) &&

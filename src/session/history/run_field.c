@@ -259,8 +259,7 @@ static double setting_number(const struct config_field *setting, const struct ru
  * unknown, and not the default. */
 static bool setting_is_known(const struct config_field *setting, const struct run_record *record)
 {
-    return !record->imported || !record->imported[0] ||
-           config_is_given(record->config, setting->key);
+    return config_is_known(record->config, record->imported, setting->key);
 }
 
 double run_field_number(size_t field, const struct run_record *record)

@@ -196,24 +196,49 @@ static bool import_softmax(struct onnx_importer *im, const Onnx__Node *node)
     return add_simple(im, node, &op_softmax, NULL);
 }
 
-/* Returns whether the node computes the model's first output, one value for each class, and nothing
- * reads that. */
+static bool passes_values(const char *type)
+{
+    return onnx_is_move(type) || strcmp(type, "Flatten") == 0 || strcmp(type, "Dropout") == 0;
+}
+
+/* Returns the node that reads the value and only passes its values on; NULL if there is none. */
+static const Onnx__Node *find_passing_reader(const Onnx__Graph *graph,
+                                             const struct onnx_value *value)
+{
+    for (size_t i = 0; i < graph->n_node; i++) {
+        const Onnx__Node *node = graph->node[i];
+        if (node->op_type && node->n_input > 0 && strcmp(node->input[0], value->name) == 0)
+            return passes_values(node->op_type) ? node : NULL;
+    }
+    return NULL;
+}
+
+/* Returns whether the node computes one value for each class, which is the model's first output or
+ * becomes it without a change, and nothing else reads that. */
 static bool is_class_output(struct onnx_importer *im, const Onnx__Node *node)
 {
     const Onnx__Graph *graph = onnx_model_message(im->model)->graph;
     const struct onnx_value *input = onnx_input(im, node, 0), *out = onnx_output(im, node);
-    return input && out && graph->n_output > 0 && graph->output[0]->name &&
-           strcmp(graph->output[0]->name, out->name) == 0 && out->readers == 1 &&
-           input->kind == ONNX_LAYER && input->rank >= 2 &&
-           count_between(input, 2, (int64_t)input->rank) == 1;
+    const char *wanted = graph->n_output > 0 ? graph->output[0]->name : NULL;
+    if (!input || !wanted || input->kind != ONNX_LAYER || input->rank < 2 ||
+        count_between(input, 2, (int64_t)input->rank) != 1)
+        return false;
+    for (size_t steps = 0; out && out->readers == 1 && steps <= graph->n_node; steps++) {
+        if (strcmp(wanted, out->name) == 0)
+            return true;
+        node = find_passing_reader(graph, out);
+        out = node ? onnx_output(im, node) : NULL;
+    }
+    return false;
 }
 
 /* A LogSoftmax at the end becomes a softmax, which an import leaves out: the loss has both. */
 static bool import_log_softmax(struct onnx_importer *im, const Onnx__Node *node)
 {
-    return is_class_output(im, node)
-               ? import_softmax(im, node)
-               : onnx_lacks(im, node, N_("a LogSoftmax that is not the end of a classifier"));
+    if (!is_class_output(im, node))
+        return onnx_lacks(im, node, N_("a LogSoftmax that is not the end of a classifier"));
+    im->log_softmax = true;
+    return import_softmax(im, node);
 }
 
 static bool import_dropout(struct onnx_importer *im, const Onnx__Node *node)

@@ -7,6 +7,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/network/network_write.h"
+#include "engine/ops/class_outputs.h"
 #include "engine/ops/op.h"
 #include "engine/quantize/graph_copy.h"
 #include "session/model/model_file.h"
@@ -232,12 +233,13 @@ bool onnx_import_save(struct onnx_importer *im, const Onnx__Model *model,
     struct network head = {0};
     struct model origin = {0};
     char loss[32] = "";
-    /* the loss has the softmax; a network of tinca that has one, too, is left as it is */
-    if (im->graph.nodes[output].op == &op_softmax &&
-        shape_area(im->graph.nodes[output].output) == 1 && !metadata(model, ONNX_NETWORK_KEY)) {
-        output = im->graph.nodes[output].inputs[0];
-        im->result->softmax_left_out = true;
-    }
+    /* a network of tinca that has a softmax beside that of its loss is left as it is */
+    if (!metadata(model, ONNX_NETWORK_KEY))
+        im->result->softmax_left_out = graph_leave_out_softmax(&im->graph, &output);
+    if (im->log_softmax && !im->result->softmax_left_out)
+        return error_set(im->error, ERROR_UNSUPPORTED, im->path,
+                         "change the model where it was made, or leave those nodes out", "%s",
+                         N_("a LogSoftmax that is not the end of a classifier"));
     head.input = im->graph.nodes[0].output;
     if (output == 0 || !read_head(im, model, &head, loss) || !add_loss(im, output, loss) ||
         !(origin.network = make_network(im, &head)))

@@ -68,6 +68,7 @@ struct onnx_importer {
     size_t data_count, data_capacity;
     size_t batch;
     int64_t opset;
+    bool log_softmax; /* a LogSoftmax was imported as a softmax, which must be left out */
     size_t depth;
     size_t half[3]; /* arrays of weights of 32 bits, bf16 and float16 */
     struct onnx_import_result *result;

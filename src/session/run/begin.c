@@ -55,7 +55,8 @@ bool begin_prepare(struct trainer *trainer)
            loss_meter_create(&trainer->meter, run->config.average_loss, trainer->error);
 }
 
-/* Reads the weights that a fork begins with. */
+/* Reads the weights that a fork begins with. Its output layers keep their initial values if the
+ * ancestor's have another number of outputs: it trains on a set of other classes. */
 static bool load_ancestor(struct trainer *trainer)
 {
     const struct run *run = trainer->run;
@@ -66,7 +67,9 @@ static bool load_ancestor(struct trainer *trainer)
                          "fork from a checkpoint, and leave batch, data and solver as they were",
                          "a network with a discriminator cannot begin with the weights alone");
     char *path = file_join(run->directory, "ancestor.safetensors");
-    const bool loaded = path ? weights_load(&trainer->prepared.weights, path, trainer->error)
+    const struct weights_source source = {path, "", WEIGHTS_NAMES_OWN, WEIGHTS_OUTPUTS_FIT};
+    const bool loaded = path ? weights_begin(&trainer->prepared.weights, &source,
+                                             &trainer->prepared.match, trainer->error)
                              : error_set_memory(trainer->error, "a path", 0);
     free(path);
     return loaded;

@@ -210,7 +210,7 @@ static void note_weights(struct trainer *trainer)
     const struct weights_match *match = &trainer->prepared.match;
     struct finding finding = {.kind = FINDING_WEIGHTS};
     char path[512], unused[224] = "";
-    if (match->loaded + match->reset == 0)
+    if (match->loaded + match->reset == 0 || !trainer->run->config.weights[0])
         return;
     if (match->unused)
         snprintf(unused, sizeof unused, "; %zu of the file are unused, such as %s", match->unused,
@@ -223,20 +223,27 @@ static void note_weights(struct trainer *trainer)
     trainer_add_finding(trainer, &finding);
 }
 
-/* Adds a finding that says which layers were made anew for the classes of the data. */
+/* Adds a finding that says which layers were made anew for the classes of the data, or because they
+ * were to be. Those that have the values of a file were not. */
 static void note_outputs(struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
     const struct network *network = prepared->network;
-    const size_t before = prepared->match.outputs ? prepared->match.outputs : network->remade;
+    const bool read = prepared->match.loaded + prepared->match.reset > 0;
+    const size_t before = read ? prepared->match.outputs : network->remade;
     struct finding finding = {.kind = FINDING_WEIGHTS};
     char names[192];
     if (before == 0 || trainer->moment.iteration > 0)
         return;
-    snprintf(finding.text, sizeof finding.text,
-             "the output layers (%s) are made anew: %zu outputs, for the classes of the data, "
-             "instead of %zu",
-             graph_output_names(&network->graph, names, sizeof names), network->classes, before);
+    graph_output_names(&network->graph, names, sizeof names);
+    if (before == network->classes)
+        snprintf(finding.text, sizeof finding.text,
+                 "the output layers (%s) begin anew, with %zu outputs as before", names, before);
+    else
+        snprintf(finding.text, sizeof finding.text,
+                 "the output layers (%s) are made anew: %zu outputs, for the classes of the data, "
+                 "instead of %zu",
+                 names, network->classes, before);
     trainer_add_finding(trainer, &finding);
 }
 

@@ -35,15 +35,18 @@ void run_records_add_validation(struct event_log *log, struct event_time time,
 
 /* --- settings --- */
 
-/* Returns whether a setting is of interest: it applies, has a value, and describes the training. */
-static bool is_shown(const struct run_config *config, const struct config_field *field)
+/* Returns whether a setting is of interest: it is known, applies, has a value, and describes the
+ * training. */
+static bool is_shown(const struct run_config *config, const struct run_facts *facts,
+                     const struct config_field *field)
 {
     static const char *const left_out[] = {"tensorboard", "seed-group", "seeds"};
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
         if (strcmp(field->key, left_out[i]) == 0)
             return false;
     const char *value = (const char *)config + field->offset;
-    return config_applies(config, field) && (field->kind != CONFIG_TEXT || value[0]);
+    return config_is_known(config, facts->imported, field->key) && config_applies(config, field) &&
+           (field->kind != CONFIG_TEXT || value[0]);
 }
 
 /* Appends a text to a cell of a Markdown table. */
@@ -74,9 +77,10 @@ static void add_table(struct event_log *log, struct event_time time,
     append_row(&text, "run", facts->id);
     append_row(&text, "created", facts->created);
     snprintf(value, sizeof value, "%zu", facts->parameters);
-    append_row(&text, "parameters", value);
+    if (facts->parameters > 0 || !facts->imported[0])
+        append_row(&text, "parameters", value);
     for (size_t i = 0; i < config_field_count; i++)
-        if (is_shown(config, &config_fields[i]))
+        if (is_shown(config, facts, &config_fields[i]))
             append_row(&text, config_fields[i].key,
                        config_get(config, config_fields[i].key, value, sizeof value));
     if (text.failed)
@@ -119,7 +123,7 @@ void run_records_add_settings(struct event_log *log, struct event_time time,
     struct event_hparam hparams[EVENT_HPARAMS];
     size_t count = 0;
     for (size_t i = 0; i < config_field_count && count < EVENT_HPARAMS; i++)
-        if (is_shown(config, &config_fields[i]))
+        if (is_shown(config, facts, &config_fields[i]))
             hparams[count++] = hparam_of(config, &config_fields[i]);
     event_log_add_hparams(log, time, config->seed_group[0] ? config->seed_group : facts->id,
                           hparams, count);

@@ -56,7 +56,7 @@ static struct run_config settings_of(const struct run_entry *entry)
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
         config_get(&entry->config, key, value, sizeof value);
-        if (config_is_given(&entry->config, key) && strcmp(value, "unknown") != 0)
+        if (config_is_known(&entry->config, entry->imported, key))
             config_set(&config, key, value, NULL);
     }
     return config;

@@ -133,8 +133,23 @@ bool trace_is_adversarial(const struct series *series)
     return trace_has_values(series, TRACE_DISCRIMINATOR);
 }
 
+/* Returns whether one of the first or last points has a value: a log that gives none at its
+ * beginning and end gives none at all. All points would be too many to look at in every frame. */
+static bool ends_have_values(const struct series *series, enum trace trace)
+{
+    enum { ENDS = 512 };
+    const size_t count = series_count(series);
+    for (size_t i = 0; i < count && i < ENDS; i++)
+        if (isfinite(value_at(&series->points[i], trace)) ||
+            isfinite(value_at(&series->points[count - 1 - i], trace)))
+            return true;
+    return false;
+}
+
 bool trace_has_values(const struct series *series, enum trace trace)
 {
+    if (trace < TRACES_PER_ITERATION && traces[trace].unit != UNIT_LOSS)
+        return ends_have_values(series, trace);
     if (trace < TRACES_PER_ITERATION)
         return series_count(series) > 0 &&
                ((traces[trace].runs != ADVERSARIAL && traces[trace].runs != TAUGHT) ||

@@ -1,5 +1,6 @@
-"""Writes ONNX files that are wrong in one way each, and one that is right: hostile_files.py FOLDER. Standard library
-only: a message of protobuf is a list of (number, value), and this file writes such lists."""
+"""Writes ONNX files that are wrong in one way each, some that are right, and classifiers that end with a softmax:
+hostile_files.py FOLDER. Standard library only: a message of protobuf is a list of (number, value), and this file writes
+such lists."""
 import os
 import struct
 import sys
@@ -46,8 +47,8 @@ def graph(nodes, tensors, inputs=None, output="y"):
                    (12, value(output, 0, 2, 4, 4)))
 
 
-def model(*arguments, **named):
-    return message((1, 8), (2, "test"), (7, graph(*arguments, **named)), (8, message((2, 17))))
+def model(*arguments, opset=17, **named):
+    return message((1, 8), (2, "test"), (7, graph(*arguments, **named)), (8, message((2, opset))))
 
 
 folder = sys.argv[1]
@@ -64,6 +65,18 @@ def branch(depth):
     inner = [node("If", ["t"], ["y"], message((1, "then_branch"), (20, 5), (6, branch(depth - 1))),
                   message((1, "else_branch"), (20, 5), (6, branch(depth - 1))))] if depth else [relu]
     return graph(inner, [], inputs=[])
+
+
+def end(*kinds, mean=True, opset=17):
+    """A classifier of two classes that ends with nodes of these kinds."""
+    kinds = (("GlobalAveragePool",) if mean else ()) + kinds
+    nodes, last = [conv], "c"
+    for i, kind in enumerate(kinds):
+        made = "y" if i + 1 == len(kinds) else f"v{i}"
+        axis = [message((1, "axis"), (20, 2), (3, 1))] if kind in ("Softmax", "LogSoftmax", "Flatten") else []
+        nodes.append(node(kind, [last], [made], *axis))
+        last = made
+    return model(nodes, [weights], opset=opset)
 
 
 true = message((2, 9), (8, "t"), (9, b"\1"))
@@ -98,6 +111,13 @@ files = {
     "absolute": model([conv, relu], [external(os.path.abspath(folder + "/../outside.bin"))]),
     "link": model([conv, relu], [external("inside/link.bin")]),
     "device": model([conv, relu], [external("inside/fifo")]),
+    "end-flatten": end("Softmax", "Flatten"),
+    "end-dropout": end("Flatten", "Softmax", "Dropout"),
+    "end-image": end("Softmax", "Flatten", mean=False, opset=11),
+    "end-log": end("LogSoftmax", "Flatten", "Identity"),
+    "end-pixels": end("Softmax", "Flatten", mean=False),
+    "end-log-relu": end("LogSoftmax", "Flatten", "Relu"),
+    "end-log-pixels": end("LogSoftmax", "Flatten", mean=False, opset=11),
 }
 os.makedirs(folder + "/inside")
 values = struct.pack("<7f", 0, 1, 2, 3, 4, 5, 6)

@@ -403,6 +403,12 @@ static void title(const struct app *app, char *text, size_t size)
                  run_facts(entry->run)->fork.ancestor);
     if (entry->config.batch)
         snprintf(batch, sizeof batch, "%zu", entry->config.batch);
+    if (entry->run &&
+        !config_is_known(&entry->config, run_facts(entry->run)->imported, "network")) {
+        snprintf(text, size, _("Run%s %s %s"), number, dot,
+                 entry->name[0] ? entry->name : run_facts(entry->run)->id);
+        return;
+    }
     snprintf(text, size, _("Run%s %s %.40s%s%s %s %.60s %s batch %s %s %s%s"), number, dot, network,
              plain ? "" : "-", plain ? "" : technique, dot, data, dot, batch, dot,
              entry->config.device, fork);

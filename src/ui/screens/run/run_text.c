@@ -367,8 +367,8 @@ static void put_setting(struct writer *writer, const char *label, const char *ke
                         const struct run_display *display)
 {
     char value[64];
-    const bool imported = display->facts && display->facts->imported[0];
-    const bool known = !imported || config_is_given(display->config, key);
+    const char *imported = display->facts ? display->facts->imported : "";
+    const bool known = config_is_known(display->config, imported, key);
     put(writer, label, ROLE_TEXT, "%s",
         known ? config_get(display->config, key, value, sizeof value) : "-");
 }
