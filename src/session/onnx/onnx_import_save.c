@@ -227,7 +227,9 @@ static bool write_files(struct onnx_importer *im, const Onnx__Model *model,
     const char *parent = metadata(model, "tinca.parent");
     if (parent && strlen(parent) < sizeof origin->parent)
         snprintf(origin->parent, sizeof origin->parent, "%s", parent);
-    const enum weights_format format = im->half[1]   ? WEIGHTS_BF16
+    /* in 16 bits only if that rounds nothing */
+    const enum weights_format format = im->half[0]   ? WEIGHTS_FLOAT32
+                                       : im->half[1] ? WEIGHTS_BF16
                                        : im->half[2] ? WEIGHTS_FLOAT16
                                                      : WEIGHTS_FLOAT32;
     struct error *error = im->error;

@@ -21,7 +21,8 @@ static struct onnx_value *floats_input(struct onnx_importer *im, const Onnx__Nod
 /* Counts the formats in which weights are stored. */
 static void count_format(struct onnx_importer *im, const struct onnx_value *weight)
 {
-    im->half[weight->type == ONNX_BF16 ? 1 : weight->type == ONNX_FLOAT16 ? 2 : 0]++;
+    if (weight)
+        im->half[weight->type == ONNX_BF16 ? 1 : weight->type == ONNX_FLOAT16 ? 2 : 0]++;
 }
 
 /* Returns the scales of `outputs` outputs along an axis, or NULL if the weights have others. */
@@ -146,8 +147,10 @@ bool onnx_import_conv(struct onnx_importer *im, const Onnx__Node *node)
     const float *scales = transposed ? NULL : scales_of(im, weight, 0, conv->outputs);
     const float *data[4] = {weight->floats, bias ? bias->floats : scales, scales, NULL};
     conv->int8_weights = scales;
-    if (!scales)
+    if (!scales) {
         count_format(im, weight);
+        count_format(im, bias);
+    }
     return add_weighted(im, node, weight, transposed ? &op_conv_transpose : &op_conv, input,
                         &attributes, data, &(struct onnx_source){.stored = weight, .factor = 1});
 }
@@ -199,8 +202,10 @@ bool onnx_import_gemm(struct onnx_importer *im, const Onnx__Node *node)
         .stored = weight, .transposed = !transposed, .factor = alpha};
     if (!rows && !weight->stored)
         return false;
-    if (!scales)
+    if (!scales) {
         count_format(im, weight);
+        count_format(im, bias);
+    }
     return add_weighted(im, node, weight, &op_linear, input, &attributes, data, &source);
 }
 
