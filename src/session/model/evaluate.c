@@ -42,8 +42,8 @@ static uint64_t plan_bytes(const struct model *model)
     return bytes;
 }
 
-/* Returns the bytes of addresses that all models of the process reserve together: OpenBLAS's buffers
- * serve whichever threads compute. */
+/* Returns the bytes of addresses that all models of the process reserve together: OpenBLAS's
+ * buffers serve whichever threads compute. */
 static uint64_t reserved_bytes(const struct device *device)
 {
     return device->driver->computes_on_host ? memory_room_reserve(device->threads, false) : 0;
