@@ -56,6 +56,15 @@ bounded() {
     fi
 }
 
+# once BYTES NAME ARGUMENT...: as bounded; and the forecast says that no value of BYTES bytes is in memory twice
+once() {
+    bytes=$1
+    shift
+    bounded "$@"
+    if [ "$forecast" -lt $((bytes * 3 / 2)) ]; then ok "  which holds each value once"; else
+        not_ok "  which holds each value once" "forecast $forecast, values $bytes"; fi
+}
+
 # --- models ---
 
 cd "$T" || exit 99
@@ -100,6 +109,18 @@ else
     not_ok "turns of models that do not fit together are refused at the first one" "exit $status: $(told)"
 fi
 
+# turns MODELS...: prints the bytes that turns of these models need, in a limit that is too small for them
+turns() {
+    (ulimit -v 250000 && exec "$TINCA" compare "$@" --measure --threads 1) >out 2>err </dev/null
+    needed
+}
+two=$(turns ./first ./second) three=$(turns ./first ./second ./third)
+if [ "$three" -gt "$two" ] && [ $((three - two)) -lt 134217728 ]; then
+    ok "OpenBLAS's 128 MiB count once, not for each model"
+else
+    not_ok "OpenBLAS's 128 MiB count once, not for each model" "two models $two, three $three: $(told)"
+fi
+
 # --- in groups ---
 
 if ! find_group; then
@@ -125,9 +146,13 @@ bounded "half precision" weights wide.safetensors --save-precision bf16 --save h
 bounded "export as a state dict" export wide.safetensors --format torch -o state.safetensors
 bounded "import of a state dict" import state.safetensors --network wide.json -o imported.safetensors
 bounded "export for Caffe" export wide.safetensors --format caffe -o wide.prototxt
-bounded "import from Caffe" import wide.prototxt --weights wide.caffemodel --normalise unit -o caffe.safetensors
+once 84000000 "import from Caffe" import wide.prototxt --weights wide.caffemodel --normalise unit -o caffe.safetensors
 bounded "export as ONNX" export wide.safetensors --format onnx -o wide.onnx
 bounded "export as ONNX without batch norms" export wide.safetensors --format onnx --fold-batch-norm -o folded.onnx
-bounded "import from ONNX" import wide.onnx -o onnx.safetensors
+once 84000000 "import from ONNX" import wide.onnx -o onnx.safetensors
+run export half.safetensors --format onnx -o half.onnx
+once 84000000 "import from ONNX in 16 bits" import half.onnx -o onnx.safetensors
+run export quantized.safetensors --format onnx -o int8.onnx
+once 84000000 "import of integers from ONNX" import int8.onnx -o onnx.safetensors
 bounded bench bench wide.json --mode infer --batch 1 --iterations 2 --threads 1
 done_testing

@@ -4,6 +4,8 @@
 
 #include "made_runs.h"
 
+#include <time.h>
+
 static const struct made_run made[] = {
     {"20260101-000000-resnet20-0001", "resnet20", "none", NULL, 86, 272762, "cpu", 2.0, 0.1, false},
     {"20260102-000000-resnet20-0002", "resnet20-shift", "shift", NULL, 82, 35194, "cpu", 1.5, 0.1,
@@ -213,6 +215,38 @@ static void test_front_of_times(void)
            "of rows that are not shown to differ in time the more accurate one dominates");
 }
 
+/* Returns the processor's seconds for writing a table of so many rows, the least of three times. */
+static double seconds_of(size_t rows, enum compare_format format)
+{
+    struct comparison table = {0};
+    struct error error;
+    double least = INFINITY;
+    bool added = true;
+    for (size_t i = 0; added && i < rows; i++)
+        added = compare_add_run(&table, runs[2], &error);
+    for (int i = 0; added && i < 3; i++) {
+        struct text text = {0};
+        const clock_t begun = clock();
+        compare_write(&table, format, &text, NULL);
+        least = fmin(least, (double)(clock() - begun) / CLOCKS_PER_SEC);
+        text_free(&text);
+    }
+    compare_free(&table);
+    return added ? least : NAN;
+}
+
+/* A time that grew with the square of the rows would be sixteen times as long. No run took turns
+ * yet. */
+static void test_many_rows(void)
+{
+    static const enum compare_format formats[] = {COMPARE_TEXT, COMPARE_MARKDOWN, COMPARE_CSV};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const double few = seconds_of(1000, formats[i]), many = seconds_of(4000, formats[i]);
+        tap_ok(many < 8 * few, "format %d: four times as many rows take %.3g times as long",
+               (int)formats[i], many / few);
+    }
+}
+
 /* A table may have many rows whose times do not differ; it names a few of them. */
 static void test_many_alike(void)
 {
@@ -292,6 +326,7 @@ int main(void)
         test_names();
         test_order();
         test_front_of_table();
+        test_many_rows();
         test_front_of_times();
         test_many_alike();
         test_times_of_turns();

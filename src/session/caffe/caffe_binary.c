@@ -4,19 +4,23 @@
 
 #include "base/files/file.h"
 #include "base/host/memory_room.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "session/caffe/caffe_message.h"
 #include "session/protobuf/message_memory.h"
+#include "session/protobuf/message_outline.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_DEPTH = 8 };
 
 struct caffe_model {
     struct message_memory memory;
+    int file; /* which large arrays are read from */
     Caffe__Net *net;
 };
 
@@ -27,21 +31,32 @@ bool caffe_binary_check(const char *path, struct error *error)
     return true;
 }
 
+/* The messages that lead to arrays; there are two forms of layers. */
+enum { LAYER = MESSAGE_FILE + 1, LAYER1, BLOB };
+
+static const struct message_step steps[] = {
+    {MESSAGE_FILE, LAYER, 100}, {MESSAGE_FILE, LAYER1, 2}, {LAYER, BLOB, 7}, {LAYER1, BLOB, 6}};
+static const struct message_paths paths = {steps, sizeof steps / sizeof *steps, BLOB, 5};
+
+/* The arrays are read into the weights. */
+static bool check_room(const char *path, size_t count, uint64_t arrays, struct error *error)
+{
+    return memory_room_check(path, 2 * (uint64_t)count + arrays, error);
+}
+
 struct caffe_model *caffe_model_read(const char *path, struct error *error)
 {
-    size_t size;
-    /* the file and its arrays, and then these and the weights of the network */
-    if (!memory_room_check(path, 2 * message_file_size(path), error))
-        return NULL;
-    char *bytes = file_read(path, CAFFE_FILE_LIMIT, &size, error);
-    struct caffe_model *model = bytes ? memory_new(1, sizeof *model, path, error) : NULL;
-    if (!model) {
-        free(bytes);
+    struct message_outline outline;
+    struct caffe_model *model = memory_new(1, sizeof *model, path, error);
+    if (!model || (model->file = file_open_regular(path, error)) < 0 ||
+        !message_outline_read(&outline, path, &paths, check_room, N_("a Caffe model"), error)) {
+        caffe_model_free(model);
         return NULL;
     }
-    message_memory_prepare(&model->memory, message_memory_of_file(size, CAFFE_SMALL_LIMIT));
-    model->net = caffe__net__unpack(&model->memory.allocator, size, (const uint8_t *)bytes);
-    free(bytes);
+    message_memory_prepare(&model->memory,
+                           message_memory_of_file(outline.count, CAFFE_SMALL_LIMIT));
+    model->net = caffe__net__unpack(&model->memory.allocator, outline.count, outline.bytes);
+    free(outline.bytes);
     if (model->net && model->net->n_layer + model->net->n_layers > 0)
         return model;
     error_set(error, ERROR_INPUT, path, "copy the file again",
@@ -56,6 +71,8 @@ void caffe_model_free(struct caffe_model *model)
         return;
     if (model->net)
         caffe__net__free_unpacked(model->net, &model->memory.allocator);
+    if (model->file >= 0)
+        close(model->file);
     free(model);
 }
 
@@ -90,10 +107,15 @@ struct caffe_blob caffe_model_blob(const struct caffe_model *model, const char *
 {
     Caffe__Blob **blobs;
     if (find_blobs(model, layer, &blobs) <= n)
-        return (struct caffe_blob){0};
+        return (struct caffe_blob){.file = -1};
     const Caffe__Blob *blob = blobs[n];
-    return blob->n_data > 0 ? (struct caffe_blob){blob->data, NULL, blob->n_data}
-                            : (struct caffe_blob){NULL, blob->double_data, blob->n_double_data};
+    if (blob->has_raw_length)
+        return (struct caffe_blob){.count = blob->raw_length / sizeof(float),
+                                   .file = model->file,
+                                   .offset = blob->raw_offset};
+    return blob->n_data > 0
+               ? (struct caffe_blob){blob->data, NULL, blob->n_data, -1, 0}
+               : (struct caffe_blob){NULL, blob->double_data, blob->n_double_data, -1, 0};
 }
 
 /* --- the tree --- */

@@ -4,13 +4,18 @@
 
 #include "session/caffe/caffe_tree.h"
 
+#include <stdint.h>
+
 struct caffe_model;
 
-/* An array of the file: floats or, if that is NULL, doubles. */
+/* An array of the file: floats; if that is NULL, doubles; if both are, floats that lie in the file
+ * from `offset` on. */
 struct caffe_blob {
     const float *floats;
     const double *doubles;
     size_t count;
+    int file; /* borrowed */
+    uint64_t offset;
 };
 
 /* Reads a file; caffe_model_free frees it. Memory is limited to a multiple of the file's size.

@@ -3,10 +3,13 @@
  * places. */
 #include "session/caffe/caffe_importer.h"
 
+#include "base/files/file.h"
 #include "base/language.h"
+#include "base/memory.h"
 #include "engine/ops/op.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static float value_at(const struct caffe_blob *blob, size_t i)
@@ -49,6 +52,44 @@ static bool find_factor(struct caffe_importer *im, const struct caffe_source *so
     return true;
 }
 
+/* Reads an array [I, O] of the file as [O, I], row by row. */
+static bool read_transposed(struct caffe_importer *im, const struct caffe_blob *blob,
+                            const struct parameter *to, float *values)
+{
+    const size_t outputs = to->dims[0], inputs = to->dims[1];
+    float *row = memory_new(outputs, sizeof *row, "the weights", im->error);
+    bool read = row;
+    im->failed |= !row;
+    for (size_t i = 0; read && i < inputs; i++) {
+        read = file_read_at(blob->file, (char *)row, outputs * sizeof *row,
+                            blob->offset + i * outputs * sizeof *row);
+        for (size_t o = 0; read && o < outputs; o++)
+            values[o * inputs + i] = row[o];
+    }
+    free(row);
+    return read;
+}
+
+/* Writes the values of an array in the order of tinca's. */
+static bool read_values(struct caffe_importer *im, const struct caffe_source *source,
+                        const struct caffe_blob *blob, const struct parameter *to, float *values)
+{
+    const bool stored = !blob->floats && !blob->doubles;
+    if (stored && source->copy == CAFFE_TRANSPOSE)
+        return read_transposed(im, blob, to, values);
+    if (stored)
+        return file_read_at(blob->file, (char *)values, to->count * sizeof *values, blob->offset);
+    for (size_t i = 0; i < to->count; i++) {
+        size_t from = i;
+        if (source->copy == CAFFE_REPEAT)
+            from = 0;
+        if (source->copy == CAFFE_TRANSPOSE) /* [O, I] of [I, O] */
+            from = i % to->dims[1] * to->dims[0] + i / to->dims[1];
+        values[i] = value_at(blob, from);
+    }
+    return true;
+}
+
 static bool copy_values(struct caffe_importer *im, const struct caffe_source *source,
                         const struct parameter *to, float *values)
 {
@@ -57,13 +98,10 @@ static bool copy_values(struct caffe_importer *im, const struct caffe_source *so
     if (!find_blob(im, source, to->count, &blob) ||
         (source->copy == CAFFE_STATISTIC && !find_factor(im, source, &factor)))
         return false;
+    if (!read_values(im, source, &blob, to, values))
+        return fail(im, source->layer, N_("an array of its weights cannot be read"));
     for (size_t i = 0; i < to->count; i++) {
-        size_t from = i;
-        if (source->copy == CAFFE_REPEAT)
-            from = 0;
-        if (source->copy == CAFFE_TRANSPOSE) /* [O, I] of [I, O] */
-            from = i % to->dims[1] * to->dims[0] + i / to->dims[1];
-        values[i] = value_at(&blob, from) * factor;
+        values[i] *= factor;
         if (!isfinite(values[i]))
             return fail(im, source->layer, N_("a weight is NaN or infinite"));
     }

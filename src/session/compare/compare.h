@@ -55,6 +55,13 @@ struct compare_row {
     const struct run **members;   /* seeds.runs runs, borrowed */
 };
 
+/* What the results of all rows together give. */
+struct compare_layout {
+    bool tests;                   /* there are columns of a test set */
+    bool energy[COMPARE_DEVICES]; /* and of the energy on a device */
+    bool turns;                   /* any row took turns, so that times can be alike */
+};
+
 struct comparison {
     struct compare_row *rows;
     size_t count, capacity;
@@ -65,6 +72,9 @@ struct comparison {
     /* the settings in which the runs differ, which are columns too, see compare_add_settings */
     const struct config_field *fields[CONFIG_MAX_FIELDS];
     size_t field_count;
+    /* borrowed; NULL: it is found anew for each cell, which takes a time that grows with the rows
+     */
+    const struct compare_layout *layout;
     const struct compare_front *front; /* borrowed; the outputs name its members. NULL: none */
     bool pairs; /* text and JSON have what belongs to each pair of rows (compare_all_pairs) */
 };
@@ -164,6 +174,11 @@ size_t compare_threads(const struct comparison *comparison, const char *device);
 /* --- as text --- */
 
 enum compare_format { COMPARE_TEXT, COMPARE_JSON, COMPARE_CSV, COMPARE_MARKDOWN };
+
+/* Returns a view of the comparison whose columns are found once, for many cells: it borrows the
+ * rows, which must stay as they are, and *layout. */
+struct comparison compare_with_layout(const struct comparison *comparison,
+                                      struct compare_layout *layout);
 
 /* Returns the number of columns of the table as the user sees it: number, network, the settings
  * that the network's name does not contain, what is known of the run, its time on each device, and

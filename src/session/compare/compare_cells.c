@@ -50,6 +50,26 @@ static bool has_tests(const struct comparison *comparison)
     return false;
 }
 
+/* Returns which columns the rows give. */
+static struct compare_layout find_layout(const struct comparison *comparison)
+{
+    struct compare_layout layout = {.tests = has_tests(comparison)};
+    for (size_t d = 0; d < comparison->device_count; d++)
+        layout.energy[d] = compare_has_energy(comparison, d);
+    for (size_t row = 0; row < comparison->count; row++)
+        layout.turns |= comparison->rows[row].ms.turns_count > 0;
+    return layout;
+}
+
+struct comparison compare_with_layout(const struct comparison *comparison,
+                                      struct compare_layout *layout)
+{
+    struct comparison with = *comparison;
+    *layout = find_layout(comparison);
+    with.layout = layout;
+    return with;
+}
+
 /* Writes the figures of all columns but the first, which is the row's number. Returns their number.
  */
 static size_t list_columns(const struct comparison *comparison, struct compare_figure *figures)
@@ -58,7 +78,9 @@ static size_t list_columns(const struct comparison *comparison, struct compare_f
         FIGURE_TEST_TOP1,       FIGURE_TEST_LOSS, FIGURE_BEST_TOP1,  FIGURE_TOP1,
         FIGURE_VALIDATION_LOSS, FIGURE_LOSS,      FIGURE_PARAMETERS, FIGURE_EFFICIENCY,
         FIGURE_FLOPS,           FIGURE_SIZE,      FIGURE_MEMORY};
-    const size_t left_out = has_tests(comparison) ? 0 : 2;
+    const struct compare_layout layout =
+        comparison->layout ? *comparison->layout : find_layout(comparison);
+    const size_t left_out = layout.tests ? 0 : 2;
     size_t count = 0;
     figures[count++] = (struct compare_figure){.kind = FIGURE_NETWORK};
     for (size_t i = 0; i < comparison->field_count; i++)
@@ -70,7 +92,7 @@ static size_t list_columns(const struct comparison *comparison, struct compare_f
     for (size_t d = 0; d < comparison->device_count; d++)
         figures[count++] = (struct compare_figure){.kind = FIGURE_TIME, .device = d};
     for (size_t d = 0; d < comparison->device_count; d++)
-        if (compare_has_energy(comparison, d))
+        if (layout.energy[d])
             figures[count++] = (struct compare_figure){.kind = FIGURE_ENERGY, .device = d};
     return count;
 }
@@ -152,9 +174,10 @@ static void write_energy(const struct comparison *comparison, size_t row, size_t
 static void write_alike(const struct comparison *comparison, size_t row, size_t device, char *text,
                         size_t size)
 {
+    const bool may_be = !comparison->layout || comparison->layout->turns;
     size_t alike = 0, used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < comparison->count; i++) {
+    for (size_t i = 0; may_be && i < comparison->count; i++) {
         if (compare_rows(comparison, device, row, i) != COMPARE_INDISTINGUISHABLE)
             continue;
         if (alike++ < NAMED_ROWS && used < size)

@@ -50,7 +50,7 @@ static bool data_differ(const struct comparison *comparison)
 
 static bool any_mark(const struct comparison *comparison)
 {
-    for (size_t d = 0; d < comparison->device_count; d++)
+    for (size_t d = 0; comparison->layout->turns && d < comparison->device_count; d++)
         for (size_t a = 0; a < comparison->count; a++)
             for (size_t b = a + 1; b < comparison->count; b++)
                 if (compare_rows(comparison, d, a, b) == COMPARE_INDISTINGUISHABLE)
@@ -126,11 +126,14 @@ static void write_tests(const struct comparison *comparison, const struct style 
     const bool all = compare_all_pairs(comparison);
     char words[400];
     size_t tested = 0;
-    for (size_t a = 0; best < comparison->count && a < comparison->count; a++)
-        for (size_t b = a + 1; b < comparison->count; b++) {
+    for (size_t a = 0; best < comparison->count && a < comparison->count; a++) {
+        /* of many rows only the best one, unless this is it */
+        const bool each = all || a == best;
+        const size_t first = each || best < a ? a + 1 : best;
+        const size_t end = each ? comparison->count : best + 1;
+        for (size_t b = first; b < end; b++) {
             const struct compare_row *x = &comparison->rows[a], *y = &comparison->rows[b];
-            if (!x->run || !y->run || (!all && a != best && b != best) ||
-                isnan(x->figures.best_top1) || isnan(y->figures.best_top1))
+            if (!x->run || !y->run || isnan(x->figures.best_top1) || isnan(y->figures.best_top1))
                 continue;
             const struct compare_test test = compare_test_rows(comparison, a, b);
             tested += test.kind != TEST_NONE;
@@ -142,6 +145,7 @@ static void write_tests(const struct comparison *comparison, const struct style 
                 style->bullet, a + 1, b + 1, words);
             text_drain(text, stream);
         }
+    }
     if (tested > 1)
         put(text, style, _("%sp values are not corrected for the number of tests\n"),
             style->bullet);
@@ -188,7 +192,7 @@ static void write_time_tests(const struct comparison *comparison, const struct s
     const bool all = compare_all_pairs(comparison);
     for (size_t d = 0; d + comparison->published_devices < comparison->device_count; d++) {
         size_t in_turns = 0;
-        for (size_t a = 0; a < comparison->count; a++)
+        for (size_t a = 0; (all || comparison->layout->turns) && a < comparison->count; a++)
             for (size_t b = a + 1; b < comparison->count; b++) {
                 const bool turns = compare_took_turns(comparison, d, a, b);
                 in_turns +=
@@ -409,7 +413,7 @@ static void write_csv_time(const struct comparison *comparison, size_t row, size
         text_append(text, "%" PRIu64, time->memory_bytes);
     text_append(text, ",");
     bool first = true;
-    for (size_t i = 0; i < comparison->count; i++)
+    for (size_t i = 0; comparison->layout->turns && i < comparison->count; i++)
         if (compare_rows(comparison, device, row, i) == COMPARE_INDISTINGUISHABLE) {
             text_append(text, "%s%zu", first ? "" : " ", i + 1);
             first = false;
@@ -530,6 +534,8 @@ void compare_write(const struct comparison *comparison, enum compare_format form
                                               [COMPARE_JSON] = compare_write_json,
                                               [COMPARE_CSV] = write_csv,
                                               [COMPARE_MARKDOWN] = write_markdown};
-    writers[format](comparison, text, stream);
+    struct compare_layout layout;
+    const struct comparison view = compare_with_layout(comparison, &layout);
+    writers[format](&view, text, stream);
     text_drain(text, stream);
 }

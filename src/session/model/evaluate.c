@@ -39,7 +39,14 @@ static uint64_t plan_bytes(const struct model *model)
     const uint64_t bytes =
         plan ? plan->forecast.total - plan->forecast.weights + plan->forecast.tables : 0;
     plan_free(plan);
-    return bytes + memory_room_reserve(device->threads, false);
+    return bytes;
+}
+
+/* Returns the bytes of addresses that all models of the process reserve together: OpenBLAS's
+ * buffers serve whichever threads compute. */
+static uint64_t reserved_bytes(const struct device *device)
+{
+    return device->driver->computes_on_host ? memory_room_reserve(device->threads, false) : 0;
 }
 
 bool model_check_memory(const struct network *network, const struct model_use *use,
@@ -70,7 +77,7 @@ bool model_load_for(struct model *model, const char *path, const char *device, s
                   model_compute_in(model, model_own_precision(model), error);
     all.copies += all.models;
     if (loaded)
-        all.bytes += (1 + all.models) * plan_bytes(model);
+        all.bytes += (1 + all.models) * plan_bytes(model) + reserved_bytes(model->device);
     loaded = loaded && model_check_memory(model->network, &all, path, error) &&
              weights_create(&model->weights, &model->network->graph, error) &&
              weights_load(&model->weights, path, error);

@@ -129,7 +129,7 @@ static double saturate(double value)
 
 static void fold_cast(struct onnx_importer *im, const Onnx__Node *node, struct onnx_value *out)
 {
-    const struct onnx_value *in = onnx_input(im, node, 0);
+    struct onnx_value *in = onnx_input(im, node, 0);
     const int64_t to = onnx_get_int(node, "to", 0);
     const bool real =
         to == ONNX_FLOAT || to == ONNX_DOUBLE || to == ONNX_FLOAT16 || to == ONNX_BF16;
@@ -137,6 +137,8 @@ static void fold_cast(struct onnx_importer *im, const Onnx__Node *node, struct o
         onnx_set_alias(out, in); /* the type is the one in the file */
         return;
     }
+    if (!onnx_load(im, in))
+        return;
     if (!real) {
         if (onnx_set_integers(im, out, in->dims, in->rank))
             for (size_t i = 0; i < out->count; i++)

@@ -4,6 +4,7 @@
 #include "session/onnx/onnx_importer.h"
 
 #include "base/files/output_file.h"
+#include "base/host/memory_room.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/ops/op.h"
@@ -74,6 +75,30 @@ static void import_if(struct onnx_importer *im, const Onnx__Node *node)
     im->depth--;
 }
 
+/* Returns whether a node reads input `k` as weights, or hands it on: it may stay in its file. */
+static bool keeps_stored(const Onnx__Node *node, size_t k)
+{
+    static const char *const layers[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", NULL};
+    static const char *const others[] = {"DequantizeLinear", "Cast", "Identity", NULL};
+    for (const char *const *type = k == 0 ? others : layers; *type && k < 2; type++)
+        if (strcmp(*type, node->op_type) == 0)
+            return true;
+    return false;
+}
+
+/* Reads the arrays that the node computes with. Returns false if the import has failed. */
+static bool load_inputs(struct onnx_importer *im, const Onnx__Node *node)
+{
+    const struct onnx_value *first = onnx_input(im, node, 0);
+    const bool layer = first && first->kind == ONNX_LAYER;
+    for (size_t k = 0; k < node->n_input && !im->failed; k++) {
+        struct onnx_value *value = onnx_input(im, node, k);
+        if (value && !(keeps_stored(node, k) && (layer || k == 0)) && !onnx_load(im, value))
+            return false;
+    }
+    return !im->failed;
+}
+
 static void import_node(struct onnx_importer *im, const Onnx__Node *node)
 {
     const char *why;
@@ -81,7 +106,7 @@ static void import_node(struct onnx_importer *im, const Onnx__Node *node)
         onnx_damaged(im, "node", N_("it has no operator"));
         return;
     }
-    if (!check_inputs(im, node))
+    if (!check_inputs(im, node) || !load_inputs(im, node))
         return;
     if (strcmp(node->op_type, "If") == 0) {
         import_if(im, node);
@@ -198,6 +223,46 @@ static bool read_inputs(struct onnx_importer *im, const Onnx__Graph *graph)
     return input ? read_input(im, input) : onnx_damaged(im, "input", N_("the model has none"));
 }
 
+/* --- the forecast --- */
+
+/* Returns the bytes that the weights of a tensor take, or the values of other integers. */
+static uint64_t tensor_bytes(const Onnx__Tensor *tensor)
+{
+    return (uint64_t)onnx_tensor_count(tensor) *
+           (tensor->data_type == ONNX_INT64 ? sizeof(int64_t) : sizeof(float));
+}
+
+/* Returns the bytes that a node takes for arrays that it computes with, and for what it computes.
+ */
+static uint64_t node_bytes(struct onnx_importer *im, const Onnx__Node *node)
+{
+    uint64_t bytes = 0;
+    for (size_t k = 0; k < node->n_input && node->op_type; k++) {
+        const struct onnx_value *value = onnx_find_value(im, node->input[k]);
+        if (value && value->kind == ONNX_STORED && !keeps_stored(node, k))
+            bytes += 2 * tensor_bytes(value->tensor);
+    }
+    for (size_t i = 0; i < node->n_attribute; i++)
+        bytes += node->attribute[i]->t ? tensor_bytes(node->attribute[i]->t) : 0;
+    return bytes;
+}
+
+/* Checks that the weights, and the constants that nodes compute with, will fit into memory. */
+static bool check_room(struct onnx_importer *im, const Onnx__Graph *graph)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        bytes += tensor_bytes(graph->initializer[i]);
+    for (size_t i = 0; i < graph->n_node; i++)
+        bytes += node_bytes(im, graph->node[i]);
+    if (!im->failed && memory_room_check(im->path, bytes, im->error))
+        return true;
+    im->failed = true;
+    return false;
+}
+
+/* --- the output --- */
+
 /* Returns the node of the first output; 0 if that is not the output of a layer. */
 static size_t find_output(struct onnx_importer *im, const Onnx__Graph *graph)
 {
@@ -228,7 +293,8 @@ static bool import_model(struct onnx_importer *im, const struct onnx_import_requ
     }
     if (!graph || graph->n_output < 1)
         return onnx_damaged(im, "model", N_("it has no graph, or no output"));
-    if (!add_initializers(im, graph) || !read_inputs(im, graph) || !import_graph(im, graph))
+    if (!add_initializers(im, graph) || !check_room(im, graph) || !read_inputs(im, graph) ||
+        !import_graph(im, graph))
         return false;
     const size_t output = find_output(im, graph);
     if (im->failed)
@@ -258,7 +324,7 @@ static void release(struct onnx_importer *im)
     name_index_free(&im->names);
     graph_free(&im->graph);
     free(im->values);
-    free(im->data);
+    free(im->sources);
 }
 
 bool onnx_import(const struct onnx_import_request *request, struct onnx_import_result *result,

@@ -78,13 +78,13 @@ bool onnx_add_layer(struct onnx_importer *im, const Onnx__Node *node, const char
     if (!graph_add(&im->graph, op, name, from, count, attributes, &added, &error))
         return onnx_lacks(im, node, error.why);
     const struct node *made = &im->graph.nodes[added];
-    if (!memory_grow(&im->data, &im->data_capacity, im->graph.parameter_count + 1, sizeof *im->data,
-                     "the weights", im->error)) {
+    if (!memory_grow(&im->sources, &im->source_capacity, im->graph.parameter_count + 1,
+                     sizeof *im->sources, "the weights", im->error)) {
         im->failed = true;
         return false;
     }
     for (size_t p = 0; p < made->parameter_count; p++)
-        im->data[made->parameters[p]] = data ? data[p] : NULL;
+        im->sources[made->parameters[p]] = (struct onnx_source){.floats = data ? data[p] : NULL};
     if (op == &op_linear || op == &op_flatten)
         rank = 2;
     set_layer(im, out, added, rank);

@@ -65,15 +65,19 @@ bool onnx_import_quantize(struct onnx_importer *im, const Onnx__Node *node)
 
 /* Returns whether integers and zero points are those of tinca's weights: symmetric, of 8 bits,
  * signed or with 128 added. */
-static bool is_symmetric(const struct onnx_value *in, const struct onnx_value *zero)
+static bool is_symmetric(struct onnx_importer *im, const struct onnx_value *in,
+                         const struct onnx_value *zero)
 {
     const int64_t middle = in->type == ONNX_UINT8 ? ONNX_OFFSET : 0;
+    int64_t smallest = middle;
     bool symmetric = in->type == ONNX_INT8 || (in->type == ONNX_UINT8 && zero);
     for (size_t i = 0; symmetric && zero && i < zero->count; i++)
         symmetric = zero->integers[i] == middle;
-    for (size_t i = 0; symmetric && i < in->count; i++)
-        symmetric = in->integers[i] >= middle - QUANTIZED_WEIGHT_MAX;
-    return symmetric;
+    if (symmetric && in->stored && !onnx_find_smallest(im, in, &smallest))
+        return false;
+    for (size_t i = 0; symmetric && !in->stored && i < in->count; i++)
+        smallest = in->integers[i] < smallest ? in->integers[i] : smallest;
+    return symmetric && smallest >= middle - QUANTIZED_WEIGHT_MAX;
 }
 
 /* Computes (q - zero point) * scale, with one scale or one along an axis. */
@@ -91,7 +95,7 @@ static bool dequantize_constant(struct onnx_importer *im, const Onnx__Node *node
         return onnx_lacks(im, node, N_("scales that are not one for each output"));
     for (size_t i = (size_t)axis + 1; scale->count > 1 && i < in->rank; i++)
         inner *= in->dims[i];
-    float *floats = onnx_import_memory(im, in->count, sizeof *floats);
+    float *floats = in->stored ? NULL : onnx_import_memory(im, in->count, sizeof *floats);
     bool positive = true;
     for (size_t i = 0; floats && i < in->count; i++) {
         const size_t k = scale->count == 1 ? 0 : i / inner % scale->count;
@@ -104,10 +108,13 @@ static bool dequantize_constant(struct onnx_importer *im, const Onnx__Node *node
     out->integers = NULL;
     out->floats = floats;
     out->type = ONNX_FLOAT;
-    out->scales = positive && is_symmetric(in, zero) ? scale->floats : NULL;
+    out->scales = positive && is_symmetric(im, in, zero) ? scale->floats : NULL;
     out->scale_axis = (size_t)axis;
     out->scale_count = scale->count;
-    return floats;
+    out->step = scale;
+    out->zero = zero;
+    out->inner = inner;
+    return !im->failed && (floats || in->stored);
 }
 
 bool onnx_import_dequantize(struct onnx_importer *im, const Onnx__Node *node)

@@ -177,17 +177,33 @@ static bool read_classes(struct onnx_importer *im, const Onnx__Model *model, str
 
 /* --- files --- */
 
-static void fill_weights(const struct onnx_importer *im, struct weights *weights)
+/* Writes the values of a parameter. Returns false if the import has failed. */
+static bool fill_parameter(struct onnx_importer *im, const struct onnx_source *source, size_t count,
+                           float *values)
 {
+    if (source->floats)
+        memcpy(values, source->floats, count * sizeof *values);
+    if (!source->stored)
+        return true;
+    if (!(source->transposed ? onnx_read_transposed : onnx_read_stored)(im, source->stored, values))
+        return false;
+    for (size_t i = 0; i < count && source->factor != 1; i++)
+        values[i] *= source->factor;
+    return true;
+}
+
+static bool fill_weights(struct onnx_importer *im, struct weights *weights)
+{
+    bool filled = true;
     weights_initialise(weights, 0, NULL);
-    for (size_t p = 0; p < weights->graph->parameter_count; p++) {
+    for (size_t p = 0; filled && p < weights->graph->parameter_count; p++) {
         const struct parameter *to = &weights->graph->parameters[p];
         const struct parameter *from = graph_find_parameter(&im->graph, to->name);
-        const float *values = from ? im->data[from - im->graph.parameters] : NULL;
-        if (values)
-            memcpy(weights->values + to->offset, values, to->count * sizeof *values);
+        filled = !from || fill_parameter(im, &im->sources[from - im->graph.parameters], to->count,
+                                         weights->values + to->offset);
     }
     weights_mark_changed(weights);
+    return filled;
 }
 
 static bool write_network(const struct network *network, const char *path, struct error *error)
@@ -212,14 +228,16 @@ static bool write_files(struct onnx_importer *im, const Onnx__Model *model,
     const char *parent = metadata(model, "tinca.parent");
     if (parent && strlen(parent) < sizeof origin->parent)
         snprintf(origin->parent, sizeof origin->parent, "%s", parent);
-    const enum weights_format format = im->half[1]   ? WEIGHTS_BF16
+    /* in 16 bits only if that rounds nothing */
+    const enum weights_format format = im->half[0]   ? WEIGHTS_FLOAT32
+                                       : im->half[1] ? WEIGHTS_BF16
                                        : im->half[2] ? WEIGHTS_FLOAT16
                                                      : WEIGHTS_FLOAT32;
     struct error *error = im->error;
     if (!read_images(im, model, request, origin) || !read_classes(im, model, origin) ||
-        !weights_create(&origin->weights, &origin->network->graph, error))
+        !weights_create(&origin->weights, &origin->network->graph, error) ||
+        !fill_weights(im, &origin->weights))
         return false;
-    fill_weights(im, &origin->weights);
     im->result->layers = origin->network->graph.node_count;
     im->result->parameters = graph_parameter_count(&origin->network->graph);
     facts.preprocessing = origin->preprocessing;

@@ -11,17 +11,18 @@
 #include <string.h>
 
 /* Returns input `k` if it is a constant of real numbers. */
-static const struct onnx_value *floats_input(struct onnx_importer *im, const Onnx__Node *node,
-                                             size_t k, size_t rank)
+static struct onnx_value *floats_input(struct onnx_importer *im, const Onnx__Node *node, size_t k,
+                                       size_t rank)
 {
-    const struct onnx_value *value = onnx_input(im, node, k);
+    struct onnx_value *value = onnx_input(im, node, k);
     return value && value->kind == ONNX_FLOATS && value->rank == rank ? value : NULL;
 }
 
 /* Counts the formats in which weights are stored. */
 static void count_format(struct onnx_importer *im, const struct onnx_value *weight)
 {
-    im->half[weight->type == ONNX_BF16 ? 1 : weight->type == ONNX_FLOAT16 ? 2 : 0]++;
+    if (weight)
+        im->half[weight->type == ONNX_BF16 ? 1 : weight->type == ONNX_FLOAT16 ? 2 : 0]++;
 }
 
 /* Returns the scales of `outputs` outputs along an axis, or NULL if the weights have others. */
@@ -39,6 +40,20 @@ static const float *scales_of(struct onnx_importer *im, const struct onnx_value 
     return all;
 }
 
+/* Adds a layer like onnx_add_layer, whose first parameter may be an array that is in its file. */
+static bool add_weighted(struct onnx_importer *im, const Onnx__Node *node,
+                         const struct onnx_value *weight, const struct op *op,
+                         const struct onnx_value *input, const union attributes *attributes,
+                         const float *const *data, const struct onnx_source *source)
+{
+    if (!onnx_add_layer(im, node, weight->name, op, &input, 1, attributes, data))
+        return false;
+    const struct node *made = &im->graph.nodes[im->graph.node_count - 1];
+    if (weight->stored)
+        im->sources[made->parameters[0]] = *source;
+    return true;
+}
+
 /* Reads an optional bias. Returns false if the input is something else. */
 static bool read_bias(struct onnx_importer *im, const Onnx__Node *node, size_t outputs,
                       const struct onnx_value **bias)
@@ -50,9 +65,8 @@ static bool read_bias(struct onnx_importer *im, const Onnx__Node *node, size_t o
 
 /* --- convolutions --- */
 
-static bool is_shift(struct onnx_importer *im, const Onnx__Node *node,
-                     const struct onnx_value *weight, const struct conv_attributes *conv,
-                     size_t channels)
+static bool is_shift(struct onnx_importer *im, const Onnx__Node *node, struct onnx_value *weight,
+                     const struct conv_attributes *conv, size_t channels)
 {
     const struct window *w = &conv->window;
     float *kernels = NULL;
@@ -60,7 +74,8 @@ static bool is_shift(struct onnx_importer *im, const Onnx__Node *node,
         conv->bias || weight->dims[0] != channels || weight->dims[2] != 3 || weight->dims[3] != 3 ||
         w->stride_height != 1 || w->stride_width != 1 || w->pad_height != 1 || w->pad_width != 1 ||
         conv->dilation_height > 1 || conv->dilation_width > 1 ||
-        !(kernels = onnx_import_memory(im, channels * 9, sizeof *kernels)))
+        !(kernels = onnx_import_memory(im, channels * 9, sizeof *kernels)) ||
+        !onnx_load(im, weight))
         return false;
     onnx_shift_kernels(channels, kernels);
     return memcmp(kernels, weight->floats, channels * 9 * sizeof *kernels) == 0;
@@ -107,7 +122,8 @@ bool onnx_import_conv(struct onnx_importer *im, const Onnx__Node *node)
     const bool transposed = strcmp(node->op_type, "ConvTranspose") == 0;
     const char *why = N_("an input is missing");
     struct onnx_value *input = onnx_input(im, node, 0);
-    const struct onnx_value *weight = floats_input(im, node, 1, 4), *bias;
+    struct onnx_value *weight = floats_input(im, node, 1, 4);
+    const struct onnx_value *bias;
     union attributes attributes = {0};
     struct conv_attributes *conv = &attributes.conv;
     if (!input || !onnx_settle(im, input, false, &why))
@@ -131,10 +147,12 @@ bool onnx_import_conv(struct onnx_importer *im, const Onnx__Node *node)
     const float *scales = transposed ? NULL : scales_of(im, weight, 0, conv->outputs);
     const float *data[4] = {weight->floats, bias ? bias->floats : scales, scales, NULL};
     conv->int8_weights = scales;
-    if (!scales)
+    if (!scales) {
         count_format(im, weight);
-    return onnx_add_layer(im, node, weight->name, transposed ? &op_conv_transpose : &op_conv,
-                          (const struct onnx_value *const[]){input}, 1, &attributes, data);
+        count_format(im, bias);
+    }
+    return add_weighted(im, node, weight, transposed ? &op_conv_transpose : &op_conv, input,
+                        &attributes, data, &(struct onnx_source){.stored = weight, .factor = 1});
 }
 
 /* --- linear layers --- */
@@ -173,19 +191,22 @@ bool onnx_import_gemm(struct onnx_importer *im, const Onnx__Node *node)
         return onnx_damaged(im, weight->name, N_("the weights do not fit the input's channels"));
     if (gemm && !read_bias(im, node, outputs, &bias))
         return onnx_lacks(im, node, N_("a bias that is not constant, or not one for each output"));
-    const float *rows = rows_of(im, weight, transposed, alpha);
+    const float *rows = weight->stored ? NULL : rows_of(im, weight, transposed, alpha);
     const float *scales = alpha == 1 ? scales_of(im, weight, !transposed, outputs) : NULL;
     const float *data[4] = {rows, bias ? bias->floats : scales, scales, NULL};
     const union attributes attributes = {.linear = {.outputs = outputs,
                                                     .bias = bias,
                                                     .weight_init = {INITIALISE_HE, 0},
                                                     .int8_weights = scales}};
-    if (!rows)
+    const struct onnx_source source = {
+        .stored = weight, .transposed = !transposed, .factor = alpha};
+    if (!rows && !weight->stored)
         return false;
-    if (!scales)
+    if (!scales) {
         count_format(im, weight);
-    return onnx_add_layer(im, node, weight->name, &op_linear,
-                          (const struct onnx_value *const[]){input}, 1, &attributes, data);
+        count_format(im, bias);
+    }
+    return add_weighted(im, node, weight, &op_linear, input, &attributes, data, &source);
 }
 
 /* --- one value for each channel --- */

@@ -37,6 +37,10 @@ struct onnx_value {
     size_t rank, dims[ONNX_MAX_RANK], count;
     int64_t *integers; /* of a layer: which of its values; -1: 0; NULL: all in order */
     const float *floats;
+    bool stored; /* a constant whose values are still in a file: onnx_load, onnx_read_stored */
+    const struct onnx_value *step,
+        *zero;    /* of stored integers that were dequantized (step: scale) */
+    size_t inner; /* values for one of their scales */
     Onnx__Tensor *tensor;
     enum onnx_type type; /* of a constant, in the file */
     size_t node;
@@ -53,6 +57,14 @@ struct onnx_value {
 
 struct onnx_model;
 
+/* Where a parameter's values come from; neither: it begins as the layer says. */
+struct onnx_source {
+    const float *floats;
+    const struct onnx_value *stored; /* instead of floats */
+    bool transposed;                 /* of [I, O], for [O, I] */
+    float factor;
+};
+
 struct onnx_importer {
     const char *path, *folder; /* of the file */
     struct onnx_model *model;
@@ -64,8 +76,8 @@ struct onnx_importer {
     size_t value_count, value_capacity;
     struct name_index names;
     struct graph graph;
-    const float **data; /* by parameter of the graph */
-    size_t data_count, data_capacity;
+    struct onnx_source *sources; /* by parameter of the graph */
+    size_t source_capacity;
     size_t batch;
     int64_t opset;
     bool log_softmax; /* a LogSoftmax was imported as a softmax, which must be left out */
@@ -112,8 +124,25 @@ bool onnx_lacks(struct onnx_importer *im, const Onnx__Node *node, const char *wh
 
 /* --- onnx_tensor.c --- */
 
-/* Reads a stored constant into floats or integers. Returns false if the import has failed. */
+/* Reads a stored constant into floats or integers. The values of large arrays, which may be the
+ * weights of a layer, stay in their file. Returns false if the import has failed. */
 bool onnx_read_tensor(struct onnx_importer *im, struct onnx_value *value);
+
+/* Reads the values of an array that stayed in its file, if it did. Returns false if the import has
+ * failed. */
+bool onnx_load(struct onnx_importer *im, struct onnx_value *value);
+
+/* Reads the values of an array that is still in its file, in their order; or those of [I, O] as
+ * [O, I]. Return false if the import has failed. */
+bool onnx_read_stored(struct onnx_importer *im, const struct onnx_value *value, float *floats);
+bool onnx_read_transposed(struct onnx_importer *im, const struct onnx_value *value, float *floats);
+
+/* Finds the smallest of the integers of such an array. Returns false if the import has failed. */
+bool onnx_find_smallest(struct onnx_importer *im, const struct onnx_value *value,
+                        int64_t *smallest);
+
+/* Returns the number of values that a tensor says it has. */
+size_t onnx_tensor_count(const Onnx__Tensor *tensor);
 
 /* --- onnx_fold.c, onnx_move.c: return whether they know the operator --- */
 
@@ -185,6 +214,9 @@ bool onnx_import_save(struct onnx_importer *im, const Onnx__Model *model,
 struct onnx_model *onnx_model_read(const char *path, struct error *error);
 void onnx_model_free(struct onnx_model *model);
 const Onnx__Model *onnx_model_message(const struct onnx_model *model);
+
+/* Returns the descriptor of the file, which has the arrays that are not in the message. */
+int onnx_model_file(const struct onnx_model *model);
 
 /* Unpacks the graph inside a node, which the import frees. NULL if it is damaged. */
 Onnx__Graph *onnx_graph_read(struct onnx_model *model, const ProtobufCBinaryData *bytes);

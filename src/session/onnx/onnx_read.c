@@ -3,39 +3,56 @@
 
 #include "base/files/file.h"
 #include "base/host/memory_room.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "session/protobuf/message_memory.h"
+#include "session/protobuf/message_outline.h"
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 enum { MAX_GRAPHS = 4096 };
-#define FILE_LIMIT  ((size_t)INT32_MAX)
 #define SMALL_LIMIT ((size_t)512 << 20)
 
 struct onnx_model {
     struct message_memory memory;
     Onnx__Model *message;
+    int file; /* which large arrays are read from */
     Onnx__Graph *graphs[MAX_GRAPHS];
     size_t graph_count;
 };
 
+/* The messages that lead to arrays. */
+enum { GRAPH = MESSAGE_FILE + 1, NODE, ATTRIBUTE, TENSOR };
+
+static const struct message_step steps[] = {{MESSAGE_FILE, GRAPH, 7},
+                                            {GRAPH, NODE, 1},
+                                            {GRAPH, TENSOR, 5},
+                                            {NODE, ATTRIBUTE, 5},
+                                            {ATTRIBUTE, TENSOR, 5}};
+static const struct message_paths paths = {steps, sizeof steps / sizeof *steps, TENSOR, 9};
+
+/* What the arrays need is known once their types are: onnx_check_room. */
+static bool check_outline(const char *path, size_t count, uint64_t arrays, struct error *error)
+{
+    (void)arrays;
+    return memory_room_check(path, 2 * (uint64_t)count, error);
+}
+
 struct onnx_model *onnx_model_read(const char *path, struct error *error)
 {
-    size_t size;
-    /* the file and its arrays, and then these and the weights of the network */
-    if (!memory_room_check(path, 2 * message_file_size(path), error))
-        return NULL;
-    char *bytes = file_read(path, FILE_LIMIT, &size, error);
-    struct onnx_model *model = bytes ? memory_new(1, sizeof *model, path, error) : NULL;
-    if (!model) {
-        free(bytes);
+    struct message_outline outline;
+    const char *what = N_("an ONNX model");
+    struct onnx_model *model = memory_new(1, sizeof *model, path, error);
+    if (!model || (model->file = file_open_regular(path, error)) < 0 ||
+        !message_outline_read(&outline, path, &paths, check_outline, what, error)) {
+        onnx_model_free(model);
         return NULL;
     }
-    message_memory_prepare(&model->memory, message_memory_of_file(size, SMALL_LIMIT));
-    model->message = onnx__model__unpack(&model->memory.allocator, size, (const uint8_t *)bytes);
-    free(bytes);
+    message_memory_prepare(&model->memory, message_memory_of_file(outline.count, SMALL_LIMIT));
+    model->message = onnx__model__unpack(&model->memory.allocator, outline.count, outline.bytes);
+    free(outline.bytes);
     if (model->message)
         return model;
     error_set(error, ERROR_INPUT, path, "export the model again",
@@ -52,7 +69,14 @@ void onnx_model_free(struct onnx_model *model)
         onnx__graph__free_unpacked(model->graphs[i], &model->memory.allocator);
     if (model->message)
         onnx__model__free_unpacked(model->message, &model->memory.allocator);
+    if (model->file >= 0)
+        close(model->file);
     free(model);
+}
+
+int onnx_model_file(const struct onnx_model *model)
+{
+    return model->file;
 }
 
 const Onnx__Model *onnx_model_message(const struct onnx_model *model)

@@ -1,5 +1,6 @@
 /* A constant's values lie in one of seven places, and none is trusted: the number of values must be
- * that of the shape. Float32 in raw_data is used where it lies.
+ * that of the shape. Float32 in a small raw_data is used where it lies; large arrays of bytes are
+ * read from their file when a node wants them, block by block, into the values that they become.
  *
  * A file of values beside the model is read only if it lies in the model's folder: its name is
  * relative, without "..", and where it leads to, through symbolic links, is below that folder. */
@@ -17,6 +18,13 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum {
+    READ_BLOCK = 1 << 16,
+    STORED = 1024 /* arrays of so many values stay in their file */
+};
+
+static const char wrong_count[] = N_("the number of its values is not that of its shape");
 
 static size_t type_size(int32_t type)
 {
@@ -75,36 +83,6 @@ static int open_inside(const struct onnx_importer *im, const char *location, str
     return file_open_if_regular(target, O_RDONLY | O_CLOEXEC, status);
 }
 
-/* Returns the bytes of a tensor in another file, or NULL: the import has failed. */
-static const uint8_t *read_external(struct onnx_importer *im, const Onnx__Tensor *tensor,
-                                    size_t bytes)
-{
-    const char *location = external_entry(tensor, "location");
-    const char *offset_text = external_entry(tensor, "offset");
-    const char *length_text = external_entry(tensor, "length");
-    uint64_t offset = 0, length = bytes;
-    struct stat status;
-    const int file = location ? open_inside(im, location, &status) : -1;
-    if (file < 0) {
-        error_set(im->error, ERROR_INPUT, im->path, "copy it there, or export the model again",
-                  "%.100s: its values are in another file, %.100s, which is not in the model's "
-                  "folder",
-                  tensor->name, location ? location : "?");
-        im->failed = true;
-        return NULL;
-    }
-    const bool fits = (!offset_text || text_to_uint64(offset_text, &offset)) &&
-                      (!length_text || text_to_uint64(length_text, &length)) && length == bytes &&
-                      offset <= (uint64_t)status.st_size &&
-                      length <= (uint64_t)status.st_size - offset;
-    char *data = fits ? onnx_import_memory(im, bytes, 1) : NULL;
-    const bool read = data && file_read_at(file, data, bytes, offset);
-    close(file);
-    if (!read)
-        onnx_damaged(im, tensor->name, N_("its values do not fit the file that they are in"));
-    return read ? (const uint8_t *)data : NULL;
-}
-
 /* --- values --- */
 
 /* Reads number `i` of raw bytes. */
@@ -140,27 +118,246 @@ static bool is_real(enum onnx_type type)
     return type == ONNX_FLOAT || type == ONNX_DOUBLE || type == ONNX_FLOAT16 || type == ONNX_BF16;
 }
 
+/* --- values that stay in a file --- */
+
+/* A file that is read from `offset` on. */
+struct place {
+    int file;
+    bool own; /* it was opened for this */
+    uint64_t offset;
+};
+
+static void leave(const struct place *place)
+{
+    if (place->own)
+        close(place->file);
+}
+
+/* Opens the file of a tensor with external data, which has `bytes` bytes. Returns false if the
+ * import has failed. */
+static bool open_external(struct onnx_importer *im, const Onnx__Tensor *tensor, size_t bytes,
+                          struct place *place)
+{
+    const char *location = external_entry(tensor, "location");
+    const char *offset_text = external_entry(tensor, "offset");
+    const char *length_text = external_entry(tensor, "length");
+    uint64_t length = bytes;
+    struct stat status;
+    *place = (struct place){location ? open_inside(im, location, &status) : -1, true, 0};
+    if (place->file < 0) {
+        error_set(im->error, ERROR_INPUT, im->path, "copy it there, or export the model again",
+                  "%.100s: its values are in another file, %.100s, which is not in the model's "
+                  "folder",
+                  tensor->name, location ? location : "?");
+        im->failed = true;
+        return false;
+    }
+    if ((!offset_text || text_to_uint64(offset_text, &place->offset)) &&
+        (!length_text || text_to_uint64(length_text, &length)) && length == bytes &&
+        place->offset <= (uint64_t)status.st_size &&
+        length <= (uint64_t)status.st_size - place->offset)
+        return true;
+    leave(place);
+    return onnx_damaged(im, tensor->name, N_("its values do not fit the file that they are in"));
+}
+
+static bool is_external(const Onnx__Tensor *tensor)
+{
+    return tensor->has_data_location && tensor->data_location == ONNX_EXTERNAL;
+}
+
+/* Finds the values of a tensor that is external or has its place in the file. */
+static bool find_place(struct onnx_importer *im, const struct onnx_value *value,
+                       struct place *place)
+{
+    const Onnx__Tensor *tensor = value->tensor;
+    const size_t bytes = value->count * type_size(tensor->data_type);
+    if (is_external(tensor))
+        return open_external(im, tensor, bytes, place);
+    *place = (struct place){onnx_model_file(im->model), false, tensor->raw_offset};
+    return tensor->raw_length == bytes || onnx_damaged(im, value->name, wrong_count);
+}
+
+/* Calls `take` with blocks of raw numbers, in their order, from number `first` on. */
+static bool read_blocks(const struct onnx_value *value, const struct place *place, size_t first,
+                        size_t count,
+                        void (*take)(void *context, const uint8_t *raw, size_t first, size_t count),
+                        void *context)
+{
+    uint8_t block[READ_BLOCK];
+    const size_t size = type_size(value->tensor->data_type), most = sizeof block / size;
+    for (size_t i = 0; i < count; i += most) {
+        const size_t part = count - i < most ? count - i : most;
+        if (!file_read_at(place->file, (char *)block, part * size,
+                          place->offset + (first + i) * size))
+            return false;
+        take(context, block, first + i, part);
+    }
+    return true;
+}
+
+struct taking {
+    const struct onnx_value *value;
+    float *floats; /* of number `from` and those that follow */
+    size_t from;
+    int64_t *integers, smallest;
+};
+
+static void take_floats(void *context, const uint8_t *raw, size_t first, size_t count)
+{
+    const struct taking *taking = context;
+    const struct onnx_value *value = taking->value, *step = value->step, *zero = value->zero;
+    const enum onnx_type type = (enum onnx_type)value->tensor->data_type;
+    float *to = taking->floats + (first - taking->from);
+    for (size_t i = 0; i < count; i++) {
+        const double number = raw_number(raw, type, i);
+        const size_t k = step && step->count > 1 ? (first + i) / value->inner % step->count : 0;
+        to[i] = step ? step->floats[k] * (float)((int64_t)number - (zero ? zero->integers[k] : 0))
+                     : (float)number;
+    }
+}
+
+static void take_integers(void *context, const uint8_t *raw, size_t first, size_t count)
+{
+    const struct taking *taking = context;
+    const enum onnx_type type = (enum onnx_type)taking->value->tensor->data_type;
+    int64_t *to = taking->integers + first;
+    for (size_t i = 0; i < count; i++)
+        if (type == ONNX_INT64)
+            memcpy(&to[i], raw + i * sizeof *to, sizeof *to);
+        else
+            to[i] = (int64_t)raw_number(raw, type, i);
+}
+
+static void take_smallest(void *context, const uint8_t *raw, size_t first, size_t count)
+{
+    struct taking *taking = context;
+    (void)first;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t number =
+            (int64_t)raw_number(raw, (enum onnx_type)taking->value->tensor->data_type, i);
+        taking->smallest = number < taking->smallest ? number : taking->smallest;
+    }
+}
+
+static bool read_floats(const struct onnx_value *value, const struct place *place, size_t first,
+                        size_t count, float *floats)
+{
+    struct taking taking = {.value = value, .floats = floats, .from = first};
+    if (value->tensor->data_type == ONNX_FLOAT)
+        return file_read_at(place->file, (char *)floats, count * sizeof *floats,
+                            place->offset + first * sizeof *floats);
+    return read_blocks(value, place, first, count, take_floats, &taking);
+}
+
+static bool cannot_read(struct onnx_importer *im, const struct onnx_value *value)
+{
+    return onnx_damaged(im, value->name, N_("its values cannot be read from the file"));
+}
+
+bool onnx_read_stored(struct onnx_importer *im, const struct onnx_value *value, float *floats)
+{
+    struct place place;
+    if (!find_place(im, value, &place))
+        return false;
+    const bool read = read_floats(value, &place, 0, value->count, floats);
+    leave(&place);
+    return read || cannot_read(im, value);
+}
+
+bool onnx_read_transposed(struct onnx_importer *im, const struct onnx_value *value, float *floats)
+{
+    const size_t inputs = value->dims[0], outputs = value->dims[1];
+    struct place place;
+    float *row = onnx_import_memory(im, outputs, sizeof *row);
+    if (!row || !find_place(im, value, &place))
+        return false;
+    bool read = true;
+    for (size_t i = 0; read && i < inputs; i++) {
+        read = read_floats(value, &place, i * outputs, outputs, row);
+        for (size_t o = 0; read && o < outputs; o++)
+            floats[o * inputs + i] = row[o];
+    }
+    leave(&place);
+    return read || cannot_read(im, value);
+}
+
+bool onnx_find_smallest(struct onnx_importer *im, const struct onnx_value *value, int64_t *smallest)
+{
+    struct taking taking = {.value = value, .smallest = INT64_MAX};
+    struct place place;
+    if (!find_place(im, value, &place))
+        return false;
+    const bool read = read_blocks(value, &place, 0, value->count, take_smallest, &taking);
+    leave(&place);
+    *smallest = taking.smallest;
+    return read || cannot_read(im, value);
+}
+
+bool onnx_load(struct onnx_importer *im, struct onnx_value *value)
+{
+    struct place place;
+    if (!value->stored)
+        return true;
+    const bool real = value->kind == ONNX_FLOATS;
+    float *floats = real ? onnx_import_memory(im, value->count, sizeof *floats) : NULL;
+    int64_t *integers = real ? NULL : onnx_import_memory(im, value->count, sizeof *integers);
+    struct taking taking = {.value = value, .integers = integers};
+    if ((!floats && !integers) || !find_place(im, value, &place))
+        return false;
+    const bool read = real ? read_floats(value, &place, 0, value->count, floats)
+                           : read_blocks(value, &place, 0, value->count, take_integers, &taking);
+    leave(&place);
+    value->floats = floats;
+    value->integers = integers;
+    value->stored = false;
+    return read || cannot_read(im, value);
+}
+
+/* Reads a tensor that is in a file: large arrays that may be weights when a node wants them. */
+static bool read_placed(struct onnx_importer *im, struct onnx_value *value)
+{
+    struct place place;
+    const bool weights =
+        is_real(value->type) || value->type == ONNX_INT8 || value->type == ONNX_UINT8;
+    if (!find_place(im, value, &place))
+        return false;
+    leave(&place);
+    value->kind = is_real(value->type) ? ONNX_FLOATS : ONNX_INTEGERS;
+    value->stored = true;
+    return (weights && value->count >= STORED) || onnx_load(im, value);
+}
+
+size_t onnx_tensor_count(const Onnx__Tensor *tensor)
+{
+    const size_t size = tensor->has_data_type ? type_size(tensor->data_type) : 0;
+    const char *length = external_entry(tensor, "length");
+    uint64_t bytes = tensor->has_raw_length ? tensor->raw_length : tensor->raw_data.len;
+    if (size == 0)
+        return 0;
+    if (is_external(tensor))
+        return length && text_to_uint64(length, &bytes) ? (size_t)bytes / size : 0;
+    return bytes > 0 ? (size_t)bytes / size
+                     : tensor->n_float_data + tensor->n_double_data + tensor->n_int64_data +
+                           tensor->n_int32_data;
+}
+
+/* --- values in the message --- */
+
 static bool read_raw(struct onnx_importer *im, struct onnx_value *value, const uint8_t *raw)
 {
+    const bool real = is_real(value->type);
     if (value->type == ONNX_FLOAT && (uintptr_t)raw % sizeof(float) == 0) {
         value->floats = (const float *)raw;
         return true;
     }
-    float *floats =
-        is_real(value->type) ? onnx_import_memory(im, value->count, sizeof *floats) : NULL;
-    int64_t *integers =
-        is_real(value->type) ? NULL : onnx_import_memory(im, value->count, sizeof *integers);
-    if (!floats && !integers)
-        return false;
-    for (size_t i = 0; i < value->count; i++)
-        if (floats)
-            floats[i] = (float)raw_number(raw, value->type, i);
-        else if (value->type == ONNX_INT64)
-            memcpy(&integers[i], raw + i * sizeof *integers, sizeof *integers);
-        else
-            integers[i] = (int64_t)raw_number(raw, value->type, i);
+    float *floats = real ? onnx_import_memory(im, value->count, sizeof *floats) : NULL;
+    value->integers = real ? NULL : onnx_import_memory(im, value->count, sizeof *value->integers);
+    struct taking taking = {.value = value, .floats = floats, .integers = value->integers};
     value->floats = floats;
-    value->integers = integers;
+    if (!floats && !value->integers)
+        return false;
+    (real ? take_floats : take_integers)(&taking, raw, 0, value->count);
     return true;
 }
 
@@ -176,8 +373,7 @@ static bool read_list(struct onnx_importer *im, struct onnx_value *value)
                          : value->type == ONNX_INT64  ? tensor->n_int64_data
                                                       : tensor->n_int32_data;
     if (given != count)
-        return onnx_damaged(im, value->name,
-                            N_("the number of its values is not that of its shape"));
+        return onnx_damaged(im, value->name, wrong_count);
     value->floats = value->type == ONNX_FLOAT ? tensor->float_data : NULL;
     value->integers = value->type == ONNX_INT64 ? tensor->int64_data : NULL;
     if (value->floats || value->integers || count == 0)
@@ -218,17 +414,14 @@ bool onnx_read_tensor(struct onnx_importer *im, struct onnx_value *value)
         return false;
     value->type = (enum onnx_type)tensor->data_type;
     bool read;
-    if (tensor->has_data_location && tensor->data_location == ONNX_EXTERNAL) {
-        const uint8_t *raw = read_external(im, tensor, value->count * size);
-        read = raw && read_raw(im, value, raw);
-    } else if (tensor->has_raw_data) {
+    if (is_external(tensor) || tensor->has_raw_length)
+        return read_placed(im, value);
+    if (tensor->has_raw_data)
         read = tensor->raw_data.len == value->count * size
                    ? read_raw(im, value, tensor->raw_data.data)
-                   : onnx_damaged(im, value->name,
-                                  N_("the number of its values is not that of its shape"));
-    } else {
+                   : onnx_damaged(im, value->name, wrong_count);
+    else
         read = read_list(im, value);
-    }
     value->kind = is_real(value->type) ? ONNX_FLOATS : ONNX_INTEGERS;
     return read;
 }
