@@ -57,7 +57,7 @@ frame '`o`: the runs; the columns are what differs. `/` filters by any field, Ta
 screen_keys Escape a c
 until_seen 'Compare 2 runs'
 frame '`Esc`, `a`, `c`: all runs side by side; the legend says what differs.'
-screen_keys v Right Right Right Right Right Right Right
+screen_keys v Right Right Right Right Right Right Right Right Right
 until_seen 'E_P'
 frame '`v`, Right: the table, and the measurements that are missing. `v` again: settings, scatter plot, parallel axes.'
 screen_keys q q q
