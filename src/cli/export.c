@@ -267,12 +267,7 @@ static int export_run(const struct command *command, int argc, char **argv)
     size_t damaged = 0;
     int status;
     const struct option_row rows[] = {
-        {.name = "format",
-         .argument = "NAME",
-         .help = N_("What to write."),
-         .kind = OPTION_CHOICE,
-         .value = &wanted.format,
-         .choices = format_names},
+        OUTPUT_FORMAT_OPTION(&wanted.format, format_names, &wanted.target),
         {.name = "output",
          .letter = 'o',
          .argument = "FILE",

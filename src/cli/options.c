@@ -6,6 +6,7 @@
 
 #include "cli/options.h"
 
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "cli/output.h"
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { MAX_OPTIONS = 128, FIRST_VALUE = 1000, HELP_COLUMN = 26 };
 
@@ -27,6 +29,7 @@ struct reader {
     struct option longs[MAX_OPTIONS + 1];
     const struct option_row *rows[MAX_OPTIONS];     /* by index; NULL: a field */
     const struct config_field *fields[MAX_OPTIONS]; /* by index; NULL: a row */
+    bool given[MAX_OPTIONS];                        /* by index: the option has been read */
     char letters[2 * MAX_OPTIONS + 4];
     size_t count;
 };
@@ -175,6 +178,8 @@ static void print_row(const struct option_row *row)
     text_append(&help, "%s", gettext(row->help));
     if (row->choices)
         append_choices(&help, row->choices);
+    if (row->output)
+        text_append(&help, " %s", _("Without it the ending of FILE decides."));
     if (row->kind == OPTION_CHOICE)
         text_append(&help, " [%s]", row->choices[*(const size_t *)row->value]);
     if (row->kind == OPTION_COUNT && *(const size_t *)row->value)
@@ -401,7 +406,7 @@ static const struct option_row *row_of_letter(const struct reader *reader, int l
 
 /* Reads all options. Returns EXIT_DONE, or the exit status of an error that was printed. --help and
  * --version stop the reading and are left in *ending. */
-static int read_options(const struct reader *reader, int argc, char **argv,
+static int read_options(struct reader *reader, int argc, char **argv,
                         const struct option_row **ending)
 {
 #if HAVE_DECL_OPTRESET
@@ -427,6 +432,53 @@ static int read_options(const struct reader *reader, int argc, char **argv,
         status = field ? set_field(reader, field, optarg) : set_row(row, optarg);
         if (status != EXIT_DONE)
             return status;
+        if (code >= FIRST_VALUE)
+            reader->given[index] = true;
+    }
+}
+
+/* The formats that the endings of names stand for. If a command has several of an ending, the first
+ * one counts: csv of tinca export is a folder. */
+static const struct {
+    const char *ending, *format;
+} endings[] = {{".json", "json"},
+               {".csv", "csv-long"},
+               {".csv", "csv"},
+               {".md", "md"},
+               {".md", "markdown"},
+               {".markdown", "md"},
+               {".markdown", "markdown"},
+               {".tex", "latex"},
+               {".png", "png"},
+               {".svg", "svg"},
+               {".pdf", "pdf"},
+               {".onnx", "onnx"},
+               {".npz", "npz"},
+               {".safetensors", "torch"},
+               {".prototxt", "prototxt"},
+               {".caffemodel", "caffe"},
+               {".c", "c"},
+               {".h", "c"}};
+
+/* Returns the number of the choice that an ending stands for, or `otherwise`. */
+static size_t choice_of_ending(const char *const *choices, const char *ending, size_t otherwise)
+{
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        for (size_t c = 0; choices[c] && strcasecmp(endings[i].ending, ending) == 0; c++)
+            if (strcmp(choices[c], endings[i].format) == 0)
+                return c;
+    return otherwise;
+}
+
+/* Sets the formats that were not given and whose output's name has an ending. */
+static void choose_formats(const struct reader *reader)
+{
+    for (size_t i = 0; i < reader->count; i++) {
+        const struct option_row *row = reader->rows[i];
+        const char *name = row && row->output && !reader->given[i] ? *row->output : NULL;
+        const char *ending = name ? strrchr(file_base_name(name), '.') : NULL;
+        if (ending)
+            *(size_t *)row->value = choice_of_ending(row->choices, ending, *(size_t *)row->value);
     }
 }
 
@@ -507,6 +559,7 @@ bool options_read(const struct command *command, const struct option_set *set, i
         *status = version_print(follows_json(argc, argv));
     if (*status != EXIT_DONE || ending)
         return false;
+    choose_formats(&reader);
     *operands = (struct operands){argv + optind, (size_t)(argc - optind)};
     *status = check_operands(&reader, operands);
     if (*status == EXIT_DONE && set->network_operand && operands->count > 0 &&

@@ -41,6 +41,9 @@ struct option_row {
     void *value;
     size_t low, high;           /* OPTION_COUNT */
     const char *const *choices; /* OPTION_CHOICE and _NAME: NULL-terminated */
+    /* OPTION_CHOICE of formats: the name of the output, NULL if there is none. If the option is not
+     * given, the ending of that name chooses the format. */
+    const char *const *output;
 };
 
 struct option_set {

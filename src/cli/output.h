@@ -59,6 +59,14 @@ bool output_add_statistics(struct json *parent, const char *key,
         .kind = OPTION_SWITCH, .value = (flag)                                                     \
     }
 
+/* The row of --format for a table of options: what to write to *target, whose ending decides if the
+ * option is not given. */
+#define OUTPUT_FORMAT_OPTION(format, names, target)                                                \
+    {                                                                                              \
+        .name = "format", .argument = "NAME", .help = N_("What to write."), .kind = OPTION_CHOICE, \
+        .value = (format), .choices = (names), .output = (target)                                  \
+    }
+
 /* A table of texts whose columns are as wide as their widest cell. table_print or table_free frees
  * it. */
 struct table {

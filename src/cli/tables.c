@@ -51,12 +51,7 @@ static int tables_run(const struct command *command, int argc, char **argv)
     struct tables_request request = {0};
     int status;
     const struct option_row rows[] = {
-        {.name = "format",
-         .argument = "NAME",
-         .help = N_("What to write."),
-         .kind = OPTION_CHOICE,
-         .value = &request.format,
-         .choices = format_names},
+        OUTPUT_FORMAT_OPTION(&request.format, format_names, &request.target),
         {.name = "runs",
          .argument = "FOLDER",
          .help = N_("Take the runs of this folder instead of the folder of all runs."),

@@ -33,6 +33,10 @@ runs=$XDG_STATE_HOME/tinca/runs
     grep -q '^{"iteration":1,.*"lr":0.00999999978,' rate/journal.jsonl && ok "  after the ancestor's" ||
         not_ok "  after the ancestor's" "$(head -n 3 rate/journal.jsonl)"
     is "  and keeps the solver's state" "runs.0.fork.weights_only" false rate.json
+    succeeds "a fork with a cycle of the momentum" train --fork "$id" --schedule onecycle --cycle-momentum 0.5 --export cycle.json -q
+    is "  keeps it, too" "runs.0.fork.weights_only" false cycle.json
+    succeeds "a fork with the other form of momentum" train --fork "$id" --momentum-form torch --export form.json -q
+    is "  does not: the velocity has another meaning" "runs.0.fork.weights_only" true form.json
     succeeds "a fork that is shorter than its ancestor" train --fork "$id" --epochs 11 --run-dir "$T/shorter" -q
     succeeds "  is sound" runs --check "$T/shorter"
 
@@ -69,6 +73,15 @@ runs=$XDG_STATE_HOME/tinca/runs
     cp -a whole a@b/whole
     succeeds "a fork of a run in a folder with @" train --fork "$T/a@b/whole" --epochs 1 --run-dir "$T/at" -q
     succeeds "  also with its checkpoint" train --fork "$T/a@b/whole@final" --epochs 1 --run-dir "$T/at-final" -q
+
+    # the network of a file that is gone
+    cp whole/weights.safetensors model.safetensors
+    succeeds "a run of a model's network" train ./model.safetensors --weights model.safetensors --data digits,limit=200 --batch 20 --epochs 2 \
+        --max-time 0.000001s --threads 1 --run-dir "$T/model" -q
+    rm model.safetensors
+    refuses 1 'which is missing: bring it back, or train .*model/network.json' "  is not forked without the model" train --fork "$T/model"
+    refuses 1 'which is missing: bring it back, or train .*model/network.json' "  nor resumed" resume "$T/model"
+    succeeds "  but its network can be trained on" train "$T/model/network.json" --weights "$T/model/weights.safetensors" --data digits,limit=200 --batch 20 --iterations 1 -q
 
     # what cannot be forked
     for options in "--technique dsc" "--width-rate 2" "--epochs 0" "--iterations 1" "--data generated"; do

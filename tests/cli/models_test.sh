@@ -123,25 +123,51 @@ fi
 list=$XDG_STATE_HOME/tinca/model-files
 waits() { grep -q -- "-> FLOCK .* $1 " /proc/locks; }
 waits_or_gone() { waits "$1" || gone "$1"; }
+# at_once FILE FIRST SECOND: starts FIRST, which has read FILE and is about to replace it when SECOND begins; each is a
+# list of arguments
+at_once() {
+    # shellcheck disable=SC2086 # a list of arguments
+    LD_PRELOAD=$HOLD_LIBRARY FAULT=rename:1:stop FAULT_ONLY=$1 ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS-} \
+        "$TINCA" $2 >/dev/null 2>&1 </dev/null &
+    child=$!
+    wait_until stopped_or_gone $child
+    is_stopped $child || not_ok "the first one is stopped before it replaces $1"
+    # shellcheck disable=SC2086 # a list of arguments
+    "$TINCA" $3 >/dev/null 2>&1 </dev/null &
+    second=$!
+    if [ -r /proc/locks ]; then wait_until waits_or_gone $second; fi
+    kill -CONT $child
+    wait $child
+    wait $second
+}
 rm -f "$list"
-# the first one has read the list and is about to replace it
-LD_PRELOAD=$HOLD_LIBRARY FAULT=rename:1:stop FAULT_ONLY=model-files ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS-} \
-    "$TINCA" prune "$T/lenet.safetensors" -o "$T/one.safetensors" --flops 0.5 -q 2>/dev/null &
-child=$!
-wait_until stopped_or_gone $child
-is_stopped $child || not_ok "the first one is stopped at the list"
-"$TINCA" prune "$T/lenet.safetensors" -o "$T/two.safetensors" --flops 0.6 -q 2>/dev/null </dev/null &
-second=$!
-if [ -r /proc/locks ]; then wait_until waits_or_gone $second; fi
-kill -CONT $child
-wait $child
-wait $second
+at_once model-files "prune $T/lenet.safetensors -o $T/one.safetensors --flops 0.5 -q" \
+    "prune $T/lenet.safetensors -o $T/two.safetensors --flops 0.6 -q"
 if [ "$(grep -c 'one.safetensors\|two.safetensors' "$list")" = 2 ]; then
     ok "two commands that list their models at the same time list both"
 else
     not_ok "two commands that list their models at the same time list both" "$(cat "$list")"
 fi
 rm -f "$T/one.safetensors" "$T/two.safetensors"
+succeeds "a run to measure" train mlp --widths 8 --data digits,limit=40 --batch 20 --epochs 1 --threads 1 -q --run-dir "$T/measured"
+at_once measurements.json "measure $T/measured --threads 1 --images 5" "measure $T/measured --images 5 --device reference"
+if [ "$(grep -c '"device":' "$T/measured/measurements.json")" = 2 ]; then
+    ok "two measurements of a run at the same time are both stored"
+else
+    not_ok "two measurements of a run at the same time are both stored" "$(cat "$T/measured/measurements.json")"
+fi
+run runs --check "$T/measured"
+shows '0 damaged, 0 with warnings' "  and the folder is sound"
+run models "$T/measured/weights.safetensors" --only
+measure_file="models $T/measured/weights.safetensors --only --measure --threads 1 --images 5"
+at_once model-figures "$measure_file --data digits,limit=20" "$measure_file --data digits,limit=30"
+both=$(grep -l 'limit=30' "$figures"/*.json | xargs grep -l 'limit=20')
+if [ -n "$both" ]; then
+    ok "and two figures of a model"
+    rm "$both"
+else
+    not_ok "and two figures of a model" "$(grep -h '"data"' "$figures"/*.json)"
+fi
 
 echo "{" >"$(ls "$figures"/*.json | head -n 1)"
 succeeds "a damaged file of figures" models "$T/folder" --only --threads 1 --json

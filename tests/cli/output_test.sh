@@ -46,6 +46,32 @@ resembles() {
     esac
 }
 
+# --- the ending of a name chooses the format ---
+
+run export "$D/run" -o "$T/named.csv"
+[ "$(head -n 1 "$T/named.csv")" = run,series,step,epoch,time,value ] && ok "a table (.csv)" || not_ok "a table (.csv)" "$(told)"
+run export "$D/run" -o "$T/named.md"
+grep -q '^# Report' "$T/named.md" && ok "a report (.md)" || not_ok "a report (.md)" "$(told)"
+run export "$D/run" -o "$T/named.npz"
+[ "$(head -c 2 "$T/named.npz")" = PK ] && ok "arrays (.npz)" || not_ok "arrays (.npz)" "$(told)"
+run export "$D/run" -o "$T/named.JSON"
+is "a session (.JSON)" format tinca-session "$T/named.JSON"
+run export "$D/run" -o "$T/named"
+is "a session (no ending)" format tinca-session "$T/named"
+run export "$D/run" --format json -o "$T/chosen.csv"
+is "a format that is given stays" format tinca-session "$T/chosen.csv"
+refuses 2 'give -o FILE.prototxt' "a file of Caffe's weights is not a session" export "$D/run" -o "$T/named.caffemodel"
+run compare "$D/run" -o "$T/compared.json"
+is "a comparison as JSON" runs.# 1 "$T/compared.json"
+run compare "$D/run" -o "$T/compared.md"
+grep -q '^|' "$T/compared.md" && ok "  as Markdown" || not_ok "  as Markdown" "$(told)"
+run models "$D/run" --only -o "$T/models.csv"
+grep -q '^row,\|,' "$T/models.csv" && ok "a table of models" || not_ok "a table of models" "$(told)"
+run tables trindade -o "$T/tables.tex"
+grep -q 'tabular' "$T/tables.tex" && ok "tables of a study" || not_ok "tables of a study" "$(told)"
+run sweep --name s --report -o "$T/sweep.md"
+grep -q '^|' "$T/sweep.md" && ok "tables of a sweep" || not_ok "tables of a sweep" "$(told)"
+
 # --- devices ---
 
 for document in $documents csv; do

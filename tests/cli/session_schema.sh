@@ -190,6 +190,17 @@ check "a watched run, whose length is not known, is valid" imported "$dir/watche
 check "  it has no length" python3 -c 'import json, sys
 run = json.load(open(sys.argv[1]))["runs"][0]
 assert not {"epochs", "iterations"} & set(run["config"]) and len(run["series"]["loss"]) == 3' "$dir/watched.json"
+"$TINCA" train mlp --data digits,limit=64 --batch 16 --iterations 0 --export "$dir/none.json" -q >"$dir/out" 2>&1
+check "a run of no iterations is valid" "$python" -c 'import json, sys, jsonschema
+schema, session = (json.load(open(path)) for path in sys.argv[1:])
+jsonschema.Draft202012Validator(schema).validate(session)
+assert session["runs"][0]["config"]["iterations"] == 0' "$srcdir/docs/session.schema.json" "$dir/none.json"
+printf '{"step": 1, "loss": 2.5, "time": 0.9}\n{"step": 2, "loss": 2.25, "time": 0.7}\n' >"$dir/durations.jsonl"
+XDG_STATE_HOME=$dir/third "$TINCA" import "$dir/durations.jsonl" --json >"$dir/out" 2>&1
+XDG_STATE_HOME=$dir/third "$TINCA" export --all -o "$dir/durations.json" >"$dir/out" 2>&1
+check "an imported run whose times go back is valid" imported "$dir/durations.json"
+check "  it has no duration" python3 -c 'import json, sys
+assert json.load(open(sys.argv[1]))["runs"][0]["timing"]["total_seconds"] is None' "$dir/durations.json"
 "$TINCA" train mlp --data digits,limit=64,validate=0.2 --test digits,limit=32 --batch 16 --epochs 1 \
     --export "$dir/tested.json" -q >"$dir/out" 2>&1
 check "a run with a test set is valid" valid "$dir/tested.json"

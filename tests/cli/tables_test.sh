@@ -34,6 +34,12 @@ succeeds "its row" tables gondim
 shows "^resnet20-shift .*$id *$top1.* [0-9.]* *[0-9.]* *35194 " \
     "  has accuracy, interval and parameters"
 shows "tinca measure $id --device cpu" "  and the command that measures it"
+succeeds "a run that chooses its model on a share of the training data" train resnet56-dsc --data "cifar10:$cifar,validate=0.5" \
+    --test auto --batch 2 --iterations 2 --threads 1 -q
+run runs test=auto --json
+tested=$("$JSON_LOOK" "$T/out" runs.0.id) test_top1=$("$JSON_LOOK" "$T/out" runs.0.test_top1)
+succeeds "its row" tables gondim --format csv
+shows "^resnet56-dsc,cifar10,$tested,$test_top1" "  has the accuracy on the test set"
 succeeds "its time is measured" measure "$id" --threads 1
 succeeds "the table" tables gondim
 if grep -q "tinca measure $id --device cpu" "$T/out"; then not_ok "  has the time"; else ok "  has the time"; fi

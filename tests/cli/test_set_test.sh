@@ -84,6 +84,42 @@ if value without.json runs.0.test >/dev/null 2>&1; then not_ok "  has no result"
 run compare "$T/without"
 if grep -q 'TEST' out; then not_ok "  and a comparison no column" "$(cat out)"; else ok "  and a comparison no column"; fi
 
+# --- where runs are exported ---
+
+succeeds "a table of all values" export ./whole -o long.csv
+grep -q ',test/loss,' long.csv && ok "  has its loss" || not_ok "  has its loss" "$(tail -n 5 long.csv)"
+found=$(awk -F, '$2 == "test/top1" { print $6 }' long.csv)
+[ "$(rounded whole.json runs.0.test.top1)" = "$(echo "$found" | awk '{ printf "%.6g", $1 }')" ] && ok "  and its accuracy" ||
+    not_ok "  and its accuracy" "$found"
+succeeds "arrays of NumPy" export ./whole -o whole.npz
+grep -aq 'test/top1.npy' whole.npz && ok "  have it" || not_ok "  have it"
+run export ./without -o without.csv
+grep -q ',test/' without.csv && not_ok "a run without a test set has no such rows" "$(tail -n 3 without.csv)" ||
+    ok "a run without a test set has no such rows"
+run export ./whole --format tfevents -o events
+if grep -q 'protobuf-c' err; then
+    skip "event files and ONNX" "this tinca is built without protobuf-c"
+else
+    grep -aq 'test/loss' events/*/events.* && ok "an event file has it" || not_ok "an event file has it" "$(told)"
+    run export ./whole -o whole.onnx
+    grep -aq '"test":{"data":"digits,split=test,limit=300"' whole.onnx && ok "and the record in an ONNX file" ||
+        not_ok "and the record in an ONNX file" "$(told)"
+    # shellcheck disable=SC2086 # a list of options
+    succeeds "a run that writes event files" train $job --epochs 1 --tensorboard board -q
+    grep -aq 'test/top1' board/*/events.* && ok "  writes it" || not_ok "  writes it"
+fi
+
+# --- a test set that is not apart ---
+
+succeeds "a test on the validation data" train mlp --data digits,limit=100 --validate digits --test auto --batch 10 --iterations 1
+grep -q 'images of the validation, which choose' err && ok "  is a finding" || not_ok "  is a finding" "$(told)"
+succeeds "a test on the training data" train mlp --data digits,limit=100 --test digits,split=train,limit=50 --batch 10 --iterations 1
+grep -q 'images that are trained on' err && ok "  is a finding" || not_ok "  is a finding" "$(told)"
+succeeds "a test apart from both" train mlp --data digits,limit=100,validate=0.1 --test auto --batch 10 --iterations 1
+grep -q 'the test set' err && not_ok "  is none" "$(told)" || ok "  is none"
+succeeds "a test on the rest of a set" train mlp --data digits,limit=100,share=0.5 --test digits,limit=100,rest=0.5 --batch 10 --iterations 1
+grep -q 'the test set' err && not_ok "  is none" "$(told)" || ok "  is none"
+
 # --- a run that does not reach its end at once ---
 
 # shellcheck disable=SC2086 # a list of options

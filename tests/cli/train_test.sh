@@ -141,6 +141,9 @@ small="--data digits,limit=200 --batch 20 --threads 1"
         --run-dir "$T/mine"
     shows '^ *stored in .*/mine' "  the folder is printed"
     if [ -f "$T/mine/config.json" ]; then ok "  and contains the run"; else not_ok "  and contains the run"; fi
+    for figure in top1 top5 best_top1 validation_loss best_validation_loss; do
+        is "  $figure was not measured" $figure null "$T/mine/summary.json"
+    done
     refuses 2 "already holds a run" "a folder that already has a run" train lenet $small --iterations 3 \
         --run-dir "$T/mine"
     succeeds "options override the preset, in any order" train lenet --batch 20 \

@@ -13,11 +13,11 @@ frame() {
 }
 until_seen() { screen_wait "$1" || { echo "no $1 on:" >&2; screen_text >&2; exit 1; }; }
 
-screen_start 80x24 C.UTF-8 "$TINCA" ui lenet --data digits --validate digits,split=test \
+screen_start 80x24 C.UTF-8 "$TINCA" ui lenet --data digits,validate=0.1 --test auto \
     --batch 16 --epochs 3 --seed 1
 until_seen 'It fits'
 until_seen 'ms/image +not known'
-until_seen '1-[0-9]+ of 10000'
+until_seen '1-[0-9]+ of 9000'
 frame '`tinca`: the run to set up, and the time and memory that it needs.'
 screen_keys r
 until_seen 'epoch +1\.[5-9]'
@@ -30,7 +30,7 @@ until_seen 'done after'
 screen_keys m t Enter
 until_seen 'top-5'
 screen_keys v
-until_seen '2000 images'
+until_seen '1000 images'
 frame '`m` `t`, `v`: the confusion matrix of the trained network; Enter shows the images of a number.'
 screen_keys q n
 until_seen 'What it takes'
@@ -57,7 +57,7 @@ frame '`o`: the runs; the columns are what differs. `/` filters by any field, Ta
 screen_keys Escape a c
 until_seen 'Compare 2 runs'
 frame '`Esc`, `a`, `c`: all runs side by side; the legend says what differs.'
-screen_keys v Right Right Right Right Right
+screen_keys v Right Right Right Right Right Right Right Right Right
 until_seen 'E_P'
 frame '`v`, Right: the table, and the measurements that are missing. `v` again: settings, scatter plot, parallel axes.'
 screen_keys q q q

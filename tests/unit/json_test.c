@@ -186,6 +186,53 @@ static void test_decimals(void)
     tap_ok(counts, "counts are those of printf");
 }
 
+/* Returns whether a number, alone and deep in a tree, reads back with all its bits. */
+static bool reads_back(double value)
+{
+    struct json_document document;
+    double alone = 0, deep = 0;
+    struct json *root = json_new_array();
+    json_add_number(json_add_object(json_add_array(root, NULL), NULL), "value", value);
+    json_add_number(root, NULL, value);
+    char *text = json_print(root, value > 1, NULL);
+    const bool read = text && json_parse(&document, text, strlen(text), "a number", NULL);
+    free(text);
+    json_free(root);
+    if (!read)
+        return false;
+    const struct json *list = json_first(document.root);
+    json_number(json_member(json_first(list), "value"), &deep);
+    json_number(json_next(list), &alone);
+    json_document_free(&document);
+    return alone == value && deep == value;
+}
+
+static void test_doubles(void)
+{
+    static const double special[] = {0.1 + 0.2,
+                                     1.0 / 3,
+                                     0.1,
+                                     -2e-7 / 3,
+                                     5e-324,
+                                     2.5,
+                                     0x1.fffffffffffffp1023,
+                                     0x1p-1022,
+                                     123456789012345678.0,
+                                     1e15 + 0.125,
+                                     4503599627370497.5,
+                                     -1};
+    uint64_t state = 1;
+    bool exact = true;
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+        exact &= reads_back(special[i]);
+    for (size_t i = 0; i < 20000; i++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        const double part = (double)(state >> 11) * 0x1p-53;
+        exact &= reads_back(part) && reads_back(nextafter(round(part * 1e4) / 1e4, 2));
+    }
+    tap_ok(exact, "doubles read back with all their bits");
+}
+
 int main(void)
 {
     test_checksum();
@@ -193,5 +240,6 @@ int main(void)
     test_refusals();
     test_numbers();
     test_decimals();
+    test_doubles();
     return tap_done();
 }

@@ -1,4 +1,4 @@
-/* A layer over cJSON that adds limits, line numbers, safe output and exact floats.
+/* A layer over cJSON that adds limits, line numbers, safe output and exact numbers.
  *
  * cJSON stores no positions, so json_line counts: the n-th value of the text, in reading order, is
  * the n-th value of the tree in preorder. */
@@ -12,6 +12,7 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -381,9 +382,78 @@ static char *escape_hidden(const char *text, bool valid)
     return out.data;
 }
 
+/* --- exact numbers ---
+ *
+ * cJSON prints a number with 15 digits if these read back as a neighbour of it, too, and so may
+ * lose the last bit. Such numbers are replaced by their texts in a copy of the tree. */
+
+enum { SHORT_DIGITS = 15, ALL_DIGITS = 17, NUMBER_SIZE = 32 };
+
+static bool is_exact_with(double value, int digits, char text[NUMBER_SIZE])
+{
+    snprintf(text, NUMBER_SIZE, "%.*g", digits, value);
+    return strtod(text, NULL) == value;
+}
+
+static bool needs_digits(const cJSON *item)
+{
+    char text[NUMBER_SIZE];
+    const double value = item->valuedouble;
+    const bool whole = fabs(value) < 1e15 && value == floor(value);
+    return cJSON_IsNumber(item) && isfinite(value) && !whole &&
+           !is_exact_with(value, SHORT_DIGITS, text);
+}
+
+/* Returns whether an item of a list, or a value in it, needs more digits. */
+static bool list_needs_digits(const cJSON *item)
+{
+    for (; item; item = item->next)
+        if (needs_digits(item) || list_needs_digits(item->child))
+            return true;
+    return false;
+}
+
+/* Makes the number a text that is printed as it is. Returns false if memory runs out. */
+static bool write_out(cJSON *item)
+{
+    char text[NUMBER_SIZE];
+    int digits = SHORT_DIGITS + 1;
+    while (digits < ALL_DIGITS && !is_exact_with(item->valuedouble, digits, text))
+        digits++;
+    is_exact_with(item->valuedouble, digits, text);
+    item->valuestring = cJSON_malloc(strlen(text) + 1);
+    if (!item->valuestring)
+        return false;
+    memcpy(item->valuestring, text, strlen(text) + 1);
+    item->type = cJSON_Raw | (item->type & cJSON_StringIsConst);
+    return true;
+}
+
+static bool write_out_list(cJSON *item)
+{
+    for (; item; item = item->next)
+        if ((needs_digits(item) && !write_out(item)) || !write_out_list(item->child))
+            return false;
+    return true;
+}
+
+static char *print_exactly(const cJSON *root, bool pretty)
+{
+    if (!root || (!needs_digits(root) && !list_needs_digits(root->child)))
+        return pretty ? cJSON_Print(root) : cJSON_PrintUnformatted(root);
+    cJSON *copy = cJSON_Duplicate(root, true);
+    char *text = NULL;
+    if (copy && write_out_list(copy))
+        text = pretty ? cJSON_Print(copy) : cJSON_PrintUnformatted(copy);
+    cJSON_Delete(copy);
+    return text;
+}
+
+/* --- printing --- */
+
 static char *print_tree(const struct json *root, bool pretty, bool valid, struct error *error)
 {
-    char *text = pretty ? cJSON_Print(inner(root)) : cJSON_PrintUnformatted(inner(root));
+    char *text = print_exactly(inner(root), pretty);
     const char *c = text;
     while (c && *c && (unsigned char)*c < 0x7f)
         c++;

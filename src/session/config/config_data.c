@@ -160,6 +160,45 @@ char *config_test_spec(const struct run_config *config, char text[CONFIG_SPEC])
     return text;
 }
 
+/* --- sets that share images --- */
+
+/* Writes the split of a SPEC; `usual` if it names none and is no part of a set, which is one of the
+ * training split. */
+static void read_split(const char *spec, const char *usual, char split[64])
+{
+    char rest[CONFIG_SPEC];
+    if (!config_data_take_option(spec, "split", rest, sizeof rest, split, 64))
+        snprintf(split, 64, "%s", config_data_is_part(spec) ? "train" : usual);
+}
+
+/* Returns whether two SPECs name images of the same place and split, and not two parts that
+ * complement each other. `usual_a` and `usual_b`: the splits where they name none. */
+static bool may_overlap(const char *a, const char *usual_a, const char *b, const char *usual_b)
+{
+    char split_a[64], split_b[64];
+    const size_t head = spec_head_length(a);
+    if (spec_head_length(b) != head || strncmp(a, b, head) != 0)
+        return false;
+    read_split(a, usual_a, split_a);
+    read_split(b, usual_b, split_b);
+    const bool complements = (has_option(a, "share") && has_option(b, "rest")) ||
+                             (has_option(a, "rest") && has_option(b, "share"));
+    return strcmp(split_a, split_b) == 0 && !complements;
+}
+
+enum config_overlap config_test_overlap(const struct run_config *config)
+{
+    char test[CONFIG_SPEC];
+    if (!config_test_spec(config, test)[0])
+        return OVERLAP_NONE;
+    if (may_overlap(test, "test", config->data, "train"))
+        return OVERLAP_TRAINING;
+    return !config_holds_out(config) && config->validate[0] &&
+                   may_overlap(test, "test", config->validate, "test")
+               ? OVERLAP_VALIDATION
+               : OVERLAP_NONE;
+}
+
 char *config_measured_spec(const struct run_config *config, char text[CONFIG_SPEC])
 {
     if (config->validate[0])

@@ -42,6 +42,12 @@ char *config_training_spec(const struct run_config *config, char text[CONFIG_SPE
 char *config_validation_spec(const struct run_config *config, char text[CONFIG_SPEC]);
 char *config_test_spec(const struct run_config *config, char text[CONFIG_SPEC]);
 
+/* What else of a run may have images of its test set. */
+enum config_overlap { OVERLAP_NONE, OVERLAP_TRAINING, OVERLAP_VALIDATION };
+
+/* Compares the test data with the others by their SPECs: the same place and split. */
+enum config_overlap config_test_overlap(const struct run_config *config);
+
 /* Writes the SPEC on which a run's model is measured: the validation data, or else the training
  * data, whose test split is then used if there is one. Returns `text`. */
 char *config_measured_spec(const struct run_config *config, char text[CONFIG_SPEC]);

@@ -83,6 +83,17 @@ static bool put_validation(void *context, const struct series_validation *valida
                     validation->iteration, validation->epoch, validation->seconds);
 }
 
+/* Writes the result on the test set, if there is one. */
+static bool put_test(const struct table *table, const struct run *run)
+{
+    struct run_snapshot end;
+    struct series_validation row;
+    run_snapshot(run, &end);
+    return !series_test_row(&end, &row) ||
+           put_rows(table, series_test_columns, series_test_column_count, &row, row.iteration,
+                    row.epoch, row.seconds);
+}
+
 static bool put_run(FILE *stream, const struct run *run, struct error *error)
 {
     struct text name = {0};
@@ -91,7 +102,8 @@ static bool put_run(FILE *stream, const struct run *run, struct error *error)
     csv_append(&name, run_facts(run)->id);
     table.run = name.data;
     const bool put = name.failed ? error_set_memory(error, "the table", 0)
-                                 : run_rows_read(run_facts(run)->directory, &rows, error);
+                                 : run_rows_read(run_facts(run)->directory, &rows, error) &&
+                                       put_test(&table, run);
     text_free(&name);
     return put;
 }

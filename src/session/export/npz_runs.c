@@ -110,6 +110,22 @@ static bool add_rows(struct npz_file *npz, const char *prefix, const struct rows
                       series_validation_column_count, error));
 }
 
+/* Adds the result on the test set, if there is one, as arrays of one value. */
+static bool add_test(struct npz_file *npz, const char *prefix, const struct run *run,
+                     struct error *error)
+{
+    struct run_snapshot end;
+    struct series_validation row;
+    bool added = true;
+    run_snapshot(run, &end);
+    const bool has = series_test_row(&end, &row);
+    const struct table table = {npz, prefix, &row, 1, sizeof row};
+    for (size_t i = 0; added && has && i < series_test_column_count; i++)
+        if (has_values(&table, &series_test_columns[i]))
+            added = add_array(&table, &series_test_columns[i], error);
+    return added;
+}
+
 static bool add_config(struct npz_file *npz, const char *prefix, const struct run *run,
                        struct error *error)
 {
@@ -133,7 +149,8 @@ static bool add_run(struct npz_file *npz, const char *prefix, const struct run *
     struct rows rows = {0};
     const struct run_rows visit = {&rows, take_point, take_validation};
     const bool added = run_rows_read(run_facts(run)->directory, &visit, error) &&
-                       add_rows(npz, prefix, &rows, error) && add_config(npz, prefix, run, error);
+                       add_rows(npz, prefix, &rows, error) && add_test(npz, prefix, run, error) &&
+                       add_config(npz, prefix, run, error);
     free(rows.points);
     free(rows.validations);
     return added;

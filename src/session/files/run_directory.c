@@ -423,6 +423,7 @@ bool run_directory_is_own_file(const char *name)
                                       "summary.json",
                                       "killed.json",
                                       "measurements.json",
+                                      "measurements.lock",
                                       "correct.json",
                                       "outputs.json",
                                       "profile.json",

@@ -375,21 +375,40 @@ bool run_files_read_test(const struct json *object, struct run_test *test)
     return true;
 }
 
+/* Sets figures that a run has not measured to NaN, which files have as null. The snapshot of a run
+ * begins with zeros, and earlier versions wrote them. */
+static void forget_unmeasured(struct run_snapshot *snapshot)
+{
+    if (!snapshot->has_validation)
+        snapshot->validation_loss = snapshot->best_validation_loss = snapshot->top1 =
+            snapshot->top5 = snapshot->best_top1 = (double)NAN;
+    if (snapshot->energy_unknown[0] && !(snapshot->energy_joules > 0))
+        snapshot->energy_joules = snapshot->energy_seconds = snapshot->energy_images = (double)NAN;
+    if (snapshot->iteration > 0)
+        return;
+    snapshot->loss = snapshot->loss_caffe = NAN;
+    snapshot->loss_mean = (double)NAN;
+    snapshot->ms_per_image_now = snapshot->ms_per_image_median = snapshot->images_per_second =
+        (double)NAN;
+}
+
 bool run_files_write_summary(const char *directory, const struct journal *journal,
                              const struct run_snapshot *snapshot, const struct run_ranks *ranks,
                              struct error *error)
 {
+    struct run_snapshot measured = *snapshot;
     struct json *tree = json_new_object();
+    forget_unmeasured(&measured);
     bool complete = json_add_string(tree, "format", "tinca-summary") &&
                     json_add_count(tree, "version", 1) &&
                     json_add_string(tree, "status", run_status_name(snapshot->status)) &&
                     add_error(tree, &snapshot->error) &&
                     add_counts(tree, snapshot, count_places, LENGTH(count_places)) &&
-                    add_numbers(tree, snapshot, number_places, LENGTH(number_places)) &&
+                    add_numbers(tree, &measured, number_places, LENGTH(number_places)) &&
                     (snapshot->test.images == 0 ||
                      run_files_add_test(json_add_object(tree, "test"), &snapshot->test)) &&
-                    json_add_float(tree, "loss", snapshot->loss) &&
-                    json_add_float(tree, "loss_caffe", snapshot->loss_caffe) &&
+                    json_add_float(tree, "loss", measured.loss) &&
+                    json_add_float(tree, "loss_caffe", measured.loss_caffe) &&
                     json_add_bool(tree, "has_validation", snapshot->has_validation) &&
                     json_add_string(tree, "energy_unknown", snapshot->energy_unknown) &&
                     json_add_count(tree, "journal", journal->synced) &&
@@ -470,6 +489,7 @@ bool run_files_read_summary(const char *directory, struct run_snapshot *snapshot
         snapshot->loss = (float)loss;
         snapshot->loss_caffe = (float)caffe;
         snapshot->has_validation = flag && json_bool(flag, &read) && read;
+        forget_unmeasured(snapshot);
     }
     json_document_free(&document);
     return good;

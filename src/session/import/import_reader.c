@@ -112,6 +112,14 @@ static bool is_repeated(const struct series_point *last, uint64_t iteration, flo
            (isnan(loss) || same(last->loss, loss));
 }
 
+/* Returns the seconds from the first line with a time; NaN if there is none, or the time lies
+ * before it: a column "time" may hold durations. */
+static float seconds_since_start(const struct import_reader *reader)
+{
+    const double seconds = reader->now - reader->started;
+    return seconds >= 0 ? (float)seconds : NAN;
+}
+
 bool import_add_point(struct import_reader *reader, uint64_t iteration, float loss, float caffe)
 {
     struct imported_log *log = reader->log;
@@ -136,7 +144,7 @@ bool import_add_point(struct import_reader *reader, uint64_t iteration, float lo
                               .loss_teacher = NAN,
                               .learning_rate = (float)log->learning_rate,
                               .ms_per_image = (float)time_of(reader, before, iteration),
-                              .seconds = (float)(reader->now - reader->started)};
+                              .seconds = seconds_since_start(reader)};
     reader->outputs = 0;
     reader->printed = false;
     return true;
@@ -168,7 +176,7 @@ bool import_add_validation(struct import_reader *reader, uint64_t iteration)
                                    .top5 = NAN,
                                    .pixel_accuracy = NAN,
                                    .loss_error = NAN,
-                                   .seconds = (float)(reader->now - reader->started)};
+                                   .seconds = seconds_since_start(reader)};
     reader->outputs = 0;
     return true;
 }

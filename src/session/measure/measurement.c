@@ -1,7 +1,10 @@
 /* Reads and writes measurements.json: {"format", "version", "devices": [entry...]}. One table of
- * members serves both directions, so that they agree. */
+ * members serves both directions, so that they agree. To add an entry, the file is read, changed
+ * and replaced as a whole by one process at a time, which has measurements.lock locked. */
 #include "session/measure/measurement.h"
 
+#include "base/files/file.h"
+#include "base/files/file_lock.h"
 #include "base/json/json_field.h"
 #include "base/language.h"
 #include "base/memory.h"
@@ -11,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char file_name[] = "measurements.json";
 static const char measure_again[] = N_("remove it and measure again");
@@ -217,14 +221,29 @@ bool measurements_place(struct measurements *measurements, const struct measurem
     return true;
 }
 
+/* Waits until no other process adds to the run's measurements. Returns a descriptor, whose close(2)
+ * lets the next one in; -1 with an error. */
+static int lock_list(const char *run_directory, struct error *error)
+{
+    char *path = file_join(run_directory, "measurements.lock");
+    const int lock = path ? file_lock(path, error) : -1;
+    if (!path)
+        error_set_memory(error, "a path", 0);
+    free(path);
+    return lock;
+}
+
 bool measurements_put(const char *run_directory, const struct measurement *measurement,
                       struct error *error)
 {
-    struct measurements measurements;
-    bool put = measurements_read(&measurements, run_directory, error) &&
-               measurements_place(&measurements, measurement, error) &&
-               write_list(&measurements, run_directory, error);
+    struct measurements measurements = {0};
+    const int lock = lock_list(run_directory, error);
+    const bool put = lock >= 0 && measurements_read(&measurements, run_directory, error) &&
+                     measurements_place(&measurements, measurement, error) &&
+                     write_list(&measurements, run_directory, error);
     measurements_free(&measurements);
+    if (lock >= 0)
+        close(lock);
     return put;
 }
 
@@ -246,8 +265,9 @@ static void make_room(struct measurements *measurements, const struct measured_t
 bool measurements_put_turns(const char *run_directory, const struct measured_turns *turns,
                             struct error *error)
 {
-    struct measurements measurements;
-    bool put = measurements_read(&measurements, run_directory, error);
+    struct measurements measurements = {0};
+    const int lock = lock_list(run_directory, error);
+    bool put = lock >= 0 && measurements_read(&measurements, run_directory, error);
     if (put)
         make_room(&measurements, turns);
     put = put && memory_grow(&measurements.turns, &measurements.turns_capacity,
@@ -257,6 +277,8 @@ bool measurements_put_turns(const char *run_directory, const struct measured_tur
         measurements.turns[measurements.turns_count++] = *turns;
     put = put && write_list(&measurements, run_directory, error);
     measurements_free(&measurements);
+    if (lock >= 0)
+        close(lock);
     return put;
 }
 

@@ -3,6 +3,7 @@
 #include "session/models/model_figures.h"
 
 #include "base/files/file.h"
+#include "base/files/file_lock.h"
 #include "base/files/user_path.h"
 #include "base/host/host.h"
 #include "base/json/json_field.h"
@@ -22,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum { FILE_LIMIT = 1 << 20, FORMAT_VERSION = 2, BLOCK = 1 << 20 };
@@ -137,6 +139,16 @@ static char *path_of(const char *key, struct error *error)
         error_set_memory(error, "a path", 0);
     free(folder);
     return path;
+}
+
+/* Waits until no other process changes figures: a file of figures is read, changed and replaced as
+ * a whole. Returns a descriptor, whose close(2) lets the next one in; -1 with an error. */
+static int lock_figures(struct error *error)
+{
+    char *path = run_directory_beside("model-figures.lock", error);
+    const int lock = path && user_path_make_cache_folder(path, error) ? file_lock(path, error) : -1;
+    free(path);
+    return lock;
 }
 
 static bool add_pair(struct model_figures *figures, const struct model_pair *pair,
@@ -275,6 +287,22 @@ static bool read_checksum(struct checksum_cache *cache, const char *path, uint32
     return complete;
 }
 
+/* Stores the facts of a file that had none, unless another process has done so meanwhile. Without
+ * them the file is only read again. */
+static void store_facts(struct model_figures *figures)
+{
+    const struct model_description facts = figures->facts;
+    const int lock = lock_figures(NULL);
+    if (lock < 0)
+        return;
+    if (!read_file(figures) || figures->facts.bytes != facts.bytes) {
+        model_figures_free(figures);
+        figures->facts = facts;
+        write_file(figures, NULL);
+    }
+    close(lock);
+}
+
 struct checksum_cache *model_figures_cache(void)
 {
     return checksum_cache_open("models");
@@ -295,7 +323,7 @@ bool model_figures_read(struct model_figures *figures, struct checksum_cache *ca
     figures->facts = (struct model_description){.bytes = bytes};
     if (!describe(&figures->facts, path, error))
         return false;
-    write_file(figures, NULL); /* without it the facts are only read again */
+    store_facts(figures);
     return true;
 }
 
@@ -448,8 +476,9 @@ const struct model_measured *model_figures_latest(const struct model_figures *fi
     return figures->count > 0 ? &figures->measured[figures->count - 1] : NULL;
 }
 
-bool model_figures_put(struct model_figures *figures, const struct model_measured *measured,
-                       struct error *error)
+/* Replaces or adds an entry. The figures are locked. */
+static bool put_measured(struct model_figures *figures, const struct model_measured *measured,
+                         struct error *error)
 {
     const struct model_measured added = *measured; /* it may be an entry itself */
     read_file(figures); /* another process may have stored figures meanwhile */
@@ -465,8 +494,19 @@ bool model_figures_put(struct model_figures *figures, const struct model_measure
     return write_file(figures, error);
 }
 
-bool model_figures_put_pair(struct model_figures *figures, const struct model_pair *pair,
-                            struct error *error)
+bool model_figures_put(struct model_figures *figures, const struct model_measured *measured,
+                       struct error *error)
+{
+    const int lock = lock_figures(error);
+    const bool put = lock >= 0 && put_measured(figures, measured, error);
+    if (lock >= 0)
+        close(lock);
+    return put;
+}
+
+/* Replaces or adds a pair. The figures are locked. */
+static bool put_pair(struct model_figures *figures, const struct model_pair *pair,
+                     struct error *error)
 {
     const struct model_pair added = *pair;
     read_file(figures);
@@ -482,4 +522,14 @@ bool model_figures_put_pair(struct model_figures *figures, const struct model_pa
     }
     figures->pair_count = kept;
     return add_pair(figures, &added, error) && write_file(figures, error);
+}
+
+bool model_figures_put_pair(struct model_figures *figures, const struct model_pair *pair,
+                            struct error *error)
+{
+    const int lock = lock_figures(error);
+    const bool put = lock >= 0 && put_pair(figures, pair, error);
+    if (lock >= 0)
+        close(lock);
+    return put;
 }

@@ -1,6 +1,8 @@
 #include "session/onnx/onnx.h"
 
 #include "base/json/json.h"
+#include "session/config/config_data.h"
+#include "session/files/run_files.h"
 #include "session/record/run.h"
 
 #include <math.h>
@@ -14,6 +16,18 @@ static bool add_validation(struct json *root, const struct run_snapshot *snapsho
            json_add_number(tree, "top1", snapshot->top1) &&
            json_add_number(tree, "top5", snapshot->top5) &&
            json_add_number(tree, "best_top1", snapshot->best_top1);
+}
+
+/* Adds the result on the test set. */
+static bool add_test(struct json *root, const struct run_config *config,
+                     const struct run_test *test)
+{
+    char spec[CONFIG_SPEC];
+    if (test->images == 0)
+        return true;
+    struct json *tree = json_add_object(root, "test");
+    return json_add_string(tree, "data", config_test_spec(config, spec)) &&
+           run_files_add_test(tree, test);
 }
 
 char *onnx_record(const struct run *run, struct error *error)
@@ -32,6 +46,7 @@ char *onnx_record(const struct run *run, struct error *error)
                        json_add_number(root, "epochs", snapshot.epoch) &&
                        json_add_float(root, "loss", snapshot.loss) &&
                        add_validation(root, &snapshot) &&
+                       add_test(root, run_config(run), &snapshot.test) &&
                        config_to_json(run_config(run), json_add_object(root, "config"));
     char *text = added ? json_print(root, false, error) : NULL;
     if (!added)

@@ -1,11 +1,15 @@
 /* Which runs can be resumed, and which settings can change then. */
 #include "session/record/resume.h"
 
+#include "base/escape/shell.h"
+#include "base/files/file.h"
 #include "base/language.h"
+#include "engine/network/network.h"
 #include "engine/training/lr_schedule.h"
 #include "session/config/config_paths.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool resume_allows(const struct run_snapshot *snapshot, const char *id, struct error *error)
@@ -95,6 +99,22 @@ bool resume_check_processes(const struct run_config *config, const char *id, siz
            error_set(error, ERROR_USAGE, id, advice,
                      "this run has %zu blocks, of which %zu processes cannot have equally many",
                      blocks, processes);
+}
+
+bool resume_check_network(const struct run_config *config, const char *directory,
+                          struct error *error)
+{
+    char operand[400], advice[sizeof error->advice];
+    char *kept = file_join(directory, "network.json");
+    if (!network_is_path(config->network) || file_exists(config->network)) {
+        free(kept);
+        return true;
+    }
+    snprintf(advice, sizeof advice, _("bring it back, or train %s with --weights"),
+             kept ? shell_operand(kept, operand, sizeof operand) : "network.json");
+    free(kept);
+    return error_set(error, ERROR_INPUT, config->network, advice,
+                     "the run's network is that of this file, which is missing");
 }
 
 bool resume_change(struct run_config *config, const struct run_config *changes, bool *changed,

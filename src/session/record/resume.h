@@ -26,4 +26,10 @@ bool resume_change(struct run_config *config, const struct run_config *changes, 
 bool resume_check_processes(const struct run_config *config, const char *id, size_t processes,
                             struct error *error);
 
+/* Returns false with an error if the network of the run in this folder comes from a file that is
+ * missing. The folder's network.json describes the network, but not how the pictures of a saved
+ * model are prepared, so it does not take the file's place. */
+bool resume_check_network(const struct run_config *config, const char *directory,
+                          struct error *error);
+
 #endif

@@ -8,6 +8,7 @@
 #include "session/run/model_save.h"
 #include "session/run/run_commands.h"
 #include "session/run/saving.h"
+#include "session/values/series_columns.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -163,6 +164,7 @@ static bool evaluate_best(struct trainer *trainer, struct evaluation *evaluation
 
 static void record_test(struct trainer *trainer, const struct evaluation *evaluation)
 {
+    struct series_validation row;
     struct json *event = json_new_object();
     trainer->now.test = (struct run_test){.images = evaluation->images,
                                           .epoch = best_epoch(trainer),
@@ -174,6 +176,8 @@ static void record_test(struct trainer *trainer, const struct evaluation *evalua
         journal_add_event(&trainer->run->journal, "test", event);
     else
         json_free(event);
+    if (series_test_row(&trainer->now, &row))
+        run_events_add_test(&trainer->events, &row);
 }
 
 bool epoch_test(struct trainer *trainer)

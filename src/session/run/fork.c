@@ -8,6 +8,7 @@
 #include "session/files/journal.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
+#include "session/record/resume.h"
 #include "session/record/run_integrity.h"
 #include "session/run/checkpoint.h"
 
@@ -114,18 +115,43 @@ bool fork_read_config(const struct fork_request *request, struct run_config *con
 static const char *const fixed[] = {"network",    "technique", "groups",     "width-rate",
                                     "block-rate", "widths",    "activation", NULL};
 /* These leave solver state, data and the length of an epoch alone. */
-static const char *const free_fields[] = {"preset",         "test",         "epochs",
-                                          "iterations",     "lr",           "momentum",
-                                          "weight-decay",   "schedule",     "gamma",
-                                          "power",          "step-size",    "l1-weight",
-                                          "tolerance",      "beta2",        "epsilon",
-                                          "clip-norm",      "clip-value",   "warm-up",
-                                          "stop-patience",  "stop-metric",  "stop-change",
-                                          "max-time",       "seed",         "threads",
-                                          "reduce",         "compress",     "bucket",
-                                          "checkpoint",     "memory-limit", "checkpoint-share",
-                                          "save-precision", "tensorboard",  "strict-device",
-                                          "seeds",          "seed-group",   NULL};
+static const char *const free_fields[] = {"preset",
+                                          "test",
+                                          "epochs",
+                                          "iterations",
+                                          "lr",
+                                          "momentum",
+                                          "cycle-momentum",
+                                          "weight-decay",
+                                          "schedule",
+                                          "gamma",
+                                          "power",
+                                          "step-size",
+                                          "l1-weight",
+                                          "tolerance",
+                                          "beta2",
+                                          "epsilon",
+                                          "clip-norm",
+                                          "clip-value",
+                                          "warm-up",
+                                          "stop-patience",
+                                          "stop-metric",
+                                          "stop-change",
+                                          "max-time",
+                                          "seed",
+                                          "threads",
+                                          "reduce",
+                                          "compress",
+                                          "bucket",
+                                          "checkpoint",
+                                          "memory-limit",
+                                          "checkpoint-share",
+                                          "save-precision",
+                                          "tensorboard",
+                                          "strict-device",
+                                          "seeds",
+                                          "seed-group",
+                                          NULL};
 /* These begin the learning-rate schedule again. */
 static const char *const schedule_fields[] = {"lr",        "schedule", "gamma", "power",
                                               "step-size", "warm-up",  NULL};
@@ -241,8 +267,10 @@ bool fork_plan(const struct fork_request *request, const struct run_config *conf
     snprintf(fork->ancestor, sizeof fork->ancestor, "%.*s", RUN_ID_SIZE - 1,
              file_base_name(request->directory));
     snprintf(fork->checkpoint, sizeof fork->checkpoint, "%s", fork_source_names[request->source]);
-    return fork_read_config(request, &before, error) && compare(&before, config, fork, error) &&
-           read_position(request, fork, error) && check_length(request, config, fork, error);
+    return fork_read_config(request, &before, error) &&
+           resume_check_network(&before, request->directory, error) &&
+           compare(&before, config, fork, error) && read_position(request, fork, error) &&
+           check_length(request, config, fork, error);
 }
 
 /* --- copying --- */

@@ -222,6 +222,7 @@ static bool take_up(struct run *run, const char *directory, const struct run_con
     if (!(run->directory = memory_copy_text(directory, error)))
         return false;
     if (!run_hold_take(&run->hold, run->directory, error) || !read_kept(run, changes, error) ||
+        !resume_check_network(&run->config, run->directory, error) ||
         !choose_save_path(run, options, error))
         return false;
     run->config.processes = cluster_ranks(options->cluster);

@@ -7,6 +7,7 @@
 #include "engine/devices/rank_device.h"
 #include "engine/ops/class_outputs.h"
 #include "session/columns/journal_columns.h"
+#include "session/config/config_data.h"
 #include "session/config/config_paths.h"
 #include "session/files/kernel_choices.h"
 #include "session/files/run_directory.h"
@@ -166,6 +167,25 @@ static void note_limit(struct trainer *trainer, const struct dataset *dataset)
     trainer_add_finding(trainer, &finding);
 }
 
+/* Adds a finding if images of the test set were trained on, or have chosen the best model. */
+static void note_overlap(struct trainer *trainer)
+{
+    char spec[CONFIG_SPEC];
+    struct finding finding = {.kind = FINDING_DATA};
+    const struct run_config *config = &trainer->run->config;
+    const enum config_overlap overlap = config_test_overlap(config);
+    if (overlap == OVERLAP_NONE || !trainer->prepared.test || trainer->moment.iteration > 0)
+        return;
+    snprintf(finding.text, sizeof finding.text,
+             overlap == OVERLAP_TRAINING
+                 ? "the test set %.100s has images that are trained on: what the model reaches on "
+                   "it says little about others"
+                 : "the test set %.100s has images of the validation, which choose the best model: "
+                   "what that reaches on them is a little too good",
+             config_test_spec(config, spec));
+    trainer_add_finding(trainer, &finding);
+}
+
 /* Adds a finding that says on which images the normalisation was measured, if not on all. */
 static void note_measured(struct trainer *trainer)
 {
@@ -314,6 +334,7 @@ static enum run_status live(struct trainer *trainer)
     note_limit(trainer, trainer->prepared.data);
     note_limit(trainer, trainer->prepared.validation);
     note_limit(trainer, trainer->prepared.test);
+    note_overlap(trainer);
     warn_of_swap(trainer);
     warn_of_fallback(trainer);
     if (!train(trainer) || !trainer_owns_folder(trainer, true)) {

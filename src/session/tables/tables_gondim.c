@@ -56,13 +56,39 @@ static size_t images_of(const struct compare_row *row)
     return images;
 }
 
-/* Appends an accuracy in percent and its Wilson interval over so many images. */
-static void add_share(struct tables *tables, double percent, size_t images)
+/* An accuracy in percent, and the number of images that it was measured on; 0: unknown. */
+struct share {
+    double percent;
+    size_t images;
+};
+
+/* Returns the top-1 accuracy to set beside the published one: that of the test set, which has
+ * chosen nothing, if the run has one; else the best one of its validations, or the measured one. */
+static struct share top1_of(const struct compare_row *row)
+{
+    struct run_snapshot end;
+    run_snapshot(row->run, &end);
+    return end.test.images > 0 ? (struct share){row->figures.test_top1, (size_t)end.test.images}
+                               : (struct share){row->figures.best_top1, images_of(row)};
+}
+
+/* Returns the pixel accuracy in the same way. */
+static struct share pixels_of(const struct run *run, const struct run_snapshot *end)
+{
+    return end->test.images > 0
+               ? (struct share){end->test.pixel_accuracy, (size_t)end->test.images}
+               : (struct share){end->has_validation ? end->pixel_accuracy : (double)NAN,
+                                run_facts(run)->validation_images};
+}
+
+/* Appends an accuracy and its Wilson interval over its images. */
+static void add_share(struct tables *tables, struct share share)
 {
     double low = NAN, high = NAN;
-    if (isfinite(percent) && images > 0)
-        statistics_wilson((size_t)lround(percent / 100 * (double)images), images, &low, &high);
-    tables_number(tables, 2, percent);
+    if (isfinite(share.percent) && share.images > 0)
+        statistics_wilson((size_t)lround(share.percent / 100 * (double)share.images), share.images,
+                          &low, &high);
+    tables_number(tables, 2, share.percent);
     tables_number(tables, 2, low);
     tables_number(tables, 2, high);
 }
@@ -76,15 +102,16 @@ static void add_train(struct tables *tables, const char *network, const char *ki
 
 static void add_accuracy(struct tables *tables, const struct compare_row *row)
 {
-    const double top1 = row->figures.best_top1;
-    if (isfinite(top1))
-        add_share(tables, top1, images_of(row));
+    const struct share top1 = top1_of(row);
+    if (isfinite(top1.percent))
+        add_share(tables, top1);
     else {
         tables_missing(tables, "tinca measure %s", row->name);
         tables_blank(tables, 2);
     }
     tables_cell(tables, "%zu", row->parameters);
-    tables_number(tables, 4, 1e3 * row->efficiency);
+    tables_number(tables, 4,
+                  row->parameters > 0 ? 1e3 * top1.percent / (double)row->parameters : (double)NAN);
 }
 
 static void add_device_time(struct tables *tables, const struct compare_row *row,
@@ -183,7 +210,8 @@ static void add_networks_table(struct tables *tables)
     text_append(&headings, _("|published top-1 %%|parameters|ms %s|ms %s"), published_gpu,
                 published_cpu);
     tables->out_of_memory |= headings.failed;
-    tables_begin(tables, _("Accuracy, size, and time of one image"),
+    tables_begin(tables,
+                 _("Accuracy (of the test set, if the run has one), size, and time of one image"),
                  headings.data ? headings.data : "");
     for (size_t k = 0; k < KINDS; k++) {
         char name[NAME_SIZE];
@@ -239,12 +267,9 @@ static void add_generator(struct tables *tables, const struct study_file *votes,
         run_snapshot(row->run, &now);
         tables_cell(tables, "%s", row->name);
         tables_number(tables, 4, (double)now.loss_l1);
-        add_share(tables, now.has_validation ? now.pixel_accuracy : NAN,
-                  run_facts(row->run)->validation_images);
+        add_share(tables, pixels_of(row->run, &now));
     } else {
-        tables_missing(tables,
-                       "tinca train %s --preset pix2pix --data maps --validate maps,split=test",
-                       network);
+        tables_missing(tables, "tinca train %s --preset pix2pix --data maps", network);
         tables_blank(tables, 4);
     }
     add_perception(tables, votes, network, row);

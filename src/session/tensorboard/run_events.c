@@ -66,6 +66,14 @@ void run_events_add_validation(struct run_events *events,
     run_events_flush(events);
 }
 
+void run_events_add_test(struct run_events *events, const struct series_validation *row)
+{
+    if (!is_open(events))
+        return;
+    run_records_add_test(&events->file.log, time_of(row->iteration), row);
+    run_events_flush(events);
+}
+
 void run_events_add_batch(struct run_events *events, const struct preparation *prepared,
                           const struct execution_batch *batch)
 {

@@ -36,6 +36,9 @@ void run_events_add_point(struct run_events *events, const struct series_point *
 void run_events_add_validation(struct run_events *events,
                                const struct series_validation *validation);
 
+/* Adds the result on the test set, as series_test_row gives it. */
+void run_events_add_test(struct run_events *events, const struct series_validation *row);
+
 /* Adds pictures of the batch, if no iteration was computed yet. */
 void run_events_add_batch(struct run_events *events, const struct preparation *prepared,
                           const struct execution_batch *batch);

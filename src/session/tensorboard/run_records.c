@@ -33,6 +33,12 @@ void run_records_add_validation(struct event_log *log, struct event_time time,
     add_row(log, time, series_validation_columns, series_validation_column_count, validation);
 }
 
+void run_records_add_test(struct event_log *log, struct event_time time,
+                          const struct series_validation *row)
+{
+    add_row(log, time, series_test_columns, series_test_column_count, row);
+}
+
 /* --- settings --- */
 
 /* Returns whether a setting is of interest: it is known, applies, has a value, and describes the

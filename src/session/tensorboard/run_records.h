@@ -15,6 +15,10 @@ void run_records_add_point(struct event_log *log, struct event_time time,
 void run_records_add_validation(struct event_log *log, struct event_time time,
                                 const struct series_validation *validation);
 
+/* Adds the result on the test set, as series_test_row gives it. */
+void run_records_add_test(struct event_log *log, struct event_time time,
+                          const struct series_validation *row);
+
 /* Adds the settings: as a table in the text "configuration", and as hyperparameters. */
 void run_records_add_settings(struct event_log *log, struct event_time time,
                               const struct run_config *config, const struct run_facts *facts);

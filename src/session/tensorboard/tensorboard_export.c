@@ -8,6 +8,7 @@
 #include "session/files/sample_files.h"
 #include "session/tensorboard/event_file.h"
 #include "session/tensorboard/run_records.h"
+#include "session/values/series_columns.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -126,6 +127,7 @@ static bool put_run(struct target *target, const struct run *run, struct error *
     const struct run_facts *facts = run_facts(run);
     const struct run_rows rows = {target, put_point, put_validation};
     struct run_snapshot end;
+    struct series_validation test;
     run_snapshot(run, &end);
     const struct event_time begin = {target->created, 0};
     const struct event_time last = time_at(target, end.iteration, (float)end.elapsed_seconds);
@@ -133,6 +135,8 @@ static bool put_run(struct target *target, const struct run *run, struct error *
     run_records_add_settings(&target->log, begin, run_config(run), facts);
     if (!run_rows_read(facts->directory, &rows, error))
         return false;
+    if (series_test_row(&end, &test))
+        run_records_add_test(&target->log, last, &test);
     put_samples(target, facts, &end);
     if (!put_weights(target, facts, "weights.safetensors", "weights", last, error) ||
         !put_weights(target, facts, "discriminator.safetensors", "discriminator", last, error))

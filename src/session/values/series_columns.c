@@ -31,6 +31,28 @@ const struct series_column series_validation_columns[] = {
 const size_t series_validation_column_count =
     sizeof series_validation_columns / sizeof *series_validation_columns;
 
+const struct series_column series_test_columns[] = {
+    {.name = "test/loss", VALIDATION(loss), .always = true},
+    {.name = "test/top1", VALIDATION(top1)},
+    {.name = "test/top5", VALIDATION(top5)},
+    {.name = "test/pixel_accuracy", VALIDATION(pixel_accuracy)},
+};
+const size_t series_test_column_count = sizeof series_test_columns / sizeof *series_test_columns;
+
+bool series_test_row(const struct run_snapshot *end, struct series_validation *row)
+{
+    const struct run_test *test = &end->test;
+    *row = (struct series_validation){.iteration = end->iteration,
+                                      .epoch = (float)end->epoch,
+                                      .loss = (float)test->loss,
+                                      .top1 = (float)test->top1,
+                                      .top5 = (float)test->top5,
+                                      .pixel_accuracy = (float)test->pixel_accuracy,
+                                      .loss_error = NAN,
+                                      .seconds = (float)end->elapsed_seconds};
+    return test->images > 0;
+}
+
 double series_column_value(const struct series_column *column, const void *row)
 {
     const char *at = (const char *)row + column->offset;

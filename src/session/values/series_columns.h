@@ -2,6 +2,7 @@
 #ifndef TINCA_SESSION_VALUES_SERIES_COLUMNS_H
 #define TINCA_SESSION_VALUES_SERIES_COLUMNS_H
 
+#include "session/values/run_snapshot.h"
 #include "session/values/series.h"
 
 struct series_column {
@@ -17,6 +18,14 @@ extern const struct series_column series_point_columns[];
 extern const size_t series_point_column_count;
 extern const struct series_column series_validation_columns[];
 extern const size_t series_validation_column_count;
+
+/* The columns of the result on the test set, which series_test_row makes a row of. */
+extern const struct series_column series_test_columns[];
+extern const size_t series_test_column_count;
+
+/* Sets *row to the result on the test set, at the end of the run, where it was computed. Returns
+ * false if there is none. */
+bool series_test_row(const struct run_snapshot *end, struct series_validation *row);
 
 /* Returns the value of a column in a row. */
 double series_column_value(const struct series_column *column, const void *row);
