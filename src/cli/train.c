@@ -287,6 +287,14 @@ static void announce_limit(const struct train *train, const struct run *run)
                     text_bytes(memory->total, total, sizeof total));
 }
 
+/* Prints why the run does not validate, if that is the protocol of its preset's study. */
+static void announce_protocol(const struct train *train)
+{
+    const char *protocol = config_protocol(&train->config);
+    if (protocol && !train->quiet)
+        output_note("%s\n", gettext(protocol));
+}
+
 static bool check_labels(const struct train *train, struct error *error)
 {
     return (!train->options.name || run_name_check(train->options.name, error)) &&
@@ -331,6 +339,7 @@ bool train_one(const struct train *train, int *status)
         return false;
     }
     announce_limit(train, run);
+    announce_protocol(train);
     if (!train->quiet)
         processes_announce(train->options.cluster, run_config(run));
     const bool streams = train->json && event_stream_begin(&events, run, &error);

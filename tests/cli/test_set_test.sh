@@ -180,6 +180,10 @@ succeeds "  on a part of a set" train --preset digits --data digits,share=0.1,dr
 is "  it holds out nothing" runs.0.config.validate "" part.json
 succeeds "the preset cifar" train mlp --preset cifar --data digits,limit=200 --iterations 1 --export cifar.json -q
 is "  leaves the choice, as the study's protocol differs" runs.0.config.test "" cifar.json
+run train mlp --preset cifar --data digits,limit=200 --iterations 1
+grep -q 'its study chose the models on the test images' err && ok "  and says so" || not_ok "  and says so" "$(told)"
+run train mlp --preset cifar --data digits,limit=200,validate=0.1 --test auto --batch 20 --iterations 1
+grep -q 'its study' err && not_ok "  unless images are held out" "$(told)" || ok "  unless images are held out"
 succeeds "auto" train mlp --data digits,limit=100,classes=10 --test auto --iterations 1 --export auto.json -q
 is "  is the whole test split of the training data" runs.0.test.data digits,classes=10,split=test auto.json
 refuses 2 'auto is the test split' "auto, of the test split" train mlp --data digits,split=test --test auto --iterations 1

@@ -138,6 +138,10 @@ void config_defaults(struct run_config *config);
  * another network fills them again. Network and data become the preset's if they are still
  * defaults. Returns false with an error if there is no such preset. */
 bool config_apply_preset(struct run_config *config, const char *name, struct error *error);
+
+/* Returns, untranslated, why a run without validation holds no images out: the protocol of its
+ * preset's study. NULL if it validates, or its preset's study says nothing of the kind. */
+const char *config_protocol(const struct run_config *config);
 extern const char *const config_presets[]; /* NULL-terminated */
 
 /* Parses `value` and sets a field. Returns false with an error that names the option, the value and

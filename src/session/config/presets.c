@@ -5,6 +5,7 @@
  * to networks whose name begins with that; later rows override earlier ones. */
 #include "session/config/presets.h"
 
+#include "base/language.h"
 #include "session/config/config_data.h"
 
 #include <stdio.h>
@@ -78,13 +79,18 @@ static const struct preset_row rows[] = {
 };
 
 /* The default network and data of each preset; `shapes` replaces CIFAR, which must be downloaded.
- */
+ * `protocol`: why it holds no images out. */
 static const struct {
-    const char *preset, *network, *data;
-} companions[] = {{"overfit", "alexnet", "tench"},
-                  {"cifar", "resnet20", "shapes"},
-                  {"pix2pix", "pix2pix", "maps"},
-                  {"digits", "lenet", "digits"}};
+    const char *preset, *network, *data, *protocol;
+} companions[] = {
+    {"overfit", "alexnet", "tench",
+     N_("the preset overfit holds no images out: its study is about those of the training")},
+    {"cifar", "resnet20", "shapes",
+     N_("the preset cifar neither holds images out nor tests: its study chose the models on the "
+        "test images; --data SPEC,validate=0.1 --test auto does both")},
+    {"pix2pix", "pix2pix", "maps",
+     N_("the preset pix2pix holds no images out: its study takes the last generator")},
+    {"digits", "lenet", "digits", NULL}};
 
 bool presets_check(const char *name, struct error *error)
 {
@@ -95,6 +101,14 @@ bool presets_check(const char *name, struct error *error)
     snprintf(what, sizeof what, "--preset %.40s", name);
     return error_set(error, ERROR_USAGE, what, "give one of overfit, cifar, pix2pix, digits",
                      "there is no such preset");
+}
+
+const char *config_protocol(const struct run_config *config)
+{
+    for (size_t i = 0; i < sizeof companions / sizeof *companions; i++)
+        if (strcmp(companions[i].preset, config->preset) == 0 && !config->validate[0])
+            return companions[i].protocol;
+    return NULL;
 }
 
 /* Returns whether a value comes from the defaults or a preset, and not from the user. */
