@@ -53,6 +53,7 @@ static bool read_input(struct model *model, const struct safetensors *file, stru
         .channels = input.channels, .height = input.height, .width = input.width};
     if (!text)
         return read_earlier(p, file, error);
+    p->stretched = model->network->classes == 0;
     return preprocessing_parse(p, text, &what) ||
            error_set(error, ERROR_INPUT, file->path,
                      "use a file that tinca train --save has written",

@@ -118,7 +118,7 @@ static bool read_earlier(struct onnx_importer *im, const Onnx__Model *model,
 {
     struct normalisation *normalisation = &p->normalisation;
     const char *stored = metadata(model, "tinca.stored");
-    p->recorded = false;
+    p->recorded = p->stretched = false;
     p->filter = IMAGE_BILINEAR2;
     p->as_stored = true;
     snprintf(normalisation->name, sizeof normalisation->name, "%s",
