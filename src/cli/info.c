@@ -480,6 +480,9 @@ static void print_preprocessing(const struct preprocessing *p)
         output_print(
             _(", the shorter side resized to %zu (filter=%s), the middle %zux%zu cut out\n"), side,
             image_filter_names[p->filter], p->height, p->width);
+    if (p->luma && p->channels == 1)
+        output_print(
+            _("The grey of JPEG files in colours is their luma, as in earlier versions.\n"));
     output_print(_("normalisation %s: (sample - mean) / deviation, samples 0 to 255, mean %s, "
                    "deviation %s\n"),
                  n->name, print_channels(n->mean, p->channels, mean, sizeof mean),

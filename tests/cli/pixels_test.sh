@@ -163,6 +163,13 @@ is "  as JSON" preprocessing.fit stretch
 run info new.safetensors --json
 is "those of a classifier are cut out" preprocessing.fit crop
 
+# --- grey networks ---
+sed 's/"input": \[3/"input": [1/' net.json >grey.json
+succeeds "a network with one channel" train grey.json --data folder:set --batch 2 --iterations 2 --seed 3 --quiet \
+    --save grey.safetensors
+both grey.safetensors set grey
+run info grey.safetensors --json
+is "  makes its grey of the colours" preprocessing.grey rgb
 # --- a measured normalisation of a large set ---
 awk 'BEGIN { for (i = 0; i < 10001; i++) print "set/b/same.png," i % 2 }' >large.csv
 succeeds "trains on 10,001 pictures" train net.json --data list:large.csv,draw=5 --normalise measured --batch 2 \

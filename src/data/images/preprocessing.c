@@ -79,6 +79,7 @@ bool preprocessing_to_json(const struct preprocessing *p, struct json *object)
     struct json *range = NULL;
     return json_add_string(object, "filter", image_filter_names[p->filter]) &&
            json_add_bool(object, "orient", !p->as_stored) &&
+           json_add_string(object, "grey", p->luma ? "luma" : "rgb") &&
            json_add_count(object, "channels", p->channels) &&
            json_add_string(object, "fit", p->stretched ? "stretch" : "crop") &&
            add_sizes(json_add_array(object, "resize"), p->stored_height, p->stored_width) &&
@@ -160,6 +161,8 @@ bool preprocessing_from_json(struct preprocessing *p, const struct json *object,
     if (!json_bool(json_member(object, "orient"), &orient))
         return false;
     p->as_stored = !orient;
+    const char *grey = json_string(json_member(object, "grey"));
+    p->luma = !grey || strcmp(grey, "rgb") != 0;
     *what = "resize";
     if (!read_stored(p, json_member(object, "resize")))
         return false;

@@ -5,7 +5,8 @@
  * picture is
  *
  *   1. turned upright, if its EXIF data say how the camera was held;
- *   2. converted to the network's channels, 8 bits a sample (0..255);
+ *   2. converted to the network's channels, 8 bits a sample (0..255); grey is that of the colours,
+ *      or, in models that do not record `grey`, for JPEG files the luma that they have;
  *   3. resized with `filter` so that its shorter side has that of the stored size;
  *   4. cut to the network's input: the middle, or a random window in training (a network that
  *      makes pictures has no 3 and 4: pictures are stretched to its input);
@@ -35,6 +36,7 @@ struct preprocessing {
     bool recorded; /* false: nothing was; the rest is what bilinear2 means */
     enum image_filter filter;
     bool as_stored;                 /* EXIF orientation is ignored */
+    bool luma;                      /* the grey of a JPEG file in colours is its luma */
     size_t channels, height, width; /* the network's input, which is cut out */
     /* The size before the crop. The shorter side counts, except that pairs are stretched to it in
      * training. */

@@ -35,7 +35,7 @@ static void apply_filter(struct run_preprocessing *from, const struct run_config
     if (!image_filter_parse(config->filter, &filter))
         return;
     if (filter == IMAGE_BILINEAR2) { /* earlier versions followed only a teacher's normalisation */
-        struct preprocessing earlier = {.filter = filter, .as_stored = true};
+        struct preprocessing earlier = {.filter = filter, .as_stored = true, .luma = true};
         if (config->teacher[0])
             earlier.normalisation = given->normalisation;
         *given = earlier;
@@ -99,7 +99,9 @@ struct run_preprocessing run_preprocessing_again(const struct run_config *config
     if (read_record(&from, directory))
         return from;
     earlier.weights[0] = '\0';
-    return run_preprocessing_of(&earlier, NULL);
+    from = run_preprocessing_of(&earlier, NULL);
+    from.given.luma = true;
+    return from;
 }
 
 /* --- comparing --- */

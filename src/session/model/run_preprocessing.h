@@ -29,7 +29,8 @@ struct run_preprocessing run_preprocessing_of(const struct run_config *config,
                                               const char *ancestor);
 
 /* Returns what a run that goes on follows: what data.json of its folder records or, if an earlier
- * version has written that, the teacher or the saved network, but not the weights. */
+ * version has written that, the teacher or the saved network, but not the weights, with the luma of
+ * JPEG files. */
 struct run_preprocessing run_preprocessing_again(const struct run_config *config,
                                                  const char *directory);
 

@@ -120,7 +120,7 @@ static bool read_earlier(struct onnx_importer *im, const Onnx__Model *model,
     const char *stored = metadata(model, "tinca.stored");
     p->recorded = p->stretched = false;
     p->filter = IMAGE_BILINEAR2;
-    p->as_stored = true;
+    p->as_stored = p->luma = true;
     snprintf(normalisation->name, sizeof normalisation->name, "%s",
              metadata(model, "tinca.normalisation"));
     if (!read_triple(metadata(model, "tinca.mean"), normalisation->mean) ||

@@ -268,23 +268,25 @@ static struct finding compare_with_one(const struct run *run)
     return finding;
 }
 
-/* Finds what the run's pictures follow. A run that was killed before it recorded that begins as a
- * new one. */
+/* Finds what the run's pictures follow. A run that was killed before it recorded its data begins as
+ * a new one. */
 static bool find_preprocessing(const struct trainer *trainer, uint64_t first,
                                struct run_preprocessing *from)
 {
     const struct run *run = trainer->run;
-    char *ancestor = run->early_facts.fork.weights_only
-                         ? file_join(run->directory, "ancestor.safetensors")
-                         : NULL;
-    if (run->early_facts.fork.weights_only && !ancestor)
-        return error_set_memory(trainer->error, "a path", 0);
-    if (run->resumes)
+    char *ancestor = file_join(run->directory, "ancestor.safetensors");
+    char *data = file_join(run->directory, "data.json");
+    const bool found = ancestor && data;
+    if (!found)
+        error_set_memory(trainer->error, "a path", 0);
+    else if (run->resumes && (first > 0 || file_exists(data)))
         *from = run_preprocessing_again(&run->config, run->directory);
-    if (!run->resumes || (first == 0 && !from->recorded))
-        *from = run_preprocessing_of(&run->config, ancestor);
+    else
+        *from = run_preprocessing_of(&run->config,
+                                     run->early_facts.fork.weights_only ? ancestor : NULL);
     free(ancestor);
-    return true;
+    free(data);
+    return found;
 }
 
 /* Prepares the run, here and on the other ranks. */
