@@ -473,8 +473,16 @@ static void print_preprocessing(const struct preprocessing *p)
     char mean[64], deviation[64];
     output_print(p->as_stored ? _("pictures: as they are stored (orient=no)")
                               : _("pictures: upright by their EXIF data (orient=yes)"));
-    output_print(_(", the shorter side resized to %zu (filter=%s), the middle %zux%zu cut out\n"),
-                 side, image_filter_names[p->filter], p->height, p->width);
+    if (p->stretched)
+        output_print(_(", stretched to %zux%zu (filter=%s)\n"), p->height, p->width,
+                     image_filter_names[p->filter]);
+    else
+        output_print(
+            _(", the shorter side resized to %zu (filter=%s), the middle %zux%zu cut out\n"), side,
+            image_filter_names[p->filter], p->height, p->width);
+    if (p->luma && p->channels == 1)
+        output_print(
+            _("The grey of JPEG files in colours is their luma, as in earlier versions.\n"));
     output_print(_("normalisation %s: (sample - mean) / deviation, samples 0 to 255, mean %s, "
                    "deviation %s\n"),
                  n->name, print_channels(n->mean, p->channels, mean, sizeof mean),

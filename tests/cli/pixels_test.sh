@@ -103,7 +103,7 @@ grep -q measured numbers.json && cmp -s numbers.json further.json && ok "  keeps
 is "  and says on how many images they were measured" preprocessing.measured.of 4
 run train measured.safetensors --weights measured.safetensors --data folder:dark --batch 2 --iterations 1 --normalise unit \
     --quiet --export further.json
-grep -q 'was trained with the normalisation .*measured.*other numbers, .*unit' further.json &&
+grep -q 'was trained on pictures that are prepared by .*measured.*otherwise, by .*unit' further.json &&
     ok "another normalisation is a finding" || not_ok "another normalisation is a finding" "$(cat further.json)"
 
 # --- a student reads the pixels of its teacher ---
@@ -152,6 +152,24 @@ else
     is "  divides by 256, as everywhere" preprocessing.normalisation.deviation.0 256
 fi
 
+# --- a network that makes pictures ---
+picture_network makes.json 16 4 8 2
+succeeds "a network that makes pictures" train makes.json --data maps,limit=4 --batch 2 --iterations 1 --quiet \
+    --save makes.safetensors
+succeeds "  whose info" info makes.safetensors
+shows 'orient=yes.*, stretched to 16x16 .filter=bilinear.$' "  says that pictures are stretched to its input"
+run info makes.safetensors --json
+is "  as JSON" preprocessing.fit stretch
+run info new.safetensors --json
+is "those of a classifier are cut out" preprocessing.fit crop
+
+# --- grey networks ---
+sed 's/"input": \[3/"input": [1/' net.json >grey.json
+succeeds "a network with one channel" train grey.json --data folder:set --batch 2 --iterations 2 --seed 3 --quiet \
+    --save grey.safetensors
+both grey.safetensors set grey
+run info grey.safetensors --json
+is "  makes its grey of the colours" preprocessing.grey rgb
 # --- a measured normalisation of a large set ---
 awk 'BEGIN { for (i = 0; i < 10001; i++) print "set/b/same.png," i % 2 }' >large.csv
 succeeds "trains on 10,001 pictures" train net.json --data list:large.csv,draw=5 --normalise measured --batch 2 \

@@ -639,8 +639,12 @@ static void test_preprocessing(void)
     const struct preprocessing model = {.recorded = true,
                                         .filter = IMAGE_BICUBIC,
                                         .as_stored = true,
+                                        .height = 14,
+                                        .width = 14,
                                         .stored_height = 14,
                                         .stored_width = 14};
+    const struct preprocessing smaller = {
+        .recorded = true, .height = 7, .width = 7, .stored_height = 8, .stored_width = 8};
     const struct preprocessing before = {
         .filter = IMAGE_BILINEAR2, .as_stored = true, .stored_height = 14, .stored_width = 14};
     struct dataset_facts facts = {0};
@@ -660,6 +664,10 @@ static void test_preprocessing(void)
                facts.stored_height == 14,
            "for a model they are prepared as it records: size, filter, orientation");
     image_free(&image);
+    image = first_image(spec, &smaller, &facts);
+    tap_ok(looks(&image, 16, 24, false) && facts.stored_width == 16,
+           "for one with a smaller crop in proportion");
+    image_free(&image);
     image = first_image(spec, &before, &facts);
     tap_ok(looks(&image, 24, 16, true) && !facts.preprocessing.recorded,
            "for one that records nothing as before: to 8/7, and as they are stored");
@@ -677,6 +685,29 @@ static void test_preprocessing(void)
             "an orientation of generated digits");
 }
 
+/* A network that makes pictures sees the whole picture, as validations on pairs do. */
+static void test_stretched(void)
+{
+    struct preprocessing p = {.recorded = true,
+                              .channels = 3,
+                              .height = 14,
+                              .width = 14,
+                              .stored_height = 16,
+                              .stored_width = 16};
+    for (int stretched = 0; stretched < 2; stretched++) {
+        struct image image = {0};
+        bool fits = image_create(&image, 60, 20, 3, NULL);
+        for (size_t i = 0; fits && i < 60 * 20; i++) /* the left fifth is white */
+            memset(image.pixels + 3 * i, i % 60 < 12 ? 255 : 0, 3);
+        p.stretched = stretched;
+        fits = fits && preprocessing_fit(&p, &image, NULL);
+        tap_ok(fits && looks(&image, stretched ? 14 : 48, stretched ? 14 : 16, true),
+               stretched ? "a picture is stretched to the input"
+                         : "a picture's shorter side is resized");
+        image_free(&image);
+    }
+}
+
 /* What a model's file records reads back as it was. */
 static void test_preprocessing_text(void)
 {
@@ -688,6 +719,7 @@ static void test_preprocessing_text(void)
                               .width = 12,
                               .stored_height = 16,
                               .stored_width = 15,
+                              .stretched = true,
                               .normalisation = {.name = "measured",
                                                 .mean = {0.1f, 1e-7f, 123.456f},
                                                 .deviation = {3, 4, 5},
@@ -695,7 +727,7 @@ static void test_preprocessing_text(void)
                                                 .measured_of = 20000,
                                                 .drawn = true,
                                                 .seed = 7}};
-    struct preprocessing back = {.channels = 3, .height = 14, .width = 12};
+    struct preprocessing back = {.channels = 3, .height = 14, .width = 12, .stretched = true};
     const char *what;
     char *text = preprocessing_print(&p, NULL), *again = NULL;
     tap_ok(text && preprocessing_parse(&back, text, &what) &&
@@ -737,6 +769,7 @@ int main(void)
     test_measured_memory();
     test_measured_broken();
     test_preprocessing();
+    test_stretched();
     test_preprocessing_text();
     try_real("idx:%s", "mnist", &lenet, 60000, 10);
     try_real("idx:%s,split=test", "mnist", &lenet, 10000, 10);

@@ -240,6 +240,32 @@ static void test_jpeg_filter(void)
     image_free(&whole);
 }
 
+/* The grey of a JPEG in colours is that of its pixels, so that it does not depend on who has
+ * decoded it; the luma of the file differs where RGB cannot hold its colours. */
+static void test_jpeg_grey(void)
+{
+    struct image strong = noise(16, 16, 3), colours = {0}, grey = {0}, luma = {0};
+    const char *path = files_path("strong.jpg");
+    struct preprocessing how = {.recorded = true,
+                                .channels = 1,
+                                .height = 16,
+                                .width = 16,
+                                .stored_height = 16,
+                                .stored_width = 16};
+    files_write_jpeg(path, strong.pixels, 16, 16, 3, false);
+    bool read = image_file_read(&colours, path, 3, NULL) && image_convert(&colours, 1, NULL) &&
+                image_file_prepare(&grey, path, &how, NULL);
+    tap_ok(read && memcmp(grey.pixels, colours.pixels, 16 * 16) == 0,
+           "the grey of a JPEG is that of its colours");
+    how.luma = true;
+    read = read && image_file_prepare(&luma, path, &how, NULL);
+    tap_ok(read && memcmp(grey.pixels, luma.pixels, 16 * 16) != 0, "or, of old, its luma");
+    image_free(&strong);
+    image_free(&colours);
+    image_free(&grey);
+    image_free(&luma);
+}
+
 static void test_colours(void)
 {
     struct error error;
@@ -473,6 +499,7 @@ int main(void)
     test_orientation();
     test_damaged_exif();
     test_jpeg_filter();
+    test_jpeg_grey();
     test_colours();
     test_png_round_trip();
     test_transparency();

@@ -372,6 +372,13 @@ static void choose_preprocessing(struct dataset *dataset, const struct spec *spe
     p->as_stored = spec->orient_given ? spec->as_stored : p->as_stored;
 }
 
+/* Returns the side before the crop of a model with this side and crop, in proportion for images
+ * with another crop; 0 if the model has none. */
+static size_t model_side(size_t stored, size_t crop, size_t wanted)
+{
+    return crop > 0 ? (stored * wanted + crop / 2) / crop : 0;
+}
+
 /* Sets the size of the images before they are cropped: that of the model, if it has recorded one,
  * or as usual for the kind of set. */
 static void choose_stored_size(struct dataset *dataset, const struct preprocessing *model)
@@ -379,18 +386,23 @@ static void choose_stored_size(struct dataset *dataset, const struct preprocessi
     struct dataset_facts *facts = &dataset->facts;
     const enum source_fit fit = dataset->source.fit;
     const size_t longer = facts->height > facts->width ? facts->height : facts->width;
+    const bool follows = fit == SOURCE_CROP && model && model->recorded;
+    const size_t height =
+        follows ? model_side(model->stored_height, model->height, facts->height) : 0;
+    const size_t width = follows ? model_side(model->stored_width, model->width, facts->width) : 0;
     facts->stored_height = facts->height;
     facts->stored_width = facts->width;
     if (fit == SOURCE_PAIR) {
         facts->stored_height = stored_side(SOURCE_PAIR, facts->height);
         facts->stored_width = stored_side(SOURCE_PAIR, facts->width);
-    } else if (fit == SOURCE_CROP && model && model->recorded &&
-               model->stored_height >= facts->height && model->stored_width >= facts->width) {
-        facts->stored_height = model->stored_height;
-        facts->stored_width = model->stored_width;
+    } else if (height >= facts->height && width >= facts->width && height <= IMAGE_MAX_SIDE &&
+               width <= IMAGE_MAX_SIDE) {
+        facts->stored_height = height;
+        facts->stored_width = width;
     } else if (fit == SOURCE_CROP) {
         facts->stored_height = facts->stored_width = stored_side(SOURCE_CROP, longer);
     }
+    facts->preprocessing.stretched = fit == SOURCE_PAIR && facts->preprocessing.recorded;
     facts->preprocessing.channels = facts->channels;
     facts->preprocessing.height = facts->height;
     facts->preprocessing.width = facts->width;

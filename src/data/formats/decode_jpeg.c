@@ -69,11 +69,13 @@ static bool is_cmyk(const struct jpeg_decompress_struct *jpeg)
 }
 
 /* Chooses libjpeg's output colours. It can produce grey from YCbCr and grey only; other files are
- * decoded to RGB or CMYK first. */
+ * decoded to RGB or CMYK first, and so is YCbCr, unless its luma is wanted: of colours that RGB has
+ * not, the luma is another than the grey of what is seen. */
 static void choose_colours(struct jpeg_reading *reading)
 {
     struct jpeg_decompress_struct *jpeg = &reading->jpeg;
-    bool luma = jpeg->jpeg_color_space == JCS_YCbCr || jpeg->jpeg_color_space == JCS_GRAYSCALE;
+    const bool luma = jpeg->jpeg_color_space == JCS_GRAYSCALE ||
+                      (jpeg->jpeg_color_space == JCS_YCbCr && reading->request->luma);
     if (is_cmyk(jpeg))
         jpeg->out_color_space = JCS_CMYK;
     else if (reading->request->channels == 1 && luma)

@@ -52,10 +52,11 @@ bool image_file_read(struct image *image, const char *path, size_t channels, str
     return read_picture(image, &request, error);
 }
 
-bool image_file_read_upright(struct image *image, const char *path, size_t channels, bool as_stored,
-                             struct error *error)
+bool image_file_read_as(struct image *image, const char *path, size_t channels,
+                        const struct preprocessing *p, struct error *error)
 {
-    struct decode_request request = {.path = path, .channels = channels, .upright = !as_stored};
+    struct decode_request request = {
+        .path = path, .channels = channels, .upright = !p->as_stored, .luma = p->luma};
     return read_picture(image, &request, error);
 }
 
@@ -142,6 +143,7 @@ bool image_file_prepare(struct image *image, const char *path, const struct prep
                                      .channels = p->channels,
                                      .shorter_side = shrunken_side(p),
                                      .upright = !p->as_stored,
+                                     .luma = p->luma,
                                      .deep = p->channels == 1};
     struct error reason;
     if (!read_picture(image, &request, error))

@@ -37,9 +37,10 @@ uint64_t image_file_decode_bytes(const struct image_file_cost *cost, size_t chan
 double image_file_resized_samples(double width, double height, double new_width, double new_height,
                                   enum image_filter filter);
 
-/* Reads a file like image_file_read, turned upright unless `as_stored`. */
-bool image_file_read_upright(struct image *image, const char *path, size_t channels, bool as_stored,
-                             struct error *error);
+/* Reads a file like image_file_read, turned and made grey as `preprocessing` says, but not resized.
+ */
+bool image_file_read_as(struct image *image, const char *path, size_t channels,
+                        const struct preprocessing *preprocessing, struct error *error);
 
 /* Reads a file, turned and resized as `preprocessing` says, but not cropped. With one channel a
  * 16-bit PNG keeps its precision: its samples are deep. For bilinear2, large JPEG files are decoded

@@ -49,9 +49,9 @@ static bool read_halves(const struct source *source, size_t index,
     const struct pairs *pairs = source->state;
     char *path = file_join(pairs->directory, pairs->names.name[index]);
     struct image both = {0};
-    const bool as_stored = request->preprocessing->as_stored;
-    bool read = path ? image_file_read_upright(&both, path, request->channels, as_stored, error)
-                     : error_set_memory(error, "a path", 0);
+    bool read =
+        path ? image_file_read_as(&both, path, request->channels, request->preprocessing, error)
+             : error_set_memory(error, "a path", 0);
     size_t half = both.width / 2;
     read = read && image_cut(target, &both, both.width - half, 0, half, both.height, error);
     if (read) {

@@ -22,6 +22,8 @@ bool preprocessing_fit(const struct preprocessing *p, struct image *image, struc
 {
     const size_t side = p->stored_height < p->stored_width ? p->stored_height : p->stored_width;
     const size_t shorter = image->width < image->height ? image->width : image->height;
+    if (p->stretched)
+        return image_resample(image, p->width, p->height, p->filter, error);
     if (p->filter == IMAGE_BILINEAR2)
         return fit_as_before(p, image, side, error);
     /* the longer side is rounded down, as by torchvision's Resize */
@@ -77,7 +79,9 @@ bool preprocessing_to_json(const struct preprocessing *p, struct json *object)
     struct json *range = NULL;
     return json_add_string(object, "filter", image_filter_names[p->filter]) &&
            json_add_bool(object, "orient", !p->as_stored) &&
+           json_add_string(object, "grey", p->luma ? "luma" : "rgb") &&
            json_add_count(object, "channels", p->channels) &&
+           json_add_string(object, "fit", p->stretched ? "stretch" : "crop") &&
            add_sizes(json_add_array(object, "resize"), p->stored_height, p->stored_width) &&
            add_sizes(json_add_array(object, "crop"), p->height, p->width) &&
            (range = json_add_array(object, "range")) && add_sizes(range, 0, 255) &&
@@ -157,6 +161,8 @@ bool preprocessing_from_json(struct preprocessing *p, const struct json *object,
     if (!json_bool(json_member(object, "orient"), &orient))
         return false;
     p->as_stored = !orient;
+    const char *grey = json_string(json_member(object, "grey"));
+    p->luma = !grey || strcmp(grey, "rgb") != 0;
     *what = "resize";
     if (!read_stored(p, json_member(object, "resize")))
         return false;

@@ -5,9 +5,11 @@
  * picture is
  *
  *   1. turned upright, if its EXIF data say how the camera was held;
- *   2. converted to the network's channels, 8 bits a sample (0..255);
+ *   2. converted to the network's channels, 8 bits a sample (0..255); grey is that of the colours,
+ *      or, in models that do not record `grey`, for JPEG files the luma that they have;
  *   3. resized with `filter` so that its shorter side has that of the stored size;
- *   4. cut to the network's input: the middle, or a random window in training;
+ *   4. cut to the network's input: the middle, or a random window in training (a network that
+ *      makes pictures has no 3 and 4: pictures are stretched to its input);
  *   5. normalised: (sample - mean) / deviation, in units of 0..255.
  *
  * Sets of fixed size skip the first four steps. A model or run of which nothing is recorded keeps
@@ -34,21 +36,26 @@ struct preprocessing {
     bool recorded; /* false: nothing was; the rest is what bilinear2 means */
     enum image_filter filter;
     bool as_stored;                 /* EXIF orientation is ignored */
+    bool luma;                      /* the grey of a JPEG file in colours is its luma */
     size_t channels, height, width; /* the network's input, which is cut out */
-    /* The size before the crop. The shorter side counts, except that pairs are stretched to it. */
+    /* The size before the crop. The shorter side counts, except that pairs are stretched to it in
+     * training. */
     size_t stored_height, stored_width;
+    bool stretched; /* outside training, pictures are stretched to the network's input */
     struct normalisation normalisation;
 };
 
-/* Resizes a picture for the crop. One that would be smaller than the crop is stretched to it. */
+/* Resizes a picture for the crop. One that would be smaller than the crop is stretched to it, and
+ * so is each one of a network that makes pictures. */
 bool preprocessing_fit(const struct preprocessing *preprocessing, struct image *image,
                        struct error *error);
 
 /* Adds the members to `object`. Returns false if out of memory. */
 bool preprocessing_to_json(const struct preprocessing *preprocessing, struct json *object);
 
-/* Reads what preprocessing_to_json has written; channels, height and width, the network's input,
- * must be set. Returns false if something is missing, damaged or unknown; *what names it. */
+/* Reads what preprocessing_to_json has written; channels, height, width and stretched, which the
+ * network decides, must be set. Returns false if something is missing, damaged or unknown; *what
+ * names it. */
 bool preprocessing_from_json(struct preprocessing *preprocessing, const struct json *object,
                              const char **what);
 

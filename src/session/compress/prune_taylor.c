@@ -69,8 +69,11 @@ double *prune_taylor_sums(const struct prune_subject *subject, const struct prun
     struct run_config config;
     struct preparation prepared = {0};
     double *sums = memory_new(subject->groups.channel_count, sizeof *sums, "the criterion", error);
-    bool summed = sums && make_config(&config, subject->path, request, error) &&
-                  prepare(&prepared, &config, 0, NULL, NULL, error);
+    bool summed = sums && make_config(&config, subject->path, request, error);
+    if (summed) {
+        const struct run_preprocessing from = run_preprocessing_of(&config, NULL);
+        summed = prepare(&prepared, &config, &from, 0, NULL, NULL, error);
+    }
     if (summed) {
         summed = add_batches(&prepared, subject, request, hooks, sums, error);
         prepare_free(&prepared);

@@ -510,7 +510,7 @@ const struct config_field config_fields[] = {
     {.key = "normalise",
      .label = N_("Normalisation"),
      .argument = "NAME",
-     .help = N_("How samples become numbers; auto: as the network expects."),
+     .help = N_("How samples become numbers; auto: as a saved model's, or as the network expects."),
      .kind = CONFIG_TEXT,
      MEMBER(normalise),
      .choices = normalisations},

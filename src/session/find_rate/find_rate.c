@@ -209,9 +209,10 @@ static bool search_all(struct finder *finder, find_rate_progress *progress, void
                        struct error *error)
 {
     struct rate_search *search = finder->search;
+    const struct run_preprocessing from = run_preprocessing_of(&search->config, NULL);
     if (!keep_training_only(&search->config, search->iterations, error) ||
         !config_check(&search->config, error) ||
-        !prepare(&finder->prepared, &search->config, 0, NULL, NULL, error))
+        !prepare(&finder->prepared, &search->config, &from, 0, NULL, NULL, error))
         return false;
     if (finder->prepared.gan)
         return error_set(error, ERROR_UNSUPPORTED, finder->prepared.network->name,

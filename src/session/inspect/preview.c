@@ -10,7 +10,7 @@
 #include "data/loader/training_example.h"
 #include "session/config/config_data.h"
 #include "session/config/settings.h"
-#include "session/model/model_file.h"
+#include "session/model/run_preprocessing.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ static bool open_set(struct preview *preview, struct error *error)
 {
     const struct dataset_request shape = choose_shape(preview);
     char spec[CONFIG_SPEC];
-    const struct preprocessing own = model_preprocessing_for(&preview->config);
+    const struct preprocessing own = run_preprocessing_of(&preview->config, NULL).given;
     preview->dataset =
         dataset_open_as(config_training_spec(&preview->config, spec), "train", &shape, &own, error);
     if (!preview->dataset || !count_classes(preview, error))
@@ -344,13 +344,24 @@ void preview_close(struct preview *preview)
     detached_task_drop(background);
 }
 
+/* Returns whether both prepare pictures by the same models and settings. The files are not read
+ * again. */
+static bool prepares_alike(const struct run_config *a, const struct run_config *b)
+{
+    return strcmp(a->filter, b->filter) == 0 && strcmp(a->teacher, b->teacher) == 0 &&
+           strcmp(a->weights, b->weights) == 0 &&
+           (strcmp(a->network, b->network) == 0 ||
+            (!network_is_model(a->network) && !network_is_model(b->network)));
+}
+
 bool preview_is_of(const struct preview *preview, const struct run_config *config,
                    const struct shape *input)
 {
     const struct dataset_kind *kind = dataset_kind_of(config->data);
     char shown[CONFIG_SPEC], wanted[CONFIG_SPEC];
     if (strcmp(config_training_spec(&preview->config, shown),
-               config_training_spec(config, wanted)) != 0)
+               config_training_spec(config, wanted)) != 0 ||
+        !prepares_alike(&preview->config, config))
         return false;
     if (!input || (kind && kind->height)) /* the network is unknown or has no influence */
         return true;

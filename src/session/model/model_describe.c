@@ -27,7 +27,7 @@ static bool read_earlier(struct preprocessing *p, const struct safetensors *file
     const char *name = safetensors_metadata(file, "tinca.normalisation");
     const char *stored = safetensors_metadata(file, "tinca.stored");
     p->filter = IMAGE_BILINEAR2;
-    p->as_stored = true;
+    p->as_stored = p->luma = true;
     snprintf(normalisation->name, sizeof normalisation->name, "%s", name ? name : "");
     if (!parse_triple(safetensors_metadata(file, "tinca.mean"), normalisation->mean))
         return network_refuse_metadata(file, "tinca.mean", N_("is not three numbers"), error);
@@ -53,6 +53,7 @@ static bool read_input(struct model *model, const struct safetensors *file, stru
         .channels = input.channels, .height = input.height, .width = input.width};
     if (!text)
         return read_earlier(p, file, error);
+    p->stretched = model->network->classes == 0;
     return preprocessing_parse(p, text, &what) ||
            error_set(error, ERROR_INPUT, file->path,
                      "use a file that tinca train --save has written",

@@ -5,7 +5,6 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/config/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,39 +45,9 @@ struct preprocessing model_preprocessing(const struct network *network)
                                   .channels = input.channels,
                                   .height = input.height,
                                   .width = input.width,
+                                  .stretched = network->classes == 0,
                                   .stored_height = input.height,
                                   .stored_width = input.width};
-}
-
-bool model_preprocessing_followed(const struct run_config *config, struct preprocessing *p)
-{
-    struct model model = {0};
-    const char *path = config->teacher[0] ? config->teacher : config->network;
-    const bool followed =
-        (config->teacher[0] || network_is_model(path)) && model_file_describe(&model, path, NULL);
-    if (followed)
-        *p = model.preprocessing;
-    model_free(&model);
-    return followed;
-}
-
-struct preprocessing model_preprocessing_for(const struct run_config *config)
-{
-    struct preprocessing p = {.recorded = true};
-    enum image_filter filter;
-    model_preprocessing_followed(config, &p);
-    if (!image_filter_parse(config->filter, &filter))
-        return p;
-    if (filter == IMAGE_BILINEAR2) { /* earlier versions followed only a teacher's normalisation */
-        struct preprocessing earlier = {.filter = filter, .as_stored = true};
-        if (config->teacher[0])
-            earlier.normalisation = p.normalisation;
-        return earlier;
-    }
-    p.filter = filter;
-    p.as_stored &= p.recorded;
-    p.recorded = true;
-    return p;
 }
 
 const char *model_parent(const struct network *network, const struct model *source)

@@ -49,15 +49,6 @@ const char *model_parent(const struct network *network, const struct model *sour
  * pictures are resized to its input. */
 struct preprocessing model_preprocessing(const struct network *network);
 
-/* Reads the preprocessing of the model that a run follows: its teacher, or else the saved model
- * that is trained further. Returns false if there is none. */
-bool model_preprocessing_followed(const struct run_config *config, struct preprocessing *p);
-
-/* Returns how the pictures of a run are prepared: as by the model that it follows, or as today,
- * with the filter of the configuration unless that is "auto". Without a model, it has neither sizes
- * nor the name of a normalisation. */
-struct preprocessing model_preprocessing_for(const struct run_config *config);
-
 /* Saves a model, with weights in this format. Returns false with an error. */
 bool model_file_save(const struct model_facts *facts, const struct weights *weights,
                      enum weights_format format, const char *path, struct error *error);

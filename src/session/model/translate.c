@@ -239,8 +239,7 @@ static bool translate_picture(struct model *model, const char *path,
 {
     const struct shape own = model->network->input;
     struct image *picture = &translation->input;
-    if (!image_file_read_upright(picture, path, own.channels, model->preprocessing.as_stored,
-                                 error))
+    if (!image_file_read_as(picture, path, own.channels, &model->preprocessing, error))
         return false;
     const size_t width = next_multiple(picture->width, own.width);
     const size_t height = next_multiple(picture->height, own.height);

@@ -118,9 +118,9 @@ static bool read_earlier(struct onnx_importer *im, const Onnx__Model *model,
 {
     struct normalisation *normalisation = &p->normalisation;
     const char *stored = metadata(model, "tinca.stored");
-    p->recorded = false;
+    p->recorded = p->stretched = false;
     p->filter = IMAGE_BILINEAR2;
-    p->as_stored = true;
+    p->as_stored = p->luma = true;
     snprintf(normalisation->name, sizeof normalisation->name, "%s",
              metadata(model, "tinca.normalisation"));
     if (!read_triple(metadata(model, "tinca.mean"), normalisation->mean) ||

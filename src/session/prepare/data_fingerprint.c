@@ -285,10 +285,10 @@ struct json *data_fingerprint_make(const struct preparation *prepared,
                                    const struct run_config *config, struct error *error)
 {
     struct json *tree = json_new_object();
-    bool made =
-        (json_add_string(tree, "format", "tinca-data") && json_add_count(tree, "version", 1) &&
-         json_add_string(tree, "checksum", "crc32")) ||
-        error_set_memory(error, "data.json", 0);
+    bool made = (json_add_string(tree, "format", "tinca-data") &&
+                 json_add_count(tree, "version", 1) && json_add_string(tree, "checksum", "crc32") &&
+                 run_preprocessing_record(&prepared->preprocessing, tree)) ||
+                error_set_memory(error, "data.json", 0);
     made =
         made && add_set(prepared, config, prepared->data, json_add_object(tree, "training"), error);
     if (made && prepared->validation)

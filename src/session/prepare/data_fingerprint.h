@@ -1,9 +1,10 @@
 /* data_fingerprint.h: a description of a run's data sets with checksums, stored in RUN/data.json.
  * Internal to session/.
  *
- * {"format": "tinca-data", "version": 1, "checksum": "crc32", "training": SET, "validation": SET or
- * null, "test": SET of a run with a test set, "teacher": {"name", "bytes", "crc32"} with
- * distillation}, where SET is
+ * {"format": "tinca-data", "version": 1, "checksum": "crc32", "preprocessing": that of the models
+ * that the run saves (preprocessing.h), by which it goes on, with "recorded": false if they record
+ * none, "training": SET, "validation": SET or null, "test": SET of a run with a test set,
+ * "teacher": {"name", "bytes", "crc32"} with distillation}, where SET is
  *
  *     spec, kind                as dataset.h
  *     generator                 generated sets: the version of the code that draws them

@@ -44,9 +44,8 @@ static bool open_data(struct preparation *prepared, const struct run_config *con
     struct shape input = prepared->network->input;
     struct dataset_request wish = {input.channels, input.height, input.width};
     char spec[CONFIG_SPEC];
-    const struct preprocessing own = model_preprocessing_for(config);
-    prepared->data =
-        dataset_open_as(config_training_spec(config, spec), "train", &wish, &own, error);
+    prepared->data = dataset_open_as(config_training_spec(config, spec), "train", &wish,
+                                     &prepared->from.given, error);
     if (!prepared->data)
         return false;
     prepared->preprocessing = dataset_facts(prepared->data)->preprocessing;
@@ -157,21 +156,31 @@ static bool check_stop_metric(const struct preparation *prepared, const struct r
                      "%s makes pictures and has no accuracy", prepared->network->name);
 }
 
+/* Returns whether the normalisation is that of the run's record or of the model that it follows,
+ * which fits if that reads as many channels. */
+static bool follows_normalisation(const struct preparation *prepared,
+                                  const struct run_config *config)
+{
+    const char *name = config->normalise;
+    const struct run_preprocessing *from = &prepared->from;
+    return from->recorded ||
+           ((!name[0] || strcmp(name, "auto") == 0) && from->given.normalisation.name[0] &&
+            from->model.channels == prepared->network->input.channels);
+}
+
 /* Chooses the normalisation. "auto" is that of the model that the run follows, or without one what
  * the network expects; for CIFAR the measured mean and deviation are known. */
 static bool choose_normalisation(struct preparation *prepared, const struct run_config *config,
                                  struct error *error)
 {
     const char *name = config->normalise, *kind = dataset_facts(prepared->data)->kind;
-    const bool automatic = !name[0] || strcmp(name, "auto") == 0;
-    struct normalisation normalisation = {0};
-    if (automatic) {
-        normalisation = model_preprocessing_for(config).normalisation;
-        prepared->follows = normalisation.name[0];
+    struct normalisation normalisation = prepared->from.given.normalisation;
+    if (!name[0] || strcmp(name, "auto") == 0) {
         name = prepared->network->normalisation;
         if (strcmp(name, "measured") == 0 && strncmp(kind, "cifar", 5) == 0)
             name = kind;
     }
+    prepared->follows = follows_normalisation(prepared, config);
     if (!prepared->follows && !normalisation_choose(&normalisation, name, prepared->data, error))
         return false;
     prepared->preprocessing = preprocessing_of(prepared->data, &normalisation);
@@ -448,10 +457,10 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
 }
 
 bool prepare(struct preparation *prepared, const struct run_config *config,
-             uint64_t first_iteration, const struct plan_choices *choices, struct cluster *cluster,
-             struct error *error)
+             const struct run_preprocessing *from, uint64_t first_iteration,
+             const struct plan_choices *choices, struct cluster *cluster, struct error *error)
 {
-    *prepared = (struct preparation){.cluster = cluster};
+    *prepared = (struct preparation){.cluster = cluster, .from = *from};
     if (prepare_all(prepared, config, first_iteration, choices, error))
         return true;
     prepare_free(prepared);

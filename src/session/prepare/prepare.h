@@ -10,6 +10,7 @@
 #include "session/measure/forecast.h"
 #include "session/model/evaluator.h"
 #include "session/model/model_file.h"
+#include "session/model/run_preprocessing.h"
 #include "session/model/samples.h"
 #include "session/teacher/teacher.h"
 
@@ -45,22 +46,23 @@ struct preparation {
     struct evaluator evaluator;        /* with validation only; shares weights and device */
     struct recording_refusals refused; /* of an evaluator that is gone */
     struct preprocessing preprocessing;
-    bool follows; /* its normalisation is that of model_preprocessing_followed */
+    struct run_preprocessing from; /* what it follows */
+    bool follows;                  /* with its normalisation */
     struct forecast forecast;
     uint64_t per_epoch, iterations; /* iterations of an epoch and of the run */
     uint64_t memory_expected;       /* resident bytes, with everything that was forecast */
 };
 
 /* Opens data and device, and builds network, plan and execution. Call it in the thread that trains,
- * because the device belongs to that thread. The first batch is that of `first_iteration` (0,
- * except in a resumed run). `choices`, which must live as long, are the kernels that the run has
- * recorded; NULL: it begins. `cluster`, which must live as long too, has the processes that share
- * every batch; NULL: there are no others. Ranks other than 0 make no samples and no evaluator
- * (prepare_evaluator), and need no validation set.
- * Returns false with an error, and frees everything, if the configuration cannot work. */
+ * because the device belongs to that thread. Pictures are prepared as `from` says. The first batch
+ * is that of `first_iteration` (0, except in a resumed run). `choices`, which must live as long,
+ * are the kernels that the run has recorded; NULL: it begins. `cluster`, which must live as long
+ * too, has the processes that share every batch; NULL: there are no others. Ranks other than 0 make
+ * no samples and no evaluator (prepare_evaluator), and need no validation set. Returns false with
+ * an error, and frees everything, if the configuration cannot work. */
 bool prepare(struct preparation *prepared, const struct run_config *config,
-             uint64_t first_iteration, const struct plan_choices *choices, struct cluster *cluster,
-             struct error *error);
+             const struct run_preprocessing *from, uint64_t first_iteration,
+             const struct plan_choices *choices, struct cluster *cluster, struct error *error);
 
 /* Freezes and unfreezes layers as configured, before iteration number `iteration`. Returns false
  * with an error if a pattern matches nothing or the device cannot. */

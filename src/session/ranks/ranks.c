@@ -242,15 +242,18 @@ bool ranks_command(struct cluster *cluster, const struct ranks_command *command,
     return ranks_broadcast(cluster, &copy, sizeof copy, error);
 }
 
-bool ranks_begin(struct cluster *cluster, const struct run_config *config, uint64_t first_iteration,
+bool ranks_begin(struct cluster *cluster, const struct run_config *config,
+                 const struct run_preprocessing *from, uint64_t first_iteration,
                  struct error *error)
 {
     struct ranks_command begin = {.order = RANKS_BEGIN, .iteration = first_iteration};
     struct run_config copy = *config;
+    struct run_preprocessing followed = *from;
     if (!cluster)
         return true;
     return ranks_command(cluster, &begin, error) &&
-           ranks_broadcast(cluster, &copy, sizeof copy, error);
+           ranks_broadcast(cluster, &copy, sizeof copy, error) &&
+           ranks_broadcast(cluster, &followed, sizeof followed, error);
 }
 
 /* Broadcasts the weights of a network and the state of its solver. */

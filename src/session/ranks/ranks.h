@@ -32,8 +32,10 @@ bool ranks_name_error(const struct cluster *cluster, struct error *error);
 void ranks_compare_with_one(struct cluster *cluster, const struct run_config *config, char *text,
                             size_t size);
 
-/* Tells the others to prepare a run. ranks_agree must follow, whether or not this rank can. */
-bool ranks_begin(struct cluster *cluster, const struct run_config *config, uint64_t first_iteration,
+/* Tells the others to prepare a run, whose pictures are prepared as `from` says. ranks_agree must
+ * follow, whether or not this rank can. */
+bool ranks_begin(struct cluster *cluster, const struct run_config *config,
+                 const struct run_preprocessing *from, uint64_t first_iteration,
                  struct error *error);
 
 /* Compares how the ranks have prepared the run: `prepared` says whether this one has, and *error

@@ -19,7 +19,8 @@ enum ranks_order {
 };
 
 /* A command as it is broadcast. RANKS_COMPARE and RANKS_BEGIN are followed by a broadcast of the
- * configuration, RANKS_STATE by the arrays, and RANKS_DIVIDE by the record of the kernels. */
+ * configuration, RANKS_BEGIN also by one of struct run_preprocessing, RANKS_STATE by the arrays,
+ * and RANKS_DIVIDE by the record of the kernels. */
 struct ranks_command {
     uint64_t order, iteration;
     uint64_t solver_step, discriminator_step; /* RANKS_STATE; the second with a discriminator */

@@ -45,7 +45,9 @@ static bool begin_run(struct service *service, uint64_t first_iteration, struct 
 {
     struct cluster *cluster = service->cluster;
     const size_t threads = service->config.threads;
-    if (!cluster_broadcast(cluster, &service->config, sizeof service->config))
+    struct run_preprocessing from;
+    if (!cluster_broadcast(cluster, &service->config, sizeof service->config) ||
+        !cluster_broadcast(cluster, &from, sizeof from))
         return cluster_check(cluster, error);
     if (threads)
         service->config.threads = threads;
@@ -54,8 +56,8 @@ static bool begin_run(struct service *service, uint64_t first_iteration, struct 
     const bool chosen = rank_device_choose(cluster, service->config.device, device, error);
     if (chosen)
         snprintf(service->config.device, sizeof service->config.device, "%s", device);
-    const bool prepared = chosen && prepare(&service->prepared, &service->config, first_iteration,
-                                            NULL, cluster, error);
+    const bool prepared = chosen && prepare(&service->prepared, &service->config, &from,
+                                            first_iteration, NULL, cluster, error);
     service->runs = ranks_agree(cluster, &service->config, &service->prepared, prepared, error);
     if (prepared && !service->runs)
         prepare_free(&service->prepared);

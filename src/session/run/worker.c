@@ -3,6 +3,7 @@
 #include "session/run/worker.h"
 
 #include "base/clock.h"
+#include "base/files/file.h"
 #include "base/host/host.h"
 #include "engine/devices/rank_device.h"
 #include "engine/ops/class_outputs.h"
@@ -25,7 +26,9 @@
 #include "session/run/run_commands.h"
 #include "session/run/saving.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- training --- */
 
@@ -191,7 +194,8 @@ static void note_measured(struct trainer *trainer)
 {
     const struct normalisation *n = &trainer->prepared.preprocessing.normalisation;
     struct finding finding = {.kind = FINDING_DATA};
-    if (trainer->prepared.follows || n->measured == n->measured_of)
+    const bool of_model = trainer->prepared.follows && !trainer->prepared.from.recorded;
+    if (trainer->moment.iteration > 0 || of_model || n->measured == n->measured_of)
         return;
     if (n->drawn)
         snprintf(finding.text, sizeof finding.text,
@@ -204,24 +208,31 @@ static void note_measured(struct trainer *trainer)
     trainer_add_finding(trainer, &finding);
 }
 
-/* Adds a finding if a saved model is trained further with another normalisation than its own. */
-static void note_normalisation(struct trainer *trainer)
+/* Adds a finding if a new run prepares pictures otherwise than the model that it follows, because
+ * its settings or its data say so, or as a file of weights that is not its network, too. */
+static void note_preprocessing(struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
     const struct run_config *config = &trainer->run->config;
-    const struct preprocessing *p = &prepared->preprocessing;
-    struct preprocessing own;
+    const struct preprocessing *own = &prepared->preprocessing, *model = &prepared->from.model;
+    const bool fixed = dataset_facts(prepared->data)->fixed;
+    const char *path = prepared->from.path;
     struct finding finding = {.kind = FINDING_DATA};
-    char path[512];
-    if (trainer->moment.iteration > 0 || prepared->teacher ||
-        !model_preprocessing_followed(config, &own) ||
-        normalisation_same(&own.normalisation, &p->normalisation, p->channels))
+    char name[512], by[96], here[96];
+    if (trainer->moment.iteration > 0 || prepared->teacher || !path[0])
         return;
-    snprintf(finding.text, sizeof finding.text,
-             "%.80s was trained with the normalisation \"%s\"; this run has other numbers, \"%s\"",
-             config_short_value("network", config->network, path, sizeof path),
-             own.normalisation.name, p->normalisation.name);
-    trainer_add_finding(trainer, &finding);
+    config_short_value("weights", path, name, sizeof name);
+    run_preprocessing_words(model, fixed, by, sizeof by);
+    if (!run_preprocessing_same(model, own, fixed))
+        snprintf(finding.text, sizeof finding.text,
+                 "%.80s was trained on pictures that are prepared by %s; this run prepares them "
+                 "otherwise, by %s",
+                 name, by, run_preprocessing_words(own, fixed, here, sizeof here));
+    else if (strcmp(path, config->weights) == 0 && strcmp(path, config->network) != 0)
+        snprintf(finding.text, sizeof finding.text, "pictures are prepared as by %.80s: %s", name,
+                 by);
+    if (finding.text[0])
+        trainer_add_finding(trainer, &finding);
 }
 
 /* Adds a finding that says what of the file of weights was used. */
@@ -277,16 +288,39 @@ static struct finding compare_with_one(const struct run *run)
     return finding;
 }
 
+/* Finds what the run's pictures follow. A run that was killed before it recorded its data begins as
+ * a new one. */
+static bool find_preprocessing(const struct trainer *trainer, uint64_t first,
+                               struct run_preprocessing *from)
+{
+    const struct run *run = trainer->run;
+    char *ancestor = file_join(run->directory, "ancestor.safetensors");
+    char *data = file_join(run->directory, "data.json");
+    const bool found = ancestor && data;
+    if (!found)
+        error_set_memory(trainer->error, "a path", 0);
+    else if (run->resumes && (first > 0 || file_exists(data)))
+        *from = run_preprocessing_again(&run->config, run->directory);
+    else
+        *from = run_preprocessing_of(&run->config,
+                                     run->early_facts.fork.weights_only ? ancestor : NULL);
+    free(ancestor);
+    free(data);
+    return found;
+}
+
 /* Prepares the run, here and on the other ranks. */
 static bool prepare_run(struct trainer *trainer, uint64_t first)
 {
     const struct run *run = trainer->run;
-    if (!ranks_begin(run->cluster, &run->config, first, trainer->error))
+    struct run_preprocessing from;
+    if (!find_preprocessing(trainer, first, &from) ||
+        !ranks_begin(run->cluster, &run->config, &from, first, trainer->error))
         return false;
     char device[DEVICE_NAME_SIZE]; /* of rank 0 the first GPU, which `cuda` names, too */
     const bool prepared =
         rank_device_choose(run->cluster, run->config.device, device, trainer->error) &&
-        prepare(&trainer->prepared, &run->config, first,
+        prepare(&trainer->prepared, &run->config, &from, first,
                 trainer->checkpoint.file ? &trainer->recorded : NULL, run->cluster, trainer->error);
     trainer->shares =
         ranks_agree(run->cluster, &run->config, &trainer->prepared, prepared, trainer->error);
@@ -329,7 +363,7 @@ static enum run_status live(struct trainer *trainer)
         trainer_add_finding(trainer, &scaling);
     note_weights(trainer);
     note_measured(trainer);
-    note_normalisation(trainer);
+    note_preprocessing(trainer);
     note_outputs(trainer);
     note_limit(trainer, trainer->prepared.data);
     note_limit(trainer, trainer->prepared.validation);
