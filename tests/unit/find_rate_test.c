@@ -23,6 +23,7 @@ struct course {
     double depth;               /* of the fall */
     double noise;               /* the losses differ from the course by up to so much */
     double quiet;               /* the index from which on it is a tenth of that; 0: never */
+    double high;                /* the last rate; 0: 10 */
 };
 
 static double loss_at(const struct course *course, double i)
@@ -36,11 +37,12 @@ static double loss_at(const struct course *course, double i)
 static struct rate_suggestion suggest(const struct course *course, size_t count)
 {
     struct rate_point points[COUNT];
+    const double high = course->high > 0 ? course->high : 10;
     unsigned state = 1;
     for (size_t i = 0; i < COUNT; i++) {
         const bool quiet = course->quiet > 0 && (double)i >= course->quiet;
         const double noise = course->noise * scatter(&state) * (quiet ? 0.1 : 1);
-        points[i] = (struct rate_point){.rate = 1e-6 * pow(1e7, (double)i / (COUNT - 1)),
+        points[i] = (struct rate_point){.rate = 1e-6 * pow(high / 1e-6, (double)i / (COUNT - 1)),
                                         .loss = loss_at(course, (double)i) + noise};
     }
     return rate_points_suggest(points, count, COUNT);
@@ -110,7 +112,11 @@ static void test_reasons(void)
         .falls = 60, .least = 85, .rises = 99, .depth = 0.15, .noise = 0.6, .quiet = 60};
     const struct course first = {.falls = -10, .least = 30, .rises = 99, .depth = 2, .noise = 0.05},
                         last = {.falls = 70, .least = 110, .rises = 120, .depth = 2, .noise = 0.05};
-    refuses("the loss does nothing", &flat, COUNT, "neither falls nor rises",
+    const struct course low = {
+        .falls = 40, .least = 70, .rises = 99, .depth = 0, .noise = 0.1, .high = 1e-3};
+    refuses("the loss does nothing", &flat, COUNT, "from 1e-06 to 10 the loss neither falls nor",
+            "give --iterations 1000");
+    refuses("the loss does nothing at low rates", &low, COUNT, "from 1e-06 to 0.001 the loss",
             "give a higher --high");
     refuses("the loss rises", &rising, COUNT, "falls at no rate, and rises from about",
             "give --iterations 1000");

@@ -24,6 +24,8 @@ static const double clear = 5, by_chance = 3.3, at_border = 2;
 /* The number of iterations that is proposed: with it a slope that is too unclear would have 6
  * standard errors, which grow with the root of the number; or ten times those of the search. */
 static const double wanted_errors = 6, many_more = 10;
+/* A search that ends below this rate and shows nothing has not come to the rates that train. */
+static const double high_rate = 1;
 
 static const double kept = 0.98;   /* of the moving average, at each iteration */
 static const double too_large = 4; /* times the least smoothed loss: the training has diverged */
@@ -251,10 +253,15 @@ static void explain_unclear(struct rate_suggestion *suggestion, const struct rat
                    "%.1f times its standard error, as by chance, and %g are needed): give "
                    "--iterations %.0f, and perhaps another --solver"),
                  points[rise ? rise : last].rate, errors, clear, more);
+    else if (points[last].rate < high_rate)
+        snprintf(reason, size,
+                 _("from %.2g to %.2g the loss neither falls nor rises by more than the losses of "
+                   "the batches scatter: give a higher --high"),
+                 points[0].rate, points[last].rate);
     else
         snprintf(reason, size,
                  _("from %.2g to %.2g the loss neither falls nor rises by more than the losses of "
-                   "the batches scatter: give a higher --high, or --iterations %.0f"),
+                   "the batches scatter: give --iterations %.0f, and perhaps another --solver"),
                  points[0].rate, points[last].rate, more);
 }
 
