@@ -79,8 +79,8 @@ static int print_table(const struct rate_search *search)
     const struct rate_suggestion *suggestion = &search->suggestion;
     const struct rate_point *points = search->points;
     if (suggestion->found)
-        output_print(_("Suggestion: --lr %.3g, where the loss falls the steepest; range %.3g (it "
-                       "begins to fall) to %.3g (it is least).\n"),
+        output_print(_("Suggestion: --lr %.3g, where the loss falls the steepest; range %.3g to "
+                       "%.3g, where it falls at least half as steeply.\n"),
                      points[suggestion->point].rate, points[suggestion->lowest].rate,
                      points[suggestion->highest].rate);
     else
@@ -203,9 +203,10 @@ const struct command command_find_rate = {
     .summary = N_("Look for a learning rate: train briefly while it grows."),
     .details = N_("The rate grows from --low to --high in equal factors (Smith 2017). The "
                   "suggestion is the rate at which the loss falls the steepest, by the line "
-                  "through at least 21 losses whose slope is 4.5 times its standard error; it "
-                  "comes with a range, and where no slope is so clear there is none, with the "
-                  "reason. The training stops when the smoothed loss is four times its least "
-                  "value. No run is saved."),
+                  "through at least 21 losses whose slope is five times its standard error; it "
+                  "comes with a range. Where no slope is so clear, or the loss falls from --low "
+                  "on or up to --high, there is none, and the reason says which option to give. "
+                  "The training stops when the smoothed loss is four times its least value. "
+                  "No run is saved."),
     .run = find_rate_run,
 };

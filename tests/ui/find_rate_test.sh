@@ -26,4 +26,13 @@ screen_shows "Learning rate +.*$rate" "  which shows it"
 ! find "$XDG_STATE_HOME" -name journal.jsonl | grep -q . && ok "no run is saved" || not_ok "no run is saved"
 screen_keys L
 screen_shows "Suggestion: $rate," "the result stays until the form changes"
+
+# the longest reason for no suggestion, on a screen of 80x24
+screen_start 80x24 C.UTF-8 "$TINCA" ui squeezenet-4 --data shapes,limit=400 --batch 8 --threads 1
+screen_wait 'What it takes'
+screen_keys L
+screen_wait 'Marked: '
+screen_shows 'No suggestion: the loss falls at no rate,' "a reason for no suggestion"
+screen_shows '--iterations 1000' "  with the option to give"
+screen_shows '\(options of tinca find-rate\)\.' "  is shown to its end"
 done_testing

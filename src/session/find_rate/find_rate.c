@@ -1,5 +1,7 @@
 /* Every window of points gets a line by least squares, whose standard error comes from what is left
- * of the losses; the training that makes the points follows below. */
+ * of the losses: of the window's, or of the earlier windows' if theirs scatter more. Losses scatter
+ * less where a network that a large rate has spoilt gives every class the same probability, and
+ * small changes would count there. The training that makes the points follows below. */
 #include "session/find_rate/find_rate.h"
 
 #include "base/language.h"
@@ -15,9 +17,15 @@
 /* The narrowest windows have a fifth of the rates, but not fewer than 20 beside the middle; where
  * none of them has a slope that counts, windows of 3/2, 2 and 5/2 of that width are tried. */
 enum { LEAST_WINDOW = 20, WINDOW_SHARE = 5, WIDEST = 5 };
-/* Standard errors by which a slope has to differ from 0: by chance a window of 21 losses reaches 5
- * once in 25,000 times, and a search has about a hundred windows, most of which share losses. */
-static const double clear = 5;
+/* Standard errors by which a slope has to differ from 0. In a search of 100 rates whose loss falls
+ * nowhere, one of about 250 windows reaches 5 by chance once in 4,000 searches, and 3.3 once in 20
+ * (20,000 simulated searches). A fall or a rise at the border of a search needs fewer. */
+static const double clear = 5, by_chance = 3.3, at_border = 2;
+/* The number of iterations that is proposed: with it a slope that is too unclear would have 6
+ * standard errors, which grow with the root of the number; or ten times those of the search. */
+static const double wanted_errors = 6, many_more = 10;
+/* A search that ends below this rate and shows nothing has not come to the rates that train. */
+static const double high_rate = 1;
 
 static const double kept = 0.98;   /* of the moving average, at each iteration */
 static const double too_large = 4; /* times the least smoothed loss: the training has diverged */
@@ -72,25 +80,189 @@ static size_t least_window(const struct rate_point *points, size_t count, size_t
     return least;
 }
 
-/* Returns what windows of one width show; no reason is filled in. */
-static struct rate_suggestion find_steepest(const struct rate_point *points, size_t count,
-                                            size_t half)
+/* What the windows of one width show, up to that of the least mean loss. */
+struct slopes {
+    size_t half;     /* of the windows */
+    size_t steepest; /* the middle of the steepest window that counts; 0: none counts */
+    size_t clearest; /* the middle of the window that falls by the most standard errors */
+    double errors;   /* the number of these standard errors; 0: no window falls */
+};
+
+/* Returns by how many standard errors the line falls, which are not below `least`: a number below 0
+ * if it rises. */
+static double errors_of_fall(const struct line *line, double least)
 {
-    struct rate_suggestion suggestion = {.highest = least_window(points, count, half)};
-    double steepest = 0;
-    for (size_t i = half; i <= suggestion.highest; i++) {
+    return line->slope == 0 ? 0 : -line->slope / fmax(line->deviation, least);
+}
+
+static struct slopes find_slopes(const struct rate_point *points, size_t count, size_t half)
+{
+    struct slopes slopes = {.half = half};
+    const size_t least = least_window(points, count, half);
+    double steepest = 0, squares = 0; /* of the standard errors so far */
+    for (size_t i = half; i <= least; i++) {
         const struct line line = fit(points, i, half);
-        if (!(line.slope < -clear * line.deviation))
-            continue;
-        if (!suggestion.found)
-            suggestion.lowest = i;
-        suggestion.found = true;
-        if (line.slope < steepest) {
+        squares += line.deviation * line.deviation;
+        const double errors = errors_of_fall(&line, sqrt(squares / (double)(i - half + 1)));
+        if (errors > slopes.errors) {
+            slopes.errors = errors;
+            slopes.clearest = i;
+        }
+        if (errors > clear && line.slope < steepest) {
             steepest = line.slope;
-            suggestion.point = i;
+            slopes.steepest = i;
         }
     }
-    return suggestion;
+    return slopes;
+}
+
+/* Returns the slopes of the narrowest windows of which one counts, else of those with the clearest
+ * fall. */
+static struct slopes find_clear_slopes(const struct rate_point *points, size_t count, size_t half)
+{
+    struct slopes clearest = {.half = half};
+    for (size_t width = 2; width <= WIDEST && count > half * width; width++) {
+        const struct slopes slopes = find_slopes(points, count, half * width / 2);
+        if (slopes.steepest)
+            return slopes;
+        if (slopes.errors > clearest.errors)
+            clearest = slopes;
+    }
+    return clearest;
+}
+
+/* The middles of the first and the last of the windows in a row around the steepest that fall at
+ * least half as steeply. */
+struct fall {
+    size_t first, last;
+};
+
+static struct fall find_fall(const struct rate_point *points, size_t count,
+                             const struct slopes *slopes)
+{
+    const size_t half = slopes->half;
+    const double enough = fit(points, slopes->steepest, half).slope / 2;
+    struct fall fall = {slopes->steepest, slopes->steepest};
+    while (fall.first > half && fit(points, fall.first - 1, half).slope <= enough)
+        fall.first--;
+    while (fall.last + half + 1 < count && fit(points, fall.last + 1, half).slope <= enough)
+        fall.last++;
+    return fall;
+}
+
+/* Suggests the middle of the steepest window; the range is the fall around it, and at least the
+ * inner quarter of this window: behind it the loss may rise at once. */
+static void set_suggestion(struct rate_suggestion *suggestion, const struct slopes *slopes,
+                           const struct fall *fall)
+{
+    const size_t low = slopes->steepest - slopes->half / 4,
+                 high = slopes->steepest + slopes->half / 4;
+    suggestion->found = true;
+    suggestion->point = slopes->steepest;
+    suggestion->lowest = fall->first < low ? fall->first : low;
+    suggestion->highest = fall->last > high ? fall->last : high;
+}
+
+/* --- why there is none --- */
+
+/* There are fewer losses than the narrowest window needs. */
+static void explain_few(struct rate_suggestion *suggestion, size_t count, size_t iterations,
+                        size_t needed)
+{
+    if (count < iterations)
+        snprintf(suggestion->reason, sizeof suggestion->reason,
+                 _("the loss grew without limit after %zu losses, and a slope needs %zu: give a "
+                   "lower --low"),
+                 count, needed);
+    else
+        snprintf(suggestion->reason, sizeof suggestion->reason,
+                 _("%zu losses are too few for a slope, which needs %zu: give more --iterations"),
+                 count, needed);
+}
+
+/* Returns whether the narrowest window around this middle falls, which tells the border of a search
+ * from that of a wide window. */
+static bool narrow_falls(const struct rate_point *points, size_t middle, size_t half)
+{
+    const struct line line = fit(points, middle, half);
+    return errors_of_fall(&line, 0) > at_border;
+}
+
+/* Says that the fall reaches the first or the last window of the search, so that it may be steeper
+ * at rates outside. Returns false if it does not: where losses grew without limit behind the last
+ * window, no higher rates are of use. */
+static bool explain_border(struct rate_suggestion *suggestion, const struct rate_point *points,
+                           size_t count, size_t iterations, const struct fall *fall, size_t half)
+{
+    const size_t narrow = half_window(iterations);
+    if (fall->first == half && narrow_falls(points, narrow, narrow))
+        snprintf(suggestion->reason, sizeof suggestion->reason,
+                 _("the loss falls from the lowest rates on, up to %.2g, and may fall more steeply "
+                   "before them: give a lower --low"),
+                 points[fall->last].rate);
+    else if (count == iterations && fall->last + half + 1 == count &&
+             narrow_falls(points, count - 1 - narrow, narrow))
+        snprintf(suggestion->reason, sizeof suggestion->reason,
+                 _("the loss falls from %.2g up to the highest rates, and may fall more steeply "
+                   "behind them: give a higher --high"),
+                 points[fall->first].rate);
+    else
+        return false;
+    return true;
+}
+
+/* Returns the middle of the narrowest window from which on all of them rise; 0 if the last one does
+ * not rise. */
+static size_t last_rise(const struct rate_point *points, size_t count, size_t half)
+{
+    size_t middle = count - 1 - half;
+    const struct line last = fit(points, middle, half);
+    if (errors_of_fall(&last, 0) > -at_border)
+        return 0;
+    while (middle > half && fit(points, middle - 1, half).slope > 0)
+        middle--;
+    return middle;
+}
+
+/* Returns the number of iterations with which a fall of so many standard errors would count. */
+static double enough_iterations(size_t iterations, double errors)
+{
+    const double wanted = (double)iterations * pow(wanted_errors / errors, 2);
+    return fmin(ceil(wanted / 50) * 50, FIND_RATE_MOST);
+}
+
+/* There are windows, but none of their slopes counts. */
+static void explain_unclear(struct rate_suggestion *suggestion, const struct rate_point *points,
+                            size_t count, size_t iterations, const struct slopes *clearest)
+{
+    const size_t rise = last_rise(points, count, half_window(iterations)), last = count - 1;
+    const double errors = floor(clearest->errors * 10) / 10; /* 4.96 is less than 5, as printed */
+    const double more = fmin((double)iterations * many_more, FIND_RATE_MOST);
+    char *reason = suggestion->reason;
+    const size_t size = sizeof suggestion->reason;
+    if (errors >= by_chance)
+        snprintf(reason, size,
+                 _("the losses of the batches scatter too much: the clearest fall, at about %.2g, "
+                   "is %.1f times its standard error, and %g are needed: give --iterations %.0f "
+                   "or a larger --batch"),
+                 points[clearest->clearest].rate, errors, clear,
+                 enough_iterations(iterations, clearest->errors));
+    else if (rise || count < iterations)
+        snprintf(reason, size,
+                 _("the loss falls at no rate, and rises from about %.2g on (the clearest slope is "
+                   "%.1f times its standard error, as by chance, and %g are needed): give "
+                   "--iterations %.0f, and perhaps another --solver"),
+                 points[rise ? rise : last].rate, errors, clear, more);
+    else if (points[last].rate < high_rate)
+        snprintf(reason, size,
+                 _("from %.2g to %.2g the loss neither falls nor rises by more than the losses of "
+                   "the batches scatter: give a higher --high"),
+                 points[0].rate, points[last].rate);
+    else
+        snprintf(reason, size,
+                 _("from %.2g to %.2g the loss neither falls nor rises by more than the losses of "
+                   "the batches scatter: give --iterations %.0f, and perhaps another --solver"),
+                 points[0].rate, points[last].rate, more);
 }
 
 struct rate_suggestion rate_points_suggest(const struct rate_point *points, size_t count,
@@ -98,22 +270,18 @@ struct rate_suggestion rate_points_suggest(const struct rate_point *points, size
 {
     struct rate_suggestion suggestion = {.found = false};
     const size_t half = half_window(iterations);
-    for (size_t width = 2; width <= WIDEST && !suggestion.found; width++)
-        if (count > half * width)
-            suggestion = find_steepest(points, count, half * width / 2);
-    if (suggestion.found)
+    if (count < 2 * half + 1) {
+        explain_few(&suggestion, count, iterations, 2 * half + 1);
         return suggestion;
-    suggestion = (struct rate_suggestion){.found = false};
-    if (count < 2 * half + 1)
-        snprintf(
-            suggestion.reason, sizeof suggestion.reason,
-            _("%zu losses are too few for a slope, which needs %zu: give more --iterations, or "
-              "lower rates"),
-            count, 2 * half + 1);
-    else
-        snprintf(suggestion.reason, sizeof suggestion.reason, "%s",
-                 _("the loss falls at no rate by more than the losses of the batches scatter: give "
-                   "a larger --batch, more --iterations or other rates"));
+    }
+    const struct slopes slopes = find_clear_slopes(points, count, half);
+    if (!slopes.steepest) {
+        explain_unclear(&suggestion, points, count, iterations, &slopes);
+        return suggestion;
+    }
+    const struct fall fall = find_fall(points, count, &slopes);
+    if (!explain_border(&suggestion, points, count, iterations, &fall, slopes.half))
+        set_suggestion(&suggestion, &slopes, &fall);
     return suggestion;
 }
 

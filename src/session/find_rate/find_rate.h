@@ -4,12 +4,15 @@
  * A short training raises the rate from `low` to `high` in equal factors, one for each iteration.
  * The loss falls where the rate is large enough to learn and rises where it is too large. Its slope
  * over the logarithm of the rate is that of the line through the losses of a window of at least 21
- * rates (wider ones where none of these shows anything), and counts only if it is 4.5 times its
- * standard error: the losses of single batches scatter, and so do the first values of any moving
- * average. The suggestion is the rate in the middle of the window whose slope counts and falls the
- * steepest; the range begins with the first window whose slope counts and ends with that of the
- * least mean loss, behind which the loss falls only after it has risen. Where no slope counts there
- * is no suggestion, and the reason is said. The training stops when the smoothed loss (a moving
+ * rates (wider ones where none of these shows anything), and counts only if it is five times its
+ * standard error, where losses scatter as in the mean of the windows before or more: the losses of
+ * single batches scatter, and so do the first values of any moving average. The suggestion is the
+ * rate in the middle of the window whose slope counts and falls the steepest, up to the window of
+ * the least mean loss, behind which the loss falls only after it has risen. The range has the
+ * middles of the windows around it that fall at least half as steeply, and at least the inner
+ * quarter of the steepest: the suggestion is never an end of it. Where no slope counts, or the fall
+ * reaches the lowest or the highest rates that were tried, there is no suggestion, and the reason
+ * says what was seen and which option to give. The training stops when the smoothed loss (a moving
  * average whose bias is corrected) is four times its least value, or the loss is not finite.
  *
  * Nothing is written: the run has no folder, and its weights are dropped. The same configuration
@@ -39,8 +42,8 @@ enum { FIND_RATE_ITERATIONS = 100, FIND_RATE_LEAST = 10, FIND_RATE_MOST = 100000
 struct rate_suggestion {
     bool found;
     size_t point;           /* the suggested one; 0: there is none */
-    size_t lowest, highest; /* the range: the loss begins to fall, and is least */
-    char reason[200];       /* why there is none, translated; "": there is one */
+    size_t lowest, highest; /* the range, in which the loss falls at least half as steeply */
+    char reason[400];       /* why there is none, translated; "": there is one */
 };
 
 struct rate_search {

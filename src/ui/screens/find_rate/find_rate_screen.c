@@ -264,7 +264,7 @@ static void describe(const struct find_rate_model *model, char *text, size_t siz
     if (suggested)
         used = (size_t)snprintf(text, size,
                                 _("Suggestion: %.2g, where the loss falls the steepest; range %.2g "
-                                  "(it begins to fall) to %.2g (it is least)."),
+                                  "to %.2g, where it falls at least half as steeply."),
                                 point->rate, search->points[suggestion->lowest].rate,
                                 search->points[suggestion->highest].rate);
     else
@@ -273,7 +273,8 @@ static void describe(const struct find_rate_model *model, char *text, size_t siz
     if (!has_suggestion(model) && used < size) {
         used += (size_t)snprintf(text + used, size - used, " ");
         if (used < size)
-            used += (size_t)snprintf(text + used, size - used, _("No suggestion: %s."),
+            used += (size_t)snprintf(text + used, size - used,
+                                     _("No suggestion: %s (options of tinca find-rate)."),
                                      suggestion->reason);
     }
     if (search->diverged && used < size) {
@@ -283,9 +284,17 @@ static void describe(const struct find_rate_model *model, char *text, size_t siz
     }
 }
 
+/* Returns the rows for the text below the plot: the reason for no suggestion is longer. */
+static int text_rows(const struct find_rate_model *model, int rows)
+{
+    enum { LEAST = 2, MOST = 5, SHARE = 3 };
+    if (has_suggestion(model) || rows / SHARE < LEAST)
+        return LEAST;
+    return rows / SHARE < MOST ? rows / SHARE : MOST;
+}
+
 static void draw(struct app *app, struct rect body)
 {
-    enum { TEXT_ROWS = 2 };
     const struct find_rate_model *model = model_of(app);
     struct rect inside = {body.row, body.column + 1, body.rows, body.columns - 2};
     char text[800];
@@ -293,9 +302,9 @@ static void draw(struct app *app, struct rect body)
         return;
     if (has_result(model)) {
         struct rect plot = inside, below = inside;
-        plot.rows -= TEXT_ROWS;
+        below.rows = text_rows(model, inside.rows);
+        plot.rows -= below.rows;
         below.row += plot.rows;
-        below.rows = TEXT_ROWS;
         describe(model, text, sizeof text);
         draw_wrapped(&app->canvas, below, 0, ROLE_TEXT, text);
         draw_plot(app, plot);
