@@ -2,6 +2,7 @@
 #include "session/findings/loss_lesson.h"
 
 #include "base/language.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ static void put_rounded(struct line_list *lines, const char *label, float value,
 
 static void put_double(struct line_list *lines, const char *label, double value)
 {
-    snprintf(put(lines, label)->value, sizeof(((struct lesson_line *)0)->value), "%.9g", value);
+    text_number(value, 9, put(lines, label)->value, sizeof(((struct lesson_line *)0)->value));
 }
 
 static void put_means(struct line_list *lines, const struct loss_lesson *lesson)

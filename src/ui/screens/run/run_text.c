@@ -234,7 +234,7 @@ static void put_loss(struct writer *writer, const struct run_display *display)
     const struct run_figures figures = run_figures_of(&display->now, NULL);
     const bool imported = display->facts && display->facts->imported[0];
     if (isnan(figures.loss) && figures.has_loss && !imported)
-        put(writer, N_("loss"), ROLE_BAD, "nan");
+        put(writer, N_("loss"), ROLE_BAD, "%s", TEXT_NUMBER(figures.loss, 4));
     else
         put_number(writer, N_("loss"), ROLE_STRONG, figures.loss);
 }
