@@ -25,8 +25,9 @@ static struct lesson_line *put(struct line_list *lines, const char *label)
 static struct lesson_line *put_float(struct line_list *lines, const char *label, float value)
 {
     struct lesson_line *line = put(lines, label);
-    snprintf(line->value, sizeof line->value, "%.9g", json_float(value));
-    snprintf(line->bits, sizeof line->bits, "%a", (double)value);
+    text_number(json_float(value), 9, line->value, sizeof line->value);
+    if (isfinite(value))
+        snprintf(line->bits, sizeof line->bits, "%a", (double)value);
     return line;
 }
 
@@ -35,7 +36,7 @@ static void put_rounded(struct line_list *lines, const char *label, float value,
     struct lesson_line *line = put_float(lines, label, value);
     if (rounding == 0)
         snprintf(line->rounding, sizeof line->rounding, "%s", _("exact"));
-    else
+    else if (isfinite(rounding))
         snprintf(line->rounding, sizeof line->rounding, "%+.3g", rounding);
 }
 

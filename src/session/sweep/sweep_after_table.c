@@ -61,7 +61,11 @@ static void compare(const struct sweep_after_result *trained,
     text[0] = '\0';
     if (trained->state != SWEEP_AFTER_DONE || result == trained)
         return;
-    snprintf(text, size, _("%+.2f points"), result->measured.top1 - trained->measured.top1);
+    const double points = result->measured.top1 - trained->measured.top1;
+    if (isfinite(points))
+        snprintf(text, size, _("%+.2f points"), points);
+    else
+        snprintf(text, size, "%s", _("accuracy not measured"));
     model_append_time_ratio(result->measured.ms / trained->measured.ms, text, size);
     append_factor((double)trained->facts.bytes, (double)result->facts.bytes, _(", %.2f x smaller"),
                   _(", %.2f x larger"), text, size);
