@@ -137,6 +137,11 @@ static void test_nan(void)
            "a loss that became NaN: %s", cell);
     table.rows[0].figures.loss = INFINITY;
     tap_ok(strcmp(compare_cell(&table, 0, column, cell, sizeof cell), "inf") == 0, "or infinite");
+    table.rows[0].figures.validation_loss = -(double)NAN;
+    for (column = 0; strcmp(compare_heading(&table, column, heading, sizeof heading), "VAL. LOSS");)
+        column++;
+    tap_ok(strcmp(compare_cell(&table, 0, column, cell, sizeof cell), "NaN") == 0,
+           "that of a validation, too: %s", cell);
     compare_free(&table);
 }
 

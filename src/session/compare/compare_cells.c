@@ -239,10 +239,13 @@ static void write_number(const struct compare_row *row, const char *format, doub
         snprintf(text, size, "%s", gettext(row->run && classes ? unknown : nothing));
 }
 
-/* Returns whether the run has a loss, be it NaN: logs of other programs may have none. */
-static bool loss_is_known(const struct compare_row *row)
+/* Writes a loss, of which NaN is a result, too, that of a run that diverged: if it was `computed`
+ * at all, since logs of other programs may have none. Leaves the text as it is otherwise. */
+static void write_loss(const struct compare_row *row, double loss, bool computed, char *text,
+                       size_t size)
 {
-    return row->run && row->figures.has_loss && !run_facts(row->run)->imported[0];
+    if (!isnan(loss) || (computed && row->run && !run_facts(row->run)->imported[0]))
+        text_number(loss, 4, text, size);
 }
 
 /* Appends " +- 0.4", the interval of the mean, to the mean of a group of seeds; one seed has none.
@@ -288,16 +291,13 @@ static void write_figure(const struct compare_row *row, enum compare_figure_kind
         write_number(row, "%.2f", row->figures.test_top1, text, size);
         break;
     case FIGURE_TEST_LOSS:
-        if (isfinite(row->figures.test_loss))
-            snprintf(text, size, "%.4g", row->figures.test_loss);
+        write_loss(row, row->figures.test_loss, false, text, size);
         break;
-    case FIGURE_LOSS: /* NaN is a result, that of a run that diverged */
-        if (!isnan(row->figures.loss) || loss_is_known(row))
-            text_number(row->figures.loss, 4, text, size);
+    case FIGURE_LOSS:
+        write_loss(row, row->figures.loss, row->figures.has_loss, text, size);
         break;
     case FIGURE_VALIDATION_LOSS:
-        if (isfinite(row->figures.validation_loss))
-            snprintf(text, size, "%.4g", row->figures.validation_loss);
+        write_loss(row, row->figures.validation_loss, row->figures.has_validation, text, size);
         break;
     case FIGURE_EFFICIENCY:
         write_number(row, "%.4f", row->efficiency * 1e3, text, size);

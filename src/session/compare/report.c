@@ -56,7 +56,7 @@ static void put_number(struct text *text, const char *label, double value, const
     if (isfinite(value))
         put_value(text, label, "%.5g%s", value, unit);
     else
-        put_row(text, label, isnan(value) ? _("not a number") : _("infinite"));
+        put_row(text, label, TEXT_NUMBER(value, 5));
 }
 
 /* Adds a result; what the log of an imported run does not give is left out. */

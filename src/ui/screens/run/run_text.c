@@ -36,7 +36,7 @@ static void put_number(struct writer *writer, const char *label, enum role role,
     if (isfinite(value))
         put(writer, label, role, "%.4g", value);
     else
-        put(writer, label, role, "%s", isnan(value) ? "-" : _("infinite"));
+        put(writer, label, role, "%s", isnan(value) ? "-" : TEXT_NUMBER(value, 4));
 }
 
 static void put_bytes(struct writer *writer, const char *label, uint64_t bytes)
