@@ -103,6 +103,15 @@ char *text_si(double value, char *out, size_t size)
     return scaled(value, 1000, units, 6, out, size);
 }
 
+char *text_number(double value, int digits, char *out, size_t size)
+{
+    if (isfinite(value))
+        snprintf(out, size, "%.*g", digits, value);
+    else
+        snprintf(out, size, "%s", isnan(value) ? "NaN" : value > 0 ? "inf" : "-inf");
+    return out;
+}
+
 /* Writes a duration with tenths below `tenths` seconds. It is rounded before the unit is chosen, so
  * that 59.7 s are 1:00 min, not 60 s. */
 static char *write_duration(double seconds, double tenths, char *out, size_t size)

@@ -84,7 +84,7 @@ static void print_row(const struct comparison *comparison, size_t number, const 
         output_print(", ");
         output_print(_("%s ms on %s"),
                      STATISTICS_MEAN(time->ms_per_image.mean, time->ms_per_image.ci95),
-                     time->device);
+                     time->on.device);
     }
     output_print(" (%s)\n", row->name);
 }

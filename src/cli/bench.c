@@ -155,13 +155,12 @@ static int print_json(const struct bench *bench, const struct part_profile *main
 static void print_latency(const struct bench *bench)
 {
     const struct statistics *ms = &bench->latency_ms;
-    output_print(
-        ngettext("  latency    median %.4g ms, min %.4g, mean %.4g, sd %s: from an image "
-                 "in memory to its answer\n",
-                 "  latency    median %.4g ms, min %.4g, mean %.4g, sd %s: from %zu images "
-                 "in memory to their answers\n",
-                 bench->batch),
-        ms->median, ms->min, ms->mean, STATISTICS_SPREAD(ms->sd), bench->batch);
+    output_print(ngettext("  latency    median %.4g ms, min %.4g, mean %.4g%s: from an image "
+                          "in memory to its answer\n",
+                          "  latency    median %.4g ms, min %.4g, mean %.4g%s: from %zu images "
+                          "in memory to their answers\n",
+                          bench->batch),
+                 ms->median, ms->min, ms->mean, STATISTICS_SPREAD(ms->sd, ms->ci95), bench->batch);
 }
 
 /* Says in which type is computed, unless it is float32 as usual. */
@@ -198,9 +197,8 @@ static void print_summary(const struct bench *bench)
         technique_name(bench->network->technique), mode, bench->batch, bench->device->name,
         bench->device->threads, bench->iterations);
     print_precision(bench);
-    output_print(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %s, 95 %% +- %s\n"),
-                 ms->median, ms->min, ms->mean, STATISTICS_SPREAD(ms->sd),
-                 STATISTICS_SPREAD(ms->ci95));
+    output_print(_("  ms/image   median %.4g, min %.4g, mean %.4g%s\n"), ms->median, ms->min,
+                 ms->mean, STATISTICS_SPREAD(ms->sd, ms->ci95));
     if (bench->mode == PLAN_INFERENCE)
         print_latency(bench);
     output_print(_("  images/s   %.4g\n"), bench->images_per_second);

@@ -73,6 +73,28 @@ static bool add_shared(struct json *root, const struct scaling_link *here)
            json_add_number(shared, "gather_us", 1e6 * here->gather);
 }
 
+/* Adds what the turns of all ranks and one process show; null if none were taken. */
+static bool add_turns(struct json *root, const struct scaling *scaling)
+{
+    static const char *const verdicts[] = {[TURNS_ALIKE] = "no-difference-shown",
+                                           [TURNS_FIRST_FASTER] = "ranks-faster",
+                                           [TURNS_SECOND_FASTER] = "one-process-faster"};
+    size_t threads;
+    const struct turns_test test = turns_test(&scaling->turns);
+    if (scaling->turns.blocks == 0)
+        return json_add_null(root, "turns");
+    struct json *object = json_add_object(root, "turns"), *interval;
+    scaling_fastest_one(scaling, &threads);
+    const bool added =
+        (test.verdict == TURNS_NONE ? json_add_null(object, "verdict")
+                                    : json_add_string(object, "verdict", verdicts[test.verdict])) &&
+        json_add_count(object, "one_process_threads", threads) &&
+        json_add_number(object, "ratio", test.ratio) &&
+        (interval = json_add_array(object, "ratio_interval")) &&
+        json_add_number(interval, NULL, test.low) && json_add_number(interval, NULL, test.high);
+    return added && turns_to_json(object, &scaling->turns);
+}
+
 static int print_json(const struct scaling *scaling)
 {
     const struct scaling_link *link = &scaling->link;
@@ -98,7 +120,7 @@ static int print_json(const struct scaling *scaling)
         json_add_number(root, "gather_us", 1e6 * link->gather) &&
         (!scaling->shared || add_shared(root, &scaling->here)) &&
         json_add_number(root, "predicted_ms", 1e3 * scaling_predict_measured(scaling)) &&
-        json_add_number(root, "measured_ms", 1e3 * scaling->together) &&
+        json_add_number(root, "measured_ms", 1e3 * scaling->together) && add_turns(root, scaling) &&
         add_clusters(root, scaling);
     return output_json(root, complete);
 }
@@ -130,27 +152,37 @@ static void print_parts(const struct scaling *scaling)
             1e6 * here->latency, 1e9 * here->seconds_per_byte, 1e6 * here->gather);
 }
 
+/* Prints how all ranks stand to one process: a verdict only of turns. */
+static void print_turns(const struct scaling *scaling)
+{
+    static const char *const verdicts[] = {
+        [TURNS_NONE] = N_("  in turns     %.4g of the time of one process with threads: %zu, no "
+                          "verdict: %s\n"),
+        [TURNS_ALIKE] = N_("  in turns     %.4g of the time of one process with threads: %zu, no "
+                           "difference is shown (%s)\n"),
+        [TURNS_FIRST_FASTER] = N_("  in turns     %.4g of the time of one process with threads: "
+                                  "%zu, faster (%s)\n"),
+        [TURNS_SECOND_FASTER] = N_("  in turns     %.4g of the time of one process with threads: "
+                                   "%zu, slower: data parallelism does not pay here (%s)\n")};
+    size_t threads;
+    char words[400];
+    const struct turns_test test = turns_test(&scaling->turns);
+    if (scaling->turns.blocks == 0) {
+        output_print(_("  in turns     not measured: the batch does not fit into one process\n"));
+        return;
+    }
+    scaling_fastest_one(scaling, &threads);
+    output_print(gettext(verdicts[test.verdict]), test.ratio, threads,
+                 turns_text(&scaling->turns, words, sizeof words));
+}
+
 static void print_result(const struct scaling *scaling)
 {
     const double predicted = scaling_predict_measured(scaling);
-    size_t threads;
-    const double measured = scaling_fastest_one(scaling, &threads);
-    const double one = measured > 0 ? measured : scaling_one(scaling);
-    output_print(_("  predicted    %.4g ms, %.2f times as fast as one process\n"), 1e3 * predicted,
-                 speedup(scaling, predicted));
-    output_print(_("  measured     %.4g ms, %.2f times as fast; the model is off by %+.0f %%\n"),
-                 1e3 * scaling->together, speedup(scaling, scaling->together),
-                 100 * (predicted / scaling->together - 1));
-    if (scaling->together < one)
-        return;
-    if (measured > 0)
-        output_print(
-            _("  These ranks are slower than one process with threads: %zu (%.4g ms): data "
-              "parallelism does not pay here.\n"),
-            threads, 1e3 * measured);
-    else
-        output_print(
-            _("  These ranks are slower than one process: data parallelism does not pay here.\n"));
+    output_print(_("  predicted    %.4g ms\n"), 1e3 * predicted);
+    output_print(_("  measured     %.4g ms; the model is off by %+.0f %%\n"),
+                 1e3 * scaling->together, 100 * (predicted / scaling->together - 1));
+    print_turns(scaling);
 }
 
 /* Appends the time and the speed-up of a prediction to the table. */
@@ -166,9 +198,8 @@ static int print_clusters(const struct scaling *scaling)
 {
     const bool here = scaling->hosts > 1;
     struct table table =
-        here ? table_begin("rrr", _("RANKS|ms|TIMES AS FAST"))
-             : table_begin("rrrrr",
-                           _("RANKS|10 Gbit/s ms|TIMES AS FAST|100 Gbit/s ms|TIMES AS FAST"));
+        here ? table_begin("rrr", _("RANKS|ms|RATIO"))
+             : table_begin("rrrrr", _("RANKS|10 Gbit/s ms|RATIO|100 Gbit/s ms|RATIO"));
     output_print(
         "\n%s\n",
         here ? _("Predicted, each rank on a host like that of rank 0, in this network:")
@@ -183,7 +214,10 @@ static int print_clusters(const struct scaling *scaling)
             print_prediction(&table, scaling, ranks, &link);
         }
     }
-    return table_print(&table);
+    if (table_print(&table) != EXIT_DONE)
+        return EXIT_FAILED;
+    output_print(_("RATIO: the time of one process to the predicted one, without a verdict.\n"));
+    return EXIT_DONE;
 }
 
 static int print_text(const struct scaling *scaling)

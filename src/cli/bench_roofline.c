@@ -147,7 +147,9 @@ static void limit_cell(struct table *table, const struct bench_pass *pass)
 {
     const double reached = bench_pass_of_attainable(pass);
     char share[16];
-    if (reached > 999) /* other programs used the machine while the limits were measured */
+    if (!isfinite(reached)) /* a pass that took no time that the clock shows */
+        snprintf(share, sizeof share, "  -");
+    else if (reached > 999) /* other programs used the machine while the limits were measured */
         snprintf(share, sizeof share, ">999");
     else
         snprintf(share, sizeof share, "%3.0f", reached);

@@ -189,11 +189,11 @@ static int compare_command_run(const struct command *command, int argc, char **a
     const struct option_row rows[] = {
         {.name = "sort",
          .argument = "COLUMN",
-         .help =
-             N_("Sort by network, run, top1, best_top1, top5, loss, validation_loss, "
-                "best_validation_loss, test_top1, test_top5, test_loss, e_p, parameters, "
-                "flops, size, memory, energy, ms (both on the first device), a device's name or "
-                "a setting's key, the best first; without it in the order given."),
+         .help = N_(
+             "Sort by network, run, top1, best_top1, top5, loss, validation_loss, "
+             "best_validation_loss, test_top1, test_top5, test_loss, e_p, parameters, flops, "
+             "size, memory, energy, ms (both on the first device), a device's name or a "
+             "setting's key, the best first (times without a verdict); else in the order given."),
          .kind = OPTION_TEXT,
          .value = &request.sort},
         {.name = "reverse",

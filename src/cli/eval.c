@@ -8,6 +8,7 @@
 
 #include "base/files/output_file.h"
 #include "base/language.h"
+#include "base/text.h"
 #include "engine/quantize/simulate.h"
 #include "session/config/config_data.h"
 #include "session/files/kernel_choices.h"
@@ -72,15 +73,14 @@ static int print_text(const struct model *model, const struct evaluation *evalua
     else
         output_print(_("pixel accuracy %.2f %% (within %g of 255), "), evaluation->pixel_accuracy,
                      model->tolerance);
-    output_print(_("loss %.6g\n"), evaluation->loss);
+    output_print(_("loss %s\n"), TEXT_NUMBER(evaluation->loss, 6));
     if (model->network->classes)
         output_print(_("  top-1 95 %% confidence interval: %.2f to %.2f %% (Wilson)\n"),
                      evaluation->top1_low, evaluation->top1_high);
-    output_print(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %s, 95 %% +- %s (%s, batch "
-                   "%zu)\n"),
+    output_print(_("  ms/image   median %.4g, min %.4g, mean %.4g%s (%s, batch %zu)\n"),
                  evaluation->ms_median, evaluation->ms_min, evaluation->ms_mean,
-                 STATISTICS_SPREAD(evaluation->ms_sd), STATISTICS_SPREAD(evaluation->ms_ci95),
-                 model->device->name, evaluation->batch);
+                 STATISTICS_SPREAD(evaluation->ms_sd, evaluation->ms_ci95), model->device->name,
+                 evaluation->batch);
     if (network_is_simulated(model->network))
         output_print(_("  in %s, with the rounding to 8-bit integers simulated\n"),
                      device_precision_names[model->device->precision]);

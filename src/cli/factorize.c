@@ -11,6 +11,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "session/measure/model_operand.h"
+#include "session/measure/turns.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static const char *const method_names[] = {"svd", "spatial", "tucker"};
 static const char *const state_texts[FACTOR_STATES] = {[FACTOR_REPLACED] = "",
                                                        [FACTOR_NOT_SMALLER] = N_("not smaller"),
                                                        [FACTOR_NOT_WORTH] = N_("saves too little"),
-                                                       [FACTOR_SLOWER] = N_("slower"),
+                                                       [FACTOR_SLOWER] = N_("no time saved"),
                                                        [FACTOR_NOT_CHOSEN] = N_("not chosen"),
                                                        [FACTOR_KEPT] = N_("kept"),
                                                        [FACTOR_TRANSPOSED] = N_("transposed"),
@@ -190,6 +191,8 @@ static void print_totals(const struct factorized_model *made)
     if (!isnan(made->ms_after))
         output_print(_("  ms/image   %.4g, was %.4g (%s, batch 1)\n"), made->ms_after,
                      made->ms_before, made->origin.device->name);
+    if (!isnan(made->ms_after))
+        output_print("  %s\n", turns_advice_text());
 }
 
 /* Returns the largest difference between a layer's error and what its singular values say. */

@@ -26,9 +26,9 @@ static int print_json(const struct run *run, const struct measurement *measureme
     struct json *root = json_new_object();
     bool complete = json_add_string(root, "run", run_facts(run)->id) &&
                     json_add_string(root, "network", run_facts(run)->network) &&
-                    json_add_string(root, "device", measurement->device) &&
-                    json_add_string(root, "precision", measurement->precision) &&
-                    json_add_count(root, "threads", measurement->threads) &&
+                    json_add_string(root, "device", measurement->on.device) &&
+                    json_add_string(root, "precision", measurement->on.precision) &&
+                    json_add_count(root, "threads", measurement->on.threads) &&
                     json_add_string(root, "data", measurement->data) &&
                     json_add_string(root, "weights", measurement->weights) &&
                     json_add_count(root, "images", measurement->images) &&
@@ -54,12 +54,12 @@ static int print_text(const struct run *run, const struct measurement *measureme
     char model[32], memory[32];
     output_print(ngettext("%s: %s on %s with %zu thread, %zu images of %s, one at a time\n",
                           "%s: %s on %s with %zu threads, %zu images of %s, one at a time\n",
-                          measurement->threads),
-                 run_facts(run)->id, run_facts(run)->network, measurement->device,
-                 measurement->threads, measurement->images, measurement->data);
-    output_print(_("  precision  %s\n"), measurement->precision);
-    output_print(_("  ms/image   mean %.4g, sd %s, 95 %% +- %s, median %.4g, min %.4g\n"), ms->mean,
-                 STATISTICS_SPREAD(ms->sd), STATISTICS_SPREAD(ms->ci95), ms->median, ms->min);
+                          measurement->on.threads),
+                 run_facts(run)->id, run_facts(run)->network, measurement->on.device,
+                 measurement->on.threads, measurement->images, measurement->data);
+    output_print(_("  precision  %s\n"), measurement->on.precision);
+    output_print(_("  ms/image   mean %.4g%s, median %.4g, min %.4g\n"), ms->mean,
+                 STATISTICS_SPREAD(ms->sd, ms->ci95), ms->median, ms->min);
     if (!measurement->energy_unknown[0])
         output_print(_("  energy     %.4g J/image, %.4g W\n"), measurement->joules_per_image,
                      measurement->watts);

@@ -284,7 +284,7 @@ static void make_rows(struct models_request *request, struct option_row rows[MOD
          .value = &request->only},
         {.name = "sort",
          .argument = "KEY",
-         .help = N_("Sort by this figure, the best first."),
+         .help = N_("Sort by this figure, the best first (times without a verdict)."),
          .kind = OPTION_NAME,
          .value = &request->sort,
          .choices = model_sort_names},

@@ -65,10 +65,10 @@ static void describe(const struct run_snapshot *snapshot, char *line, size_t siz
                  (unsigned long long)snapshot->validation_of);
         return;
     }
-    used = (size_t)snprintf(line, size, _("%llu/%llu  epoch %.2f/%g  loss %.4g"),
+    used = (size_t)snprintf(line, size, _("%llu/%llu  epoch %.2f/%g  loss %s"),
                             (unsigned long long)snapshot->iteration,
                             (unsigned long long)snapshot->iterations, snapshot->epoch,
-                            snapshot->epochs, (double)snapshot->loss);
+                            snapshot->epochs, TEXT_NUMBER((double)snapshot->loss, 4));
     if (isfinite(figures.top1) && used < size)
         used += (size_t)snprintf(line + used, size - used, _("  top-1 %.2f %%"), figures.top1);
     if (used < size)

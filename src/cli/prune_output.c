@@ -6,6 +6,7 @@
 
 #include "base/files/file.h"
 #include "base/text.h"
+#include "session/measure/turns.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -50,8 +51,8 @@ static void add_accuracy_rows(struct table *table, const struct evaluation *befo
     }
     table_cell(table, "%s", "");
     table_cell(table, "%s", _("validation loss"));
-    table_cell(table, "%.4g", before->loss);
-    table_cell(table, "%.4g", after->loss);
+    table_cell(table, "%s", TEXT_NUMBER(before->loss, 4));
+    table_cell(table, "%s", TEXT_NUMBER(after->loss, 4));
     table_cell(table, "%s", "");
 }
 
@@ -171,6 +172,7 @@ static int print_channels(const struct prune_request *request, const struct prun
     output_print("\n");
     if (status != 0 || table_print(&table) != 0)
         return 1;
+    output_print("%s\n", turns_advice_text());
     print_latency(request, result);
     output_print(_("\n%s written to %s\n"), result->network, request->output);
     return 0;
@@ -222,6 +224,7 @@ static int print_magnitude(const struct magnitude_request *request,
                  (unsigned long long)result->weights);
     if (table_print(&table) != 0)
         return 1;
+    output_print("%s\n", turns_advice_text());
     output_print(_("\nThe network has the same shape and computes as much as before: only a "
                    "compressed file is smaller.\n"));
     output_print(_("%s written to %s\n"), result->network, request->output);

@@ -53,6 +53,15 @@ static void decibel_cell(struct table *table, double decibels)
         table_cell(table, "-");
 }
 
+/* Adds a number with its sign; the loss of a network whose output is NaN rises by no number. */
+static void signed_cell(struct table *table, int decimals, double value)
+{
+    if (isfinite(value))
+        table_cell(table, "%+.*f", decimals, value);
+    else
+        table_cell(table, "%s", TEXT_NUMBER(value, 4));
+}
+
 static void add_row(struct table *table, const struct quantize_layer *layer)
 {
     const char *const weights[] = {[KEPT_NOT] = "int8",
@@ -67,8 +76,8 @@ static void add_row(struct table *table, const struct quantize_layer *layer)
         table_cell(table, "-");
         return;
     }
-    table_cell(table, "%+.2f", 0 - layer->top1_loss);
-    table_cell(table, "%+.4f", layer->loss_rise);
+    signed_cell(table, 2, 0 - layer->top1_loss);
+    signed_cell(table, 4, layer->loss_rise);
 }
 
 static int print_text(const struct quantize_request *request, const struct quantize_result *result)

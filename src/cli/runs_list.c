@@ -402,7 +402,7 @@ static void add_row(struct table *table, const struct listed_run *listed, bool d
                    (unsigned long long)snapshot->iterations);
     const bool loss_known = !listed->facts.imported[0] || !isnan(snapshot->loss);
     if (snapshot->iteration && loss_known)
-        table_cell(table, "%.4g", figures.loss);
+        table_cell(table, "%s", TEXT_NUMBER(figures.loss, 4));
     else
         table_cell(table, "-");
     if (!isnan(figures.top1))

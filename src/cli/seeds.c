@@ -48,10 +48,12 @@ static void print_figure(output_printer *print_line, const char *name,
                          const struct seed_statistics *statistics, enum seed_figure figure)
 {
     const struct statistics *values = &statistics->figures[figure];
-    if (statistics->counts[figure] > 0)
+    if (statistics->counts[figure] > 1)
         print_line(_("  %s %.4g +- %s (95 %% interval), sd %s, n %zu\n"), name, values->mean,
-                   STATISTICS_SPREAD(values->ci95), STATISTICS_SPREAD(values->sd),
+                   TEXT_NUMBER(values->ci95, 2), TEXT_NUMBER(values->sd, 2),
                    statistics->counts[figure]);
+    else if (statistics->counts[figure] == 1)
+        print_line(_("  %s %s (one value has no spread)\n"), name, TEXT_NUMBER(values->mean, 4));
 }
 
 static bool print_means(const struct train *train, const struct seed_group *group,

@@ -162,16 +162,17 @@ static void print_test(output_printer *print_line, const struct run_config *conf
         return;
     config_short_value("test", config_test_spec(config, spec), value, sizeof value);
     if (isfinite(test->top1))
-        print_line(_("  test of epoch %.4g: loss %.4g, top-1 %.2f %% of %llu images (%s)\n"),
-                   test->epoch, test->loss, test->top1, (unsigned long long)test->images, value);
+        print_line(_("  test of epoch %.4g: loss %s, top-1 %.2f %% of %llu images (%s)\n"),
+                   test->epoch, TEXT_NUMBER(test->loss, 4), test->top1,
+                   (unsigned long long)test->images, value);
     else if (isfinite(test->pixel_accuracy))
-        print_line(_("  test of epoch %.4g: loss %.4g, pixel accuracy %.2f %% of %llu images "
+        print_line(_("  test of epoch %.4g: loss %s, pixel accuracy %.2f %% of %llu images "
                      "(%s)\n"),
-                   test->epoch, test->loss, test->pixel_accuracy, (unsigned long long)test->images,
-                   value);
+                   test->epoch, TEXT_NUMBER(test->loss, 4), test->pixel_accuracy,
+                   (unsigned long long)test->images, value);
     else
-        print_line(_("  test of epoch %.4g: loss %.4g of %llu images (%s)\n"), test->epoch,
-                   test->loss, (unsigned long long)test->images, value);
+        print_line(_("  test of epoch %.4g: loss %s of %llu images (%s)\n"), test->epoch,
+                   TEXT_NUMBER(test->loss, 4), (unsigned long long)test->images, value);
 }
 
 /* Prints the result. It goes to standard error if a document is written to standard output. */
@@ -188,21 +189,20 @@ static void print_summary(const struct train *train, const struct run *run,
                gettext(run_snapshot_word(snapshot)), (unsigned long long)snapshot->iteration,
                text_duration(snapshot->elapsed_seconds, duration, sizeof duration));
     if (snapshot->iteration == 0 && isfinite(figures.top1))
-        print_line(_("  validation loss %.4g, top-1 %.2f %%\n"), figures.validation_loss,
-                   figures.top1);
+        print_line(_("  validation loss %s, top-1 %.2f %%\n"),
+                   TEXT_NUMBER(figures.validation_loss, 4), figures.top1);
     else if (isfinite(figures.top1))
-        print_line(
-            _("  loss %.6g, %.4g ms/image (median), validation loss %.4g, top-1 %.2f %% (best "
-              "%.2f %%)\n"),
-            figures.loss, snapshot->ms_per_image_median, figures.validation_loss, figures.top1,
-            figures.best_top1);
+        print_line(_("  loss %s, %.4g ms/image (median), validation loss %s, top-1 %.2f %% (best "
+                     "%.2f %%)\n"),
+                   TEXT_NUMBER(figures.loss, 6), snapshot->ms_per_image_median,
+                   TEXT_NUMBER(figures.validation_loss, 4), figures.top1, figures.best_top1);
     else if (snapshot->has_validation && isfinite(snapshot->pixel_accuracy))
-        print_line(_("  loss %.6g, %.4g ms/image (median), validation loss %.4g, pixel accuracy "
+        print_line(_("  loss %s, %.4g ms/image (median), validation loss %s, pixel accuracy "
                      "%.2f %%\n"),
-                   figures.loss, snapshot->ms_per_image_median, figures.validation_loss,
-                   snapshot->pixel_accuracy);
+                   TEXT_NUMBER(figures.loss, 6), snapshot->ms_per_image_median,
+                   TEXT_NUMBER(figures.validation_loss, 4), snapshot->pixel_accuracy);
     else if (snapshot->iteration > 0)
-        print_line(_("  loss %.6g, %.4g ms/image (median)\n"), figures.loss,
+        print_line(_("  loss %s, %.4g ms/image (median)\n"), TEXT_NUMBER(figures.loss, 6),
                    snapshot->ms_per_image_median);
     print_test(print_line, run_config(run), snapshot);
     if (snapshot->iteration > 0)

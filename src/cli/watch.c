@@ -44,8 +44,8 @@ static void print_progress(const struct watch_state *state)
     char top1[48] = "";
     if (isfinite(state->top1))
         snprintf(top1, sizeof top1, _("  top-1 %.2f %%"), state->top1);
-    output_note(_("%s: iteration %llu  loss %.4g%s\n"), state->id,
-                (unsigned long long)state->iteration, (double)state->loss, top1);
+    output_note(_("%s: iteration %llu  loss %s%s\n"), state->id,
+                (unsigned long long)state->iteration, TEXT_NUMBER((double)state->loss, 4), top1);
 }
 
 /* What was printed so far. */

@@ -183,21 +183,55 @@ run quantize numbers.safetensors --calibrate folder:four -o q.safetensors
 says 'four: it has 4 classes, but three only predicts 3' "  which is said"
 
 # --- NaN: no class, neither in top-1 nor in top-5 ---
-network nan.json 3 '{"op": "relu"}, {"op": "linear", "name": "a", "output": 8, "init": {"constant": 3e38}},
+network lost.json 3 '{"op": "relu"}, {"op": "linear", "name": "a", "output": 8, "init": {"constant": 3e38}},
  {"op": "linear", "name": "fc", "output": "classes", "init": {"gaussian": 1}}'
-run train ./nan.json --data folder:three --batch 4 --iterations 0 --seed 1 --save nan.safetensors -q --threads 1
-succeeds "a network whose output is NaN" eval nan.safetensors --data folder:three --per-class --confusion --threads 1 --json
+run train ./lost.json --data folder:three --batch 4 --iterations 0 --seed 1 --save lost.safetensors -q --threads 1
+succeeds "a network whose output is NaN" eval lost.safetensors --data folder:three --per-class --confusion --threads 1 --json
 is "  counts not in top-1" top1 0
 is "  nor in top-5" top5 0
 is "  nor as a class" per_class.0.predicted 0
-succeeds "  in a table" eval nan.safetensors --data folder:three --per-class --threads 1
+succeeds "  in a table" eval lost.safetensors --data folder:three --per-class --threads 1
 if grep -q 'calibration error - %' out && ! grep -Eiq '(^| )-?nan %|-nan' out; then ok "  without a figure that is none"; else
     not_ok "  without a figure that is none" "$(cat out)"; fi
 picture=$(find three -name '*.png' | sort | head -n 1)
-succeeds "a prediction" predict nan.safetensors "$picture" --threads 1
+succeeds "a prediction" predict lost.safetensors "$picture" --threads 1
 shows "no class: the network's output is NaN" "  says so"
-run predict nan.safetensors "$picture" --threads 1 --json
+run predict lost.safetensors "$picture" --threads 1 --json
 is "  and has no classes" 'predictions.0.classes.#' 0
+# what is no number is NaN in every text, without a sign, and is no percentage
+sed 's/"lost"/"broken"/' lost.json >broken.json
+run train ./broken.json --data folder:three --validate folder:three --batch 4 --iterations 0 --seed 1 --threads 1 \
+    --save broken.safetensors --name begun
+run train ./broken.json --data folder:three --batch 4 --iterations 3 --seed 1 --threads 1 --name diverged
+[ "$status" = 1 ] && ok "a loss that is NaN ends a run" || not_ok "a loss that is NaN ends a run" "$status: $(told)"
+while read -r command; do
+    # shellcheck disable=SC2086 # the words of a command
+    run $command --threads 1
+    # shellcheck disable=SC2086
+    [ "$status" != 2 ] || run $command
+    if [ "$status" = 0 ] && ! grep -Eq '(^|[^A-Za-z.])[-+]?nan([^A-Za-z.]|$)|R = NaN|NaN %' out err; then
+        ok "  $command"
+    else
+        not_ok "  $command" "$status: $(grep -Ehi '[-+]?nan' out err) $(told)"
+    fi
+done <<'END'
+runs
+compare begun diverged
+compare begun diverged --format markdown
+eval broken.safetensors --data folder:three
+eval broken.safetensors --data folder:three --per-class --confusion
+measure begun --images 3
+models broken.safetensors --measure
+prune broken.safetensors -o p.safetensors --flops 0.8 --validate folder:three
+quantize broken.safetensors --calibrate folder:three -o q.safetensors
+weights broken.safetensors
+info broken.safetensors
+bench ./broken.json --batch 2 --iterations 2 --profile
+explain diverged
+export diverged --format md -o diverged.md
+END
+run runs
+shows '3 +NaN|/3 +NaN' "the list of runs says NaN"
 printf '{"name": "none", "input": [1, 1, 10], "classes": 10, "layers": [{"op": "flatten"}]}' >none.json
 succeeds "a network that moves no bytes" info ./none.json
 if grep -q 'R = ' out; then not_ok "  has no intensity" "$(cat out)"; else ok "  has no intensity"; fi

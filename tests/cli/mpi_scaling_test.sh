@@ -1,6 +1,6 @@
 #!/bin/sh
 # tinca bench --cluster: what is measured with the ranks of a launcher, and that the prediction follows from it by
-# the model of docs/clusters.md; tinca train says when one process is faster.
+# the model of docs/clusters.md, and a verdict about one process of turns alone; tinca train gives a hint without one.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 . "$srcdir/tests/cli/mpi.sh"
@@ -66,6 +66,13 @@ prefix=
 follows 2 1 "$prefix" && ok "  the model predicts from what was measured" ||
     not_ok "  the model predicts" "$(cat out)"
 for key in one_process_ms share_alone_ms measured_ms; do positive "  $key" $key; done
+blocks=$(value turns.blocks) marked=$(value turns.blocks_marked) verdict=$(value turns.verdict)
+[ "$blocks" -ge 10 ] && [ "$blocks" -le 20 ] && ok "  $blocks blocks of turns" || not_ok "  blocks of turns" "$blocks"
+case $((blocks - marked >= 10))$verdict in
+0null | 1no-difference-shown | 1ranks-faster | 1one-process-faster) ok "  give a verdict if ten are undisturbed ($verdict)" ;;
+*) not_ok "  give a verdict if ten are undisturbed" "$blocks, $marked marked: $verdict" ;;
+esac
+positive "  with a ratio" turns.ratio
 is "  six clusters at 10 Gbit/s" "predictions.10_gbit.#" 6
 is "  and at 100 Gbit/s" "predictions.100_gbit.#" 6
 predicts 10_gbit 2 8 25 0.8
@@ -87,8 +94,13 @@ TINCA_SHARED_MEMORY=0 mpi 4 bench resnet20 --technique shift --cluster --batch 8
 [ "$status" = 0 ] && ok "four ranks" || not_ok "four ranks" "$status: $(told)"
 ! grep -q shared_memory out && follows 4 2 && ok "  by the model" || not_ok "  by the model" "$(cat out)"
 mpi 2 bench lenet --cluster --batch 16 --threads 1 --iterations 2
-[ "$status" = 0 ] && has_line 'predicted .* times as fast' out && has_line 'measured .* the model is off by' out &&
+[ "$status" = 0 ] && has_line 'predicted .* ms$' out && has_line 'measured .* the model is off by' out &&
     has_line '100 Gbit/s' out && ok "the text" || not_ok "the text" "$status: $(cat out err)"
+# a verdict only of turns, with the blocks, t and p beside it
+grep -Eq 'in turns +[0-9.e+-]+ of the time of one process with threads: [12], (no verdict: .*blocks|(no difference is shown|faster|slower).*t-test of [0-9]+ ABBA blocks)' out &&
+    ok "  has a verdict of turns, or says why there is none" || not_ok "  has a verdict of turns" "$(cat out)"
+has_line 'RATIO: .* without a verdict' out && ! grep -iq 'times as fast' out &&
+    ok "  and none of predicted times" || not_ok "  and none of predicted times" "$(cat out)"
 mpi 2 bench lenet --cluster --batch 15
 [ "$status" = 2 ] && has_line 'choose a multiple of 2' err && ok "uneven shares" ||
     not_ok "uneven shares" "$status: $(cat err)"
@@ -104,12 +116,13 @@ mpi 2 bench ./pair.json --cluster --batch 2 --iterations 2 --threads 1
 # --- before a run ---
 # An iteration of the smallest network takes microseconds, and a message between processes as many at least.
 mpi 2 train perceptron --data digits,limit=40 --batch 2 --iterations 100000000 --max-time 0.01s --threads 1 --run-dir "$T/small"
-[ "$status" = 0 ] && has_line 'data parallelism does not pay here' err && ok "a run that one process computes faster" ||
-    not_ok "a run that one process computes faster" "$status: $(cat err)"
+[ "$status" = 0 ] && has_line 'not comparable: measured at different times; tinca bench --cluster takes turns' err &&
+    ! has_line 'does not pay' err && ok "a run that takes longer than one process gets a hint, and no verdict" ||
+    not_ok "a run that takes longer than one process gets a hint" "$status: $(cat err)"
 has_line 'in 2 processes and .* ms in one process with [12] threads*:' err && ok "  with its number of threads" ||
     not_ok "  with its number of threads" "$(cat err)"
 mpi 2 resume "$T/small" --max-time 0.02s
-[ "$status" = 0 ] && has_line 'data parallelism does not pay here' err && ok "  resumed, too" ||
+[ "$status" = 0 ] && has_line 'tinca bench --cluster takes turns' err && ok "  resumed, too" ||
     not_ok "  resumed, too" "$status: $(cat err)"
 [ "$(grep -c '"kind":"scaling"' small/journal.jsonl)" = 2 ] && ok "  both are findings of the run" ||
     not_ok "  both are findings of the run" "$(grep finding small/journal.jsonl)"

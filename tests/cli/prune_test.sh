@@ -199,6 +199,7 @@ within "  gzip agrees" after.compressed_bytes "$(($(wc -c <u.gz) * 98 / 100))" "
 is "  its name says so" network "lenet+prune:m0.9" u.json
 succeeds "as text" prune m.safetensors -o u.safetensors --unstructured 0.5
 shows '215250 of 430500 weights are zero' "  with its zeros"
+shows 'Ratios of ms/image are no verdict' "  and no verdict about the times"
 shows 'only a compressed file is smaller' "  and what they are worth"
 refuses 2 "a value again" "fine-tuning" prune m.safetensors -o u.safetensors --unstructured 0.5 --data digits --epochs 1
 refuses 2 "leave out --criterion" "a criterion" prune m.safetensors -o u.safetensors --unstructured 0.5 --criterion l1

@@ -242,12 +242,15 @@ else
     not_ok "  shows its pixel accuracy and no top-1" "$(cat "$T/out" "$T/err")"
 fi
 succeeds "a single batch" eval "$T/one.safetensors" --data maps,limit=1
-shows "sd -, 95 % .- -" "  has no deviation"
+shows "mean [0-9.e+-]+ \(one value has no spread\) \(cpu, batch 1\)" "  has no spread, which is said"
 succeeds "  nor in JSON" eval "$T/one.safetensors" --data maps,limit=1 --json
 is "  sd" ms_per_image.sd null
 is "  ci95" ms_per_image.ci95 null
 succeeds "one timed iteration" bench "$T/tiny.json" --iterations 1 --threads 1 --json
 is "  has no deviation either" ms_per_image.ci95 null
+succeeds "  as text" bench lenet --batch 1 --mode infer --iterations 1 --threads 1
+shows "ms/image .* \(one value has no spread\)$" "  says so"
+shows "latency .* \(one value has no spread\): from an image" "  of the latency, too"
 # --- a run that is refused before it begins leaves nothing ---
 mkdir -p "$T/broken/a" && echo 'no picture' >"$T/broken/a/x.png"
 before=$(ls "$XDG_STATE_HOME/tinca/runs" | wc -l)

@@ -160,7 +160,7 @@ screen_keys c
 screen_wait 'Compare 41 ru'
 screen_keys v
 screen_shows '^ +# +lr seed TOP-1 % TOP-1 % LOSS LOSS *$' "a network that all runs have leaves its place to what differs"
-screen_shows ' 4 +0.03 +8 +62.00 +62.00 +0 +nan *$' "and the figures beside it are whole"
+screen_shows ' 4 +0.03 +8 +62.00 +62.00 +0 +NaN *$' "and the figures beside it are whole"
 for run in 38 39; do
     echo "a run of the long study, number $run" >"$(echo "$XDG_STATE_HOME"/tinca/runs/*"$run"-lenet-*)/name.txt"
 done

@@ -202,6 +202,46 @@ static bool front_of_times_is(const char *rows, size_t undecided)
     return is;
 }
 
+/* Published times are of one table, so that their numbers order them; a published and a measured
+ * time are not comparable, whatever their numbers. */
+static void test_front_of_published_times(void)
+{
+    struct comparison table;
+    struct compare_figure x, y;
+    struct compare_front front = {0};
+    struct error error;
+    char name[64];
+    if (!tap_ok(fill(&table) && compare_add_published(&table, &error) &&
+                    compare_complete(&table, &error),
+                "a table with published rows"))
+        return;
+    const size_t first = 0, device = table.device_count - 1;
+    snprintf(name, sizeof name, "ms %s,best_top1", table.devices[device]);
+    bool good = compare_parse_front(&table, name, &x, &y, &error) &&
+                compare_find_front(&table, &x, &y, &front, &error);
+    bool right = good && front.count > 0 && front.undecided == 0;
+    for (size_t i = 0; right && i < table.count; i++)
+        for (size_t k = 0; !table.rows[i].run && k < table.count; k++)
+            right &= table.rows[k].run || !compare_front_has(&front, i) ||
+                     !(compare_figure_value(&table, k, &x) < compare_figure_value(&table, i, &x) &&
+                       compare_figure_value(&table, k, &y) > compare_figure_value(&table, i, &y));
+    const size_t before = front.count;
+    tap_ok(right, "%zu published rows are on their front, ordered by number", before);
+    compare_front_free(&front);
+    /* a run measured on a device of that name, faster and more accurate than all */
+    struct measurement fast = {.on.threads = 1, .ms_per_image = {0.01, 0.01, 0.01, 0, 0}};
+    snprintf(fast.on.device, sizeof fast.on.device, "%s", table.devices[device]);
+    table.rows[first].figures.best_top1 = 99.9;
+    good = measurements_place(&table.rows[first].ms, &fast, &error) &&
+           compare_find_front(&table, &x, &y, &front, &error);
+    tap_ok(good && front.count == before + 1 && front.undecided == before &&
+               compare_front_has(&front, first),
+           "a measured time dominates no published one: %zu rows, %zu pairs undecided", front.count,
+           front.undecided);
+    compare_front_free(&front);
+    compare_free(&table);
+}
+
 /* Row 3 is slower than row 2 and less accurate. */
 static void test_front_of_times(void)
 {
@@ -294,8 +334,8 @@ static void test_times_of_turns(void)
         good = compare_add_run(&table, three[i], &error);
     if (!tap_ok(good, "runs that took turns and were not measured"))
         return;
-    snprintf(table.rows[0].ms.turns[0].turns.created, 24, "2026-01-01T00:00:00Z");
-    snprintf(table.rows[2].ms.turns[0].turns.created, 24, "2026-02-01T00:00:00Z");
+    snprintf(table.rows[0].ms.turns[0].turns.on.created, 24, "2026-01-01T00:00:00Z");
+    snprintf(table.rows[2].ms.turns[0].turns.on.created, 24, "2026-02-01T00:00:00Z");
     good = compare_complete(&table, &error) &&
            compare_parse_front(&table, "ms,best_top1", &x, &y, &error) &&
            compare_find_front(&table, &x, &y, &front, &error);
@@ -328,6 +368,7 @@ int main(void)
         test_front_of_table();
         test_many_rows();
         test_front_of_times();
+        test_front_of_published_times();
         test_many_alike();
         test_times_of_turns();
     }

@@ -34,6 +34,8 @@ static bool fill(struct comparison *comparison, size_t count, bool published)
            compare_complete(comparison, &error);
 }
 
+static bool holds(const struct comparison *table, enum compare_format format, const char *part);
+
 static void test_rows(void)
 {
     struct comparison table;
@@ -77,11 +79,69 @@ static void test_relations(void)
     tap_ok(compare_rows(&table, 0, 1, 2) == COMPARE_INDISTINGUISHABLE,
            "a difference that the blocks do not show is none");
     tap_ok(compare_rows(&table, 0, 0, 4) == COMPARE_UNRELATED, "an unmeasured time is neither");
-    table.rows[1].ms.entries[0].threads = 1;
+    table.rows[1].ms.entries[0].on.threads = 1;
     tap_ok(isnan(compare_test_times(&table, 0, 3, 0).ratio), "without a time there is no ratio");
     table.rows[1].ms.turns_count = 0;
     table.rows[0].ms.turns_count = 0;
     tap_ok(isnan(compare_test_times(&table, 0, 0, 1).ratio), "nor with other threads");
+    compare_free(&table);
+}
+
+/* The precisions are said in the cells, in the comparison of two times, in JSON and in CSV. */
+static void test_precisions(void)
+{
+    struct comparison table;
+    char cell[640], words[400];
+    if (!tap_ok(fill(&table, 3, false), "a table"))
+        return;
+    snprintf(table.rows[2].ms.entries[0].on.precision, 16, "int8");
+    const struct compare_test apart = compare_test_times(&table, 0, 0, 2);
+    tap_ok(apart.kind == TEST_NONE &&
+               strcmp(apart.reason, "not comparable: measured at different times; computed in "
+                                    "float32 and int8") == 0,
+           "times of different moments: %s", apart.reason);
+    struct turns *turns = &table.rows[1].ms.turns[0].turns;
+    snprintf(turns->on.precision, 16, "bf16");
+    snprintf(turns->second_precision, 16, "float32");
+    const struct compare_test test = compare_test_times(&table, 0, 0, 1);
+    compare_test_text(&test, words, sizeof words);
+    tap_ok(strncmp(words, "computed in float32 and bf16; ", 30) == 0, "times in turns: %s", words);
+    size_t column = 1;
+    while (strcmp(compare_heading(&table, column, cell, sizeof cell), "ms cpu") != 0)
+        column++;
+    tap_ok(strstr(compare_cell(&table, 2, column, cell, sizeof cell), "1.6 +- 0.1 int8") == cell,
+           "a cell names a precision other than float32: %s", cell);
+    tap_ok(!strstr(compare_cell(&table, 0, column, cell, sizeof cell), "float32"), "only those: %s",
+           cell);
+    tap_ok(holds(&table, COMPARE_JSON, "\"precision\":\"int8\"") &&
+               holds(&table, COMPARE_JSON, "\"precision\":\"float32\"") &&
+               holds(&table, COMPARE_CSV, ",watts cpu,precision cpu,"),
+           "JSON and CSV have each row's");
+    compare_free(&table);
+}
+
+/* NaN is a loss, that of a run that diverged; it is written in one way, without a sign. */
+static void test_nan(void)
+{
+    struct comparison table;
+    char cell[640], heading[64];
+    size_t column = 0;
+    if (!tap_ok(fill(&table, 2, false), "a table"))
+        return;
+    while (column < compare_columns(&table) &&
+           strcmp(compare_heading(&table, column, heading, sizeof heading), "LOSS") != 0)
+        column++;
+    table.rows[0].figures.loss = -(double)NAN;
+    table.rows[0].figures.has_loss = true;
+    tap_ok(strcmp(compare_cell(&table, 0, column, cell, sizeof cell), "NaN") == 0,
+           "a loss that became NaN: %s", cell);
+    table.rows[0].figures.loss = INFINITY;
+    tap_ok(strcmp(compare_cell(&table, 0, column, cell, sizeof cell), "inf") == 0, "or infinite");
+    table.rows[0].figures.validation_loss = -(double)NAN;
+    for (column = 0; strcmp(compare_heading(&table, column, heading, sizeof heading), "VAL. LOSS");)
+        column++;
+    tap_ok(strcmp(compare_cell(&table, 0, column, cell, sizeof cell), "NaN") == 0,
+           "that of a validation, too: %s", cell);
     compare_free(&table);
 }
 
@@ -351,6 +411,8 @@ int main(void)
         test_rows();
         test_relations();
         test_stale_turns();
+        test_precisions();
+        test_nan();
         test_missing();
         test_order();
         test_published();

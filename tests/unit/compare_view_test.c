@@ -31,8 +31,8 @@ static bool make_saved_run(const char *id, double ms, double ci95)
     mkdir(path, 0700);
     snprintf(path, sizeof path, "%s/tinca/runs/%s", test_home, id);
     mkdir(path, 0700);
-    struct measurement measurement = {.device = "cpu",
-                                      .threads = 2,
+    struct measurement measurement = {.on.device = "cpu",
+                                      .on.threads = 2,
                                       .images = 100,
                                       .ms_per_image = {ms, ms, ms, ci95 * 5, ci95},
                                       .top1 = 90,

@@ -92,7 +92,7 @@ static bool make_measurement(const struct made_run *made, const char *device, do
 {
     char directory[600];
     struct error error;
-    struct measurement measurement = {.threads = 2,
+    struct measurement measurement = {.on.threads = 2,
                                       .images = 100,
                                       .ms_per_image = {ms, ms, ms, ci95 * 5, ci95},
                                       .top1 = isnan(made->top1) ? 70 : made->top1,
@@ -100,7 +100,7 @@ static bool make_measurement(const struct made_run *made, const char *device, do
                                       .loss = 1,
                                       .model_bytes = made->parameters * 4,
                                       .memory_bytes = 1000000};
-    snprintf(measurement.device, sizeof measurement.device, "%s", device);
+    snprintf(measurement.on.device, sizeof measurement.on.device, "%s", device);
     snprintf(measurement.data, sizeof measurement.data, "cifar10:/data/cifar");
     made_path(directory, sizeof directory, made->id, "");
     return measurements_put(directory, &measurement, &error);
@@ -113,7 +113,7 @@ __attribute__((unused)) static bool make_turns(const struct made_run *first,
 {
     char directory[600], path[660];
     struct error error;
-    struct measured_turns made = {.turns = {.threads = 2,
+    struct measured_turns made = {.turns = {.on.threads = 2,
                                             .blocks = 16 + marked,
                                             .marked = marked,
                                             .images = 40,
@@ -122,7 +122,7 @@ __attribute__((unused)) static bool make_turns(const struct made_run *first,
                                             .log_ratio = log(first->ms / second->ms),
                                             .log_sd = 0.005}};
     snprintf(made.other, sizeof made.other, "%s", second->id);
-    snprintf(made.turns.device, sizeof made.turns.device, "%s", first->device);
+    snprintf(made.turns.on.device, sizeof made.turns.on.device, "%s", first->device);
     made_path(path, sizeof path, second->id, "best.safetensors");
     if (!model_stamp_read(&made.with, path, &error))
         return false;

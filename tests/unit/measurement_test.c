@@ -14,7 +14,7 @@
 
 static struct measurement make(const char *device, double mean, double ci95)
 {
-    struct measurement measurement = {.threads = 2,
+    struct measurement measurement = {.on.threads = 2,
                                       .images = 100,
                                       .ms_per_image = {mean, mean, mean, 1, ci95},
                                       .top1 = 80,
@@ -24,8 +24,8 @@ static struct measurement make(const char *device, double mean, double ci95)
                                       .memory_bytes = 5678,
                                       .joules_per_image = 0.25,
                                       .watts = NAN};
-    snprintf(measurement.device, sizeof measurement.device, "%s", device);
-    snprintf(measurement.host, sizeof measurement.host, "here");
+    snprintf(measurement.on.device, sizeof measurement.on.device, "%s", device);
+    snprintf(measurement.on.host, sizeof measurement.on.host, "here");
     return measurement;
 }
 
@@ -52,8 +52,8 @@ static void test_file(void)
     const struct measurement *found = measurements_find(&list, "cpu");
     tap_ok(found && found->ms_per_image.mean == 2.0 / 3 && found->top1 == 80 &&
                isnan(found->top5) && found->joules_per_image == 0.25 && isnan(found->watts) &&
-               found->model_bytes == 1234 && found->threads == 2 &&
-               strcmp(found->host, "here") == 0,
+               found->model_bytes == 1234 && found->on.threads == 2 &&
+               strcmp(found->on.host, "here") == 0,
            "the newer entry replaces the older one, with its bits");
     tap_ok(measurements_find(&list, "cuda") && !measurements_find(&list, "reference"),
            "found by name, or not at all");
@@ -248,9 +248,44 @@ static struct measured_turns turns_with(const char *other, const char *device, d
     struct measured_turns turns = {
         .turns = {.blocks = 16, .images = 10, .log_ratio = log(ratio), .log_sd = 0.01}};
     snprintf(turns.other, sizeof turns.other, "%s", other);
-    snprintf(turns.turns.device, sizeof turns.turns.device, "%s", device);
-    snprintf(turns.turns.created, sizeof turns.turns.created, "2026-01-01T00:00:00Z");
+    snprintf(turns.turns.on.device, sizeof turns.turns.on.device, "%s", device);
+    snprintf(turns.turns.on.created, sizeof turns.turns.on.created, "2026-01-01T00:00:00Z");
     return turns;
+}
+
+/* The precision of each model is kept, also from the other model's side. */
+static void test_precisions(void)
+{
+    struct error error;
+    struct turns found = {0};
+    struct measurements list, other = {0};
+    struct measured_turns mixed = turns_with("b", "cpu", 2);
+    char text[400];
+    snprintf(mixed.turns.on.precision, sizeof mixed.turns.on.precision, "bf16");
+    snprintf(mixed.turns.second_precision, sizeof mixed.turns.second_precision, "float32");
+    tap_ok(measurements_put_turns(test_home, &mixed, &error) &&
+               measurements_read(&list, test_home, &error) &&
+               measurements_find_turns(&other, "b", &list, "a", "cpu", &found) &&
+               strcmp(found.on.precision, "float32") == 0 &&
+               strcmp(found.second_precision, "bf16") == 0,
+           "turns keep the precisions of both models");
+    tap_ok(turns_precisions_differ(&found) && strncmp(turns_text(&found, text, sizeof text),
+                                                      "computed in float32 and bf16; ", 30) == 0,
+           "and say so if they differ: %s", text);
+    measurements_free(&list);
+    write_text(home_path("measurements.json"),
+               "{\"format\":\"tinca-measurements\",\"devices\":[],\"turns\":[{\"other\":\"b\","
+               "\"weights\":\"\",\"model_bytes\":0,\"model_changed\":0,\"other_weights\":\"\","
+               "\"other_bytes\":0,\"other_changed\":0,\"device\":\"cpu\",\"precision\":\"bf16\","
+               "\"host\":\"\",\"cpu\":\"\",\"created\":\"\",\"threads\":1,\"blocks\":16,"
+               "\"blocks_marked\":0,\"images_per_block\":4,\"first_ms\":1,\"second_ms\":2,"
+               "\"log_ratio\":-0.69,\"log_sd\":0.01}]}");
+    tap_ok(measurements_read(&list, test_home, &error) && list.turns_count == 1 &&
+               !turns_precisions_differ(&list.turns[0].turns) &&
+               strstr(turns_text(&list.turns[0].turns, text, sizeof text), "computed in") == NULL,
+           "of turns of an older version the second one is not known");
+    measurements_free(&list);
+    remove(home_path("measurements.json"));
 }
 
 static void test_stored_turns(void)
@@ -290,9 +325,27 @@ static void test_stored_turns(void)
 static void test_alike(void)
 {
     struct measurement a = make("cpu", 2, 0.2), b = make("cpu", 2.1, 0.2);
-    tap_ok(measurements_are_alike(&a, &b), "times of one machine and number of threads are alike");
-    b.threads = 1;
-    tap_ok(!measurements_are_alike(&a, &b), "with a different number of threads they are not");
+    snprintf(b.on.precision, sizeof b.on.precision, "int8");
+    tap_ok(measured_on_same(&a.on, &b.on),
+           "times of one machine and number of threads are of the same, in any precision");
+    b.on.threads = 1;
+    tap_ok(!measured_on_same(&a.on, &b.on), "with a different number of threads they are not");
+    b = a;
+    snprintf(b.on.host, sizeof b.on.host, "elsewhere");
+    tap_ok(!measured_on_same(&a.on, &b.on), "nor on another host");
+    b = a;
+    snprintf(b.on.cpu, sizeof b.on.cpu, "another");
+    tap_ok(!measured_on_same(&a.on, &b.on), "nor on another processor");
+    b = a;
+    snprintf(a.on.device, sizeof a.on.device, "cuda");
+    snprintf(b.on.device, sizeof b.on.device, "cuda:0");
+    tap_ok(!measured_on_same(&a.on, &b.on) && measured_on_is(&b.on, &a.on) &&
+               !measured_on_is(&a.on, &b.on) && !measured_on_device("cudax", "cuda"),
+           "\"cuda\" asks for \"cuda:0\", too, but is another name");
+    const struct measured_on here = measured_on_here("cpu", 0), one = measured_on_here("cpu", 1);
+    tap_ok(here.threads > 0 && here.host[0] && here.cpu[0] && !here.precision[0] &&
+               !here.created[0] && one.threads == 1,
+           "this machine: all cores, or as many as are asked for");
 }
 
 static void test_run(void)
@@ -329,7 +382,7 @@ static void test_run(void)
            "which the run's folder keeps");
     const struct turns_test shown = turns_test(&turns);
     tap_ok(turns.blocks - turns.marked <= TURNS_AIM && turns.blocks <= TURNS_MOST &&
-               turns.images >= 4 && turns.first_ms > 0 && turns.threads == 1,
+               turns.images >= 4 && turns.first_ms > 0 && turns.on.threads == 1,
            "%zu blocks, %zu marked, of %zu images", turns.blocks, turns.marked, turns.images);
     tap_ok((shown.verdict == TURNS_NONE) == (turns.blocks - turns.marked < TURNS_LEAST) &&
                shown.ratio > 0.2 && shown.ratio < 5,
@@ -354,6 +407,7 @@ int main(void)
     test_level();
     test_contention();
     test_stored_turns();
+    test_precisions();
     test_alike();
     test_run();
     remove_home();

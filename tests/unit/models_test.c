@@ -67,16 +67,16 @@ static void add_pair(size_t i, const struct model_row *from)
     struct model_row *row = &rows[i];
     struct model_pair *pair = &pairs[i][row->figures.pair_count++];
     host_describe(&host);
-    *pair = (struct model_pair){.turns = {.threads = host.cores,
+    *pair = (struct model_pair){.turns = {.on.threads = host.cores,
                                           .blocks = 16,
                                           .first_ms = row->now.ms,
                                           .second_ms = from->now.ms,
                                           .log_ratio = log(row->now.ms / from->now.ms),
                                           .log_sd = 0.004}};
     snprintf(pair->origin, sizeof pair->origin, "%s", from->figures.facts.checksum);
-    snprintf(pair->turns.device, sizeof pair->turns.device, "%s", table.device);
-    snprintf(pair->turns.host, sizeof pair->turns.host, "%s", host.name);
-    snprintf(pair->turns.cpu, sizeof pair->turns.cpu, "%s", host.cpu);
+    snprintf(pair->turns.on.device, sizeof pair->turns.on.device, "%s", table.device);
+    snprintf(pair->turns.on.host, sizeof pair->turns.on.host, "%s", host.name);
+    snprintf(pair->turns.on.cpu, sizeof pair->turns.on.cpu, "%s", host.cpu);
     row->figures.pairs = pairs[i];
 }
 
@@ -395,6 +395,47 @@ static void test_time(void)
     tap_ok(says("3.20 points gained"), "points that are gained are not lost");
 }
 
+/* Of models that are too slow, times of different moments do not say which one is nearer to the
+ * limit: turns do, or else the accuracy decides. */
+static void test_nearest(void)
+{
+    clear();
+    add("resnet20", 90, 4, 4);
+    add("resnet20+prune:0.6", 89, 3, 2);
+    add("resnet20+prune:0.4", 89.5, 3.2, 2); /* slower by number, and more accurate */
+    complete();
+    struct means_request request = faster(1);
+    request.accept_loss = 2;
+    tap_ok(!means_is_better(&table, &request, 0, 1, 2) &&
+               means_is_better(&table, &request, 0, 2, 1),
+           "3 and 3.2 ms of different moments have no order: the accuracy decides");
+    tap_ok(means_is_better(&table, &request, 0, 1, 0) &&
+               !means_is_better(&table, &request, 0, 0, 1),
+           "3 and 4 ms in turns have one, before the accuracy");
+    rows[1].figures.pair_count = 0;
+    tap_ok(!means_is_better(&table, &request, 0, 1, 0), "and none without the turns");
+    request.limit_ms = 3.1;
+    tap_ok(means_is_better(&table, &request, 0, 1, 2), "one that meets the limit is nearer");
+}
+
+static void test_ratio_without_verdict(void)
+{
+    char text[200];
+    clear();
+    add("resnet20", 90, 2, 4);
+    add("resnet20+half", 90, 1, 4);
+    model_table_complete(&table);
+    tap_ok(isnan(rows[1].gain.ms) && rows[1].gain.ms_apart == 0.5 &&
+               strstr(model_gain_text(&rows[1], text, sizeof text),
+                      ", ms ratio 0.50 without a verdict"),
+           "without turns the gain has a ratio and no verdict: %s", text);
+    complete();
+    tap_ok(isnan(rows[1].gain.ms_apart) &&
+               strstr(model_gain_text(&rows[1], text, sizeof text), ", 2.00 x faster") &&
+               !strstr(text, "verdict"),
+           "turns give one: %s", text);
+}
+
 static void test_distillation(void)
 {
     clear();
@@ -507,6 +548,8 @@ int main(void)
     test_size();
     test_pairs();
     test_time();
+    test_nearest();
+    test_ratio_without_verdict();
     test_distillation();
     test_chains();
     test_median();

@@ -168,8 +168,21 @@ static void test_numbers(void)
            "and of none and one");
 }
 
+static void test_spread(void)
+{
+    tap_ok(strcmp(STATISTICS_SPREAD(0.123, 0.0456), ", sd 0.12, 95 % +- 0.046") == 0,
+           "a spread is written with two digits");
+    tap_ok(strcmp(STATISTICS_SPREAD((double)NAN, (double)NAN), " (one value has no spread)") == 0,
+           "of one value the text says that it has none");
+    tap_ok(strcmp(STATISTICS_MEAN(2.31, 0.04), "2.31 +- 0.04") == 0 &&
+               strcmp(STATISTICS_MEAN(2.31, (double)NAN), "2.31") == 0 &&
+               strcmp(STATISTICS_MEAN((double)NAN, (double)NAN), "NaN") == 0,
+           "a mean without an interval stands alone");
+}
+
 int main(void)
 {
+    test_spread();
     test_stride();
     test_hand_over();
     test_commands();

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "tap.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,8 +135,25 @@ static void test_durations(void)
         tap_ok(!text_to_seconds(bad[i], &seconds), "\"%s\" is no duration", bad[i]);
 }
 
+static bool reads(double value, int digits, const char *expected)
+{
+    char text[32];
+    return strcmp(text_number(value, digits, text, sizeof text), expected) == 0;
+}
+
+static void test_numbers(void)
+{
+    tap_ok(reads(0.123456, 4, "0.1235") && reads(-2, 6, "-2") && reads(1e-7, 2, "1e-07"),
+           "numbers have as many digits as are asked for");
+    tap_ok(reads((double)NAN, 4, "NaN") && reads(-(double)NAN, 4, "NaN"), "NaN has no sign");
+    tap_ok(reads((double)INFINITY, 4, "inf") && reads(-(double)INFINITY, 4, "-inf"),
+           "infinity has one");
+    tap_ok(strcmp(TEXT_NUMBER(2.5, 3), "2.5") == 0, "the macro has its own buffer");
+}
+
 int main(void)
 {
+    test_numbers();
     test_durations();
     test_sizes();
 

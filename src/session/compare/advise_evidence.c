@@ -180,7 +180,7 @@ static enum advise_reply is_within_limit(struct advise_inquiry *inquiry, size_t 
                 within ? N_("%s takes %s ms on %s: within the limit of %.4g ms.")
                        : N_("%s takes %s ms on %s: not within the limit of %.4g ms."),
                 advise_row(inquiry, row)->network, STATISTICS_MEAN(ms->mean, ms->ci95),
-                time->device, limit);
+                time->on.device, limit);
     return within ? ADVISE_YES : ADVISE_NO;
 }
 

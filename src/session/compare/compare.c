@@ -129,7 +129,7 @@ bool compare_add(struct comparison *comparison, const struct run *run,
     strip_technique(row->network, row->technique, row->base, sizeof row->base);
     fill_accuracy(row, run);
     for (size_t i = 0; i < row->ms.count; i++)
-        if (!add_device(comparison, row->ms.entries[i].device, error))
+        if (!add_device(comparison, row->ms.entries[i].on.device, error))
             return false;
     return true;
 }
@@ -201,7 +201,7 @@ static bool take_time(struct comparison *comparison, size_t row, const struct tu
 {
     const double nan = (double)NAN;
     struct measurements *ms = &comparison->rows[row].ms;
-    struct measurement entry = {.threads = turns->threads,
+    struct measurement entry = {.on = turns->on,
                                 .ms_per_image = {nan, nan, turns->first_ms, nan, nan},
                                 .top1 = nan,
                                 .top5 = nan,
@@ -209,14 +209,9 @@ static bool take_time(struct comparison *comparison, size_t row, const struct tu
                                 .joules_per_image = nan,
                                 .watts = nan,
                                 .in_turns = true};
-    const struct measurement *present = measurements_find(ms, turns->device);
-    if (present && (!present->in_turns || strcmp(present->created, turns->created) >= 0))
+    const struct measurement *present = measurements_find(ms, turns->on.device);
+    if (present && (!present->in_turns || strcmp(present->on.created, turns->on.created) >= 0))
         return true;
-    snprintf(entry.device, sizeof entry.device, "%s", turns->device);
-    snprintf(entry.host, sizeof entry.host, "%s", turns->host);
-    snprintf(entry.cpu, sizeof entry.cpu, "%s", turns->cpu);
-    snprintf(entry.precision, sizeof entry.precision, "%s", turns->precision);
-    snprintf(entry.created, sizeof entry.created, "%s", turns->created);
     return measurements_place(ms, &entry, error);
 }
 
@@ -229,7 +224,7 @@ static bool add_turns(struct comparison *comparison, const struct measured_turns
     const struct turns swapped = turns_swapped(&turns->turns);
     if (other == comparison->count)
         return true;
-    insert_device(comparison, turns->turns.device);
+    insert_device(comparison, turns->turns.on.device);
     return (!model_stamp_is_present(&turns->own, &comparison->rows[row].ms.model) ||
             take_time(comparison, row, &turns->turns, error)) &&
            (!model_stamp_is_present(&turns->with, &comparison->rows[other].ms.model) ||
@@ -293,14 +288,14 @@ static bool base_is_compared(const struct comparison *comparison, const char *ba
 static bool add_published_time(struct compare_row *row, const char *device, double ms,
                                struct error *error)
 {
-    struct measurement entry = {.host = "published",
+    struct measurement entry = {.on.host = "published",
                                 .ms_per_image = {NAN, NAN, ms, NAN, NAN},
                                 .top1 = row->figures.top1,
                                 .top5 = NAN,
                                 .loss = NAN,
                                 .joules_per_image = NAN,
                                 .watts = NAN};
-    snprintf(entry.device, sizeof entry.device, "%s", device);
+    snprintf(entry.on.device, sizeof entry.on.device, "%s", device);
     return measurements_place(&row->ms, &entry, error);
 }
 
@@ -350,7 +345,7 @@ static const struct measurement *find_entry(const struct comparison *comparison,
 {
     const struct measurements *list = &comparison->rows[row].ms;
     for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->entries[i].device, comparison->devices[device]) == 0)
+        if (strcmp(list->entries[i].on.device, comparison->devices[device]) == 0)
             return &list->entries[i];
     return NULL;
 }
@@ -360,6 +355,11 @@ const struct measurement *compare_time(const struct comparison *comparison, size
 {
     const struct measurement *entry = find_entry(comparison, row, device);
     return entry && !entry->stale ? entry : NULL;
+}
+
+const char *compare_precision(const struct measurement *time)
+{
+    return time->on.precision[0] ? time->on.precision : device_precision_names[PRECISION_FLOAT32];
 }
 
 bool compare_is_stale(const struct comparison *comparison, size_t row, size_t device)
@@ -392,7 +392,7 @@ double compare_speed_up(const struct comparison *comparison, size_t row, size_t 
 {
     const struct measurement *x = compare_time(comparison, row, fast);
     const struct measurement *y = compare_time(comparison, row, slow);
-    if (!x || !y || fast == slow || strcmp(x->host, y->host) != 0)
+    if (!x || !y || fast == slow || strcmp(x->on.host, y->on.host) != 0)
         return NAN;
     return y->ms_per_image.mean / x->ms_per_image.mean;
 }

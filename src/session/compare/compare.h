@@ -134,6 +134,9 @@ bool compare_device_is_published(const struct comparison *comparison, size_t dev
 const struct measurement *compare_time(const struct comparison *comparison, size_t row,
                                        size_t device);
 
+/* Returns the precision in which a time was measured. */
+const char *compare_precision(const struct measurement *time);
+
 /* Returns whether the row was measured on the device before its model changed. */
 bool compare_is_stale(const struct comparison *comparison, size_t row, size_t device);
 

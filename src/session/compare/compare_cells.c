@@ -190,8 +190,8 @@ static void write_alike(const struct comparison *comparison, size_t row, size_t 
                  alike - NAMED_ROWS);
 }
 
-/* Writes "2.31 +- 0.04 ~2,5": mean and interval in ms, and the rows that are not shown to
- * differ from this one. */
+/* Writes "2.31 +- 0.04 int8 ~2,5": mean and interval in ms, the precision unless it is float32, and
+ * the rows that are not shown to differ from this one. */
 static void write_time(const struct comparison *comparison, size_t row, size_t device, char *text,
                        size_t size)
 {
@@ -206,7 +206,10 @@ static void write_time(const struct comparison *comparison, size_t row, size_t d
         return;
     }
     const struct statistics *ms = &time->ms_per_image;
-    const size_t used = (size_t)snprintf(text, size, "%s", STATISTICS_MEAN(ms->mean, ms->ci95));
+    const char *precision = compare_precision(time);
+    const bool usual = strcmp(precision, device_precision_names[PRECISION_FLOAT32]) == 0;
+    const size_t used = (size_t)snprintf(text, size, "%s%s%s", STATISTICS_MEAN(ms->mean, ms->ci95),
+                                         usual ? "" : " ", usual ? "" : precision);
     write_alike(comparison, row, device, text + used, size - used);
 }
 
@@ -236,13 +239,17 @@ static void write_number(const struct compare_row *row, const char *format, doub
         snprintf(text, size, "%s", gettext(row->run && classes ? unknown : nothing));
 }
 
-/* Returns whether the run has a loss, be it NaN: logs of other programs may have none. */
-static bool loss_is_known(const struct compare_row *row)
+/* Writes a loss, of which NaN is a result, too, that of a run that diverged: if it was `computed`
+ * at all, since logs of other programs may have none. Leaves the text as it is otherwise. */
+static void write_loss(const struct compare_row *row, double loss, bool computed, char *text,
+                       size_t size)
 {
-    return row->run && row->figures.has_loss && !run_facts(row->run)->imported[0];
+    if (!isnan(loss) || (computed && row->run && !run_facts(row->run)->imported[0]))
+        text_number(loss, 4, text, size);
 }
 
-/* Appends " +- 0.4", the interval of the mean, to the mean of a group of seeds. */
+/* Appends " +- 0.4", the interval of the mean, to the mean of a group of seeds; one seed has none.
+ */
 static void append_spread(const struct compare_row *row, enum compare_figure_kind kind, char *text,
                           size_t size)
 {
@@ -255,9 +262,9 @@ static void append_spread(const struct compare_row *row, enum compare_figure_kin
         {FIGURE_LOSS, SEED_LOSS},           {FIGURE_VALIDATION_LOSS, SEED_VALIDATION_LOSS}};
     const size_t length = strlen(text);
     for (size_t i = 0; row->seeds.runs > 0 && i < sizeof pairs / sizeof *pairs; i++)
-        if (pairs[i].kind == kind && row->seeds.counts[pairs[i].figure] > 0)
+        if (pairs[i].kind == kind && row->seeds.counts[pairs[i].figure] > 1)
             snprintf(text + length, size - length, " +- %s",
-                     STATISTICS_SPREAD(row->seeds.figures[pairs[i].figure].ci95));
+                     TEXT_NUMBER(row->seeds.figures[pairs[i].figure].ci95, 2));
 }
 
 static void write_figure(const struct compare_row *row, enum compare_figure_kind kind, char *text,
@@ -284,16 +291,13 @@ static void write_figure(const struct compare_row *row, enum compare_figure_kind
         write_number(row, "%.2f", row->figures.test_top1, text, size);
         break;
     case FIGURE_TEST_LOSS:
-        if (isfinite(row->figures.test_loss))
-            snprintf(text, size, "%.4g", row->figures.test_loss);
+        write_loss(row, row->figures.test_loss, false, text, size);
         break;
-    case FIGURE_LOSS: /* NaN is a result, that of a run that diverged */
-        if (!isnan(row->figures.loss) || loss_is_known(row))
-            snprintf(text, size, "%.4g", row->figures.loss);
+    case FIGURE_LOSS:
+        write_loss(row, row->figures.loss, row->figures.has_loss, text, size);
         break;
     case FIGURE_VALIDATION_LOSS:
-        if (isfinite(row->figures.validation_loss))
-            snprintf(text, size, "%.4g", row->figures.validation_loss);
+        write_loss(row, row->figures.validation_loss, row->figures.has_validation, text, size);
         break;
     case FIGURE_EFFICIENCY:
         write_number(row, "%.4f", row->efficiency * 1e3, text, size);

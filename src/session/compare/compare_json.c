@@ -29,14 +29,17 @@ static bool add_time(const struct comparison *comparison, size_t row, size_t dev
     const struct measurement *time = compare_time(comparison, row, device);
     const struct statistics *ms = &time->ms_per_image;
     struct json *object = json_add_object(list, NULL);
-    return json_add_string(object, "device", time->device) &&
+    return json_add_string(object, "device", time->on.device) &&
            json_add_number(object, "median", ms->median) &&
            json_add_number(object, "min", ms->min) && json_add_number(object, "mean", ms->mean) &&
            json_add_number(object, "sd", ms->sd) && json_add_number(object, "ci95", ms->ci95) &&
            add_count_or_null(object, "images", time->images) &&
-           add_count_or_null(object, "threads", time->threads) &&
-           json_add_string(object, "host", time->host) &&
-           json_add_string(object, "cpu", time->cpu) &&
+           add_count_or_null(object, "threads", time->on.threads) &&
+           json_add_string(object, "host", time->on.host) &&
+           json_add_string(object, "cpu", time->on.cpu) &&
+           (comparison->rows[row].run
+                ? json_add_string(object, "precision", compare_precision(time))
+                : json_add_null(object, "precision")) &&
            add_count_or_null(object, "memory_bytes", time->memory_bytes) &&
            json_add_number(object, "joules_per_image", time->joules_per_image) &&
            json_add_number(object, "watts", time->watts) &&
@@ -46,7 +49,8 @@ static bool add_time(const struct comparison *comparison, size_t row, size_t dev
            (!compare_all_pairs(comparison) || add_related(comparison, row, device, object));
 }
 
-/* Adds the speed-up of each pair of devices once, with the faster device first. */
+/* Adds the ratio of the times of each pair of devices once, that with the shorter time first. They
+ * were measured at different times, so that there is no verdict. */
 static bool add_speed_ups(const struct comparison *comparison, size_t row, struct json *list)
 {
     bool added = list;
@@ -58,7 +62,7 @@ static bool add_speed_ups(const struct comparison *comparison, size_t row, struc
             struct json *object = json_add_object(list, NULL);
             added = added && json_add_string(object, "device", comparison->devices[fast]) &&
                     json_add_string(object, "over", comparison->devices[slow]) &&
-                    json_add_number(object, "factor", factor);
+                    json_add_number(object, "factor", factor) && json_add_null(object, "verdict");
         }
     return added;
 }

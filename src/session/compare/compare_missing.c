@@ -15,7 +15,7 @@ size_t compare_threads(const struct comparison *comparison, const char *device)
         const struct compare_row *row = &comparison->rows[i];
         const struct measurement *time = row->run ? measurements_find(&row->ms, device) : NULL;
         if (time)
-            return time->threads;
+            return time->on.threads;
     }
     return 0;
 }

@@ -12,7 +12,7 @@
 static struct compare_test not_tested(const char *reason)
 {
     struct compare_test test = {.statistic = NAN, .freedom = NAN, .p = NAN, .ratio = NAN};
-    snprintf(test.reason, sizeof test.reason, "%s", gettext(reason));
+    snprintf(test.reason, sizeof test.reason, "%s", reason[0] ? gettext(reason) : "");
     return test;
 }
 
@@ -119,6 +119,17 @@ static struct compare_test test_turns(const struct turns *turns)
     return test;
 }
 
+/* Writes that times were not taken in turns and, if they differ, in which precisions. */
+static void say_different_times(const struct measurement *x, const struct measurement *y,
+                                char *text, size_t size)
+{
+    const char *first = compare_precision(x), *second = compare_precision(y);
+    if (strcmp(first, second) == 0)
+        snprintf(text, size, "%s", turns_missing_text());
+    else
+        snprintf(text, size, _("%s; computed in %s and %s"), turns_missing_text(), first, second);
+}
+
 /* Returns what is known of times that were not taken in turns: their ratio, if they are alike. */
 static struct compare_test test_different_times(const struct measurement *x,
                                                 const struct measurement *y)
@@ -126,10 +137,11 @@ static struct compare_test test_different_times(const struct measurement *x,
     struct compare_test test;
     if (!x || !y)
         return not_tested(N_("one of them was not measured"));
-    if (!measurements_are_alike(x, y))
+    if (!measured_on_same(&x->on, &y->on))
         return not_tested(N_("they were measured on different machines or with different threads"));
-    test = not_tested(N_("not comparable: measured at different times"));
+    test = not_tested("");
     test.ratio = x->ms_per_image.mean / y->ms_per_image.mean;
+    say_different_times(x, y, test.reason, sizeof test.reason);
     return test;
 }
 
@@ -139,7 +151,7 @@ struct compare_test compare_test_times(const struct comparison *comparison, size
     const struct compare_row *x = &comparison->rows[a], *y = &comparison->rows[b];
     struct turns turns;
     if (!x->run || !y->run)
-        return not_tested(N_("published figures have neither images nor seeds"));
+        return not_tested(N_("published times have neither turns nor intervals"));
     if (find_turns(comparison, device, a, b, &turns))
         return test_turns(&turns);
     return test_different_times(compare_time(comparison, a, device),

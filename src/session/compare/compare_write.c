@@ -27,7 +27,7 @@ static bool times_are_apart(const struct comparison *comparison, size_t device)
         const struct measurement *time = compare_time(comparison, i, device);
         if (!comparison->rows[i].run || !time)
             continue;
-        if (first && !measurements_are_alike(first, time))
+        if (first && !measured_on_same(&first->on, &time->on))
             return true;
         first = time;
     }
@@ -257,12 +257,15 @@ static void write_interval(const struct compare_row *row, size_t number, const s
         put(text, style,
             _("%s%zu: best top-1 %.2f %%, 95 %% interval %.2f to %.2f %% (Wilson, %zu images)\n"),
             style->bullet, number, row->figures.best_top1, low, high, row->images);
-    else if (row->seeds.counts[SEED_BEST_TOP1] > 0)
+    else if (row->seeds.counts[SEED_BEST_TOP1] > 1)
         put(text, style,
             _("%s%zu: best top-1 %.2f +- %s %% (mean and 95 %% interval, Student's t), standard "
               "deviation %s, %zu seeds\n"),
-            style->bullet, number, best->mean, STATISTICS_SPREAD(best->ci95),
-            STATISTICS_SPREAD(best->sd), row->seeds.counts[SEED_BEST_TOP1]);
+            style->bullet, number, best->mean, TEXT_NUMBER(best->ci95, 2), TEXT_NUMBER(best->sd, 2),
+            row->seeds.counts[SEED_BEST_TOP1]);
+    else if (row->seeds.counts[SEED_BEST_TOP1] == 1)
+        put(text, style, _("%s%zu: best top-1 %.2f %%, of one seed: it has no spread\n"),
+            style->bullet, number, best->mean);
 }
 
 static void write_run(const struct compare_row *row, size_t number, const struct style *style,
@@ -406,8 +409,8 @@ static void write_csv_time(const struct comparison *comparison, size_t row, size
     if (time && time->images > 0)
         text_append(text, "%zu", time->images);
     text_append(text, ",");
-    if (time && time->threads > 0)
-        text_append(text, "%zu", time->threads);
+    if (time && time->on.threads > 0)
+        text_append(text, "%zu", time->on.threads);
     text_append(text, ",");
     if (time && time->memory_bytes > 0)
         text_append(text, "%" PRIu64, time->memory_bytes);
@@ -420,7 +423,9 @@ static void write_csv_time(const struct comparison *comparison, size_t row, size
         }
     text_append(text, ",");
     write_csv_number(time ? time->joules_per_image : (double)NAN, ",", text);
-    write_csv_number(time ? time->watts : (double)NAN, "", text);
+    write_csv_number(time ? time->watts : (double)NAN, ",", text);
+    if (time && comparison->rows[row].run)
+        text_append(text, "%s", compare_precision(time));
 }
 
 /* Appends the results other than top-1. */
@@ -510,7 +515,8 @@ static void write_csv(const struct comparison *comparison, struct text *text, FI
                                               "memory_bytes",
                                               "not distinguishable from row",
                                               "joules_per_image",
-                                              "watts"};
+                                              "watts",
+                                              "precision"};
         for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
             write_heading(columns[i], comparison->devices[d], text);
     }

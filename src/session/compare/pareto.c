@@ -74,12 +74,17 @@ bool pareto_dominates(enum pareto_order x, enum pareto_order y)
            (y == PARETO_BETTER && x == PARETO_EQUAL);
 }
 
-/* Returns whether a figure is measured on a machine whose state drifts. */
+/* Returns whether a figure is measured on a machine whose state drifts: published times are, too,
+ * but order_rows knows what they may be compared with. */
 static bool is_measured(const struct compare_figure *figure)
 {
     return figure->kind == FIGURE_TIME || figure->kind == FIGURE_ENERGY;
 }
 
+/* Returns how the figure of row `a` stands to that of row `b`. The times of two published rows are
+ * of one table of one document, measured on the machine that the column names, so that their
+ * numbers decide. A published and a measured time are never comparable, and two measured ones only
+ * if they took turns. */
 static enum pareto_order order_rows(const struct comparison *comparison,
                                     const struct compare_figure *figure, size_t a, size_t b)
 {
@@ -89,7 +94,7 @@ static enum pareto_order order_rows(const struct comparison *comparison,
                                                [COMPARE_SLOWER] = PARETO_WORSE};
     if (figure->kind == FIGURE_ENERGY)
         return PARETO_UNKNOWN;
-    if (figure->kind == FIGURE_TIME && comparison->rows[a].run && comparison->rows[b].run)
+    if (figure->kind == FIGURE_TIME && (comparison->rows[a].run || comparison->rows[b].run))
         return orders[compare_rows(comparison, figure->device, a, b)];
     return pareto_order_numbers(compare_figure_value(comparison, a, figure),
                                 compare_figure_value(comparison, b, figure),

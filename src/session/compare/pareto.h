@@ -30,8 +30,8 @@ enum pareto_order pareto_order_numbers(double a, double b, bool high);
 bool pareto_dominates(enum pareto_order x, enum pareto_order y);
 
 /* The front of a comparison in two figures. Rows are ordered by their numbers, but by times only if
- * these were taken in turns (compare_rows), and never by energies, which are measured at different
- * times. */
+ * these were taken in turns (compare_rows) or both are published in one table, and never by
+ * energies, which are measured at different times. */
 struct compare_front {
     struct compare_figure x, y;
     size_t *rows, count; /* its members, the best x first */

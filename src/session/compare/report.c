@@ -56,7 +56,7 @@ static void put_number(struct text *text, const char *label, double value, const
     if (isfinite(value))
         put_value(text, label, "%.5g%s", value, unit);
     else
-        put_row(text, label, isnan(value) ? _("not a number") : _("infinite"));
+        put_row(text, label, TEXT_NUMBER(value, 5));
 }
 
 /* Adds a result; what the log of an imported run does not give is left out. */
@@ -208,16 +208,20 @@ static void put_findings(struct text *text, const struct run *run, size_t count)
 
 static void put_interval(struct text *text, const char *label, const struct statistics *times)
 {
+    if (isnan(times->ci95)) {
+        put_value(text, label, _("%.4g ms an image (one value has no spread)"), times->mean);
+        return;
+    }
     put_value(text, label, _("%.4g +- %s ms an image (mean, 95 %% interval)"), times->mean,
-              STATISTICS_SPREAD(times->ci95));
+              TEXT_NUMBER(times->ci95, 2));
     put_value(text, _("median, least, standard deviation"), "%.4g, %.4g, %s ms", times->median,
-              times->min, STATISTICS_SPREAD(times->sd));
+              times->min, TEXT_NUMBER(times->sd, 2));
 }
 
 static void put_inference(struct text *text, const struct measurement *entry)
 {
     char label[64];
-    snprintf(label, sizeof label, _("inference on %s"), entry->device);
+    snprintf(label, sizeof label, _("inference on %s"), entry->on.device);
     if (entry->stale) {
         put_row(text, label, _("stale: the model has changed since; measure it again"));
         return;
@@ -229,7 +233,7 @@ static void put_inference(struct text *text, const struct measurement *entry)
     else if (entry->energy_unknown[0])
         put_row(text, _("its energy"), entry->energy_unknown);
     put_value(text, _("measured on"), _("%zu single images, %zu threads, %s (%s)"), entry->images,
-              entry->threads, entry->cpu, entry->host);
+              entry->on.threads, entry->on.cpu, entry->on.host);
 }
 
 static void put_measurements(struct text *text, const struct run_facts *facts)

@@ -20,11 +20,15 @@ static double seconds_of(const struct run *run, const struct series_point *point
     return (double)point->ms_per_image * 1e-3 * (double)run_config(run)->batch;
 }
 
-/* Writes a loss with the digits of its float32 value. Returns the length. */
+/* Writes a loss with the digits of its float32 value, or the words of the studies' files. Returns
+ * the length. */
 static size_t print_loss(float loss, char text[JSON_FLOAT_SIZE])
 {
     return isfinite(loss) ? json_float_text(loss, text)
-                          : (size_t)snprintf(text, JSON_FLOAT_SIZE, "%g", (double)loss);
+                          : (size_t)snprintf(text, JSON_FLOAT_SIZE, "%s",
+                                             isnan(loss) ? "nan"
+                                             : loss > 0  ? "inf"
+                                                         : "-inf");
 }
 
 static void put_end(FILE *stream, const struct csv_key *key, const struct run *run)

@@ -2,6 +2,7 @@
 #include "session/findings/loss_lesson.h"
 
 #include "base/language.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,8 +25,9 @@ static struct lesson_line *put(struct line_list *lines, const char *label)
 static struct lesson_line *put_float(struct line_list *lines, const char *label, float value)
 {
     struct lesson_line *line = put(lines, label);
-    snprintf(line->value, sizeof line->value, "%.9g", json_float(value));
-    snprintf(line->bits, sizeof line->bits, "%a", (double)value);
+    text_number(json_float(value), 9, line->value, sizeof line->value);
+    if (isfinite(value))
+        snprintf(line->bits, sizeof line->bits, "%a", (double)value);
     return line;
 }
 
@@ -34,13 +36,13 @@ static void put_rounded(struct line_list *lines, const char *label, float value,
     struct lesson_line *line = put_float(lines, label, value);
     if (rounding == 0)
         snprintf(line->rounding, sizeof line->rounding, "%s", _("exact"));
-    else
+    else if (isfinite(rounding))
         snprintf(line->rounding, sizeof line->rounding, "%+.3g", rounding);
 }
 
 static void put_double(struct line_list *lines, const char *label, double value)
 {
-    snprintf(put(lines, label)->value, sizeof(((struct lesson_line *)0)->value), "%.9g", value);
+    text_number(value, 9, put(lines, label)->value, sizeof(((struct lesson_line *)0)->value));
 }
 
 static void put_means(struct line_list *lines, const struct loss_lesson *lesson)

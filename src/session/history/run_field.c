@@ -283,6 +283,8 @@ char *run_field_print(size_t field, double value, char *text, size_t size)
         return text_si(value, text, size);
     if (field == FIELD_TIME)
         return text_duration(value, text, size);
+    if (!isfinite(value))
+        return text_number(value, 4, text, size);
     snprintf(text, size, field < FIELD_SETTINGS ? rows[field].format : "%.10g", value);
     return text;
 }

@@ -6,9 +6,7 @@
 #include "base/files/output_file.h"
 #include "data/formats/npy.h"
 
-#include "base/clock.h"
 #include "base/files/file.h"
-#include "base/host/host.h"
 #include "base/portable/portable.h"
 #include "engine/devices/device.h"
 #include "session/measure/energy_meter.h"
@@ -55,15 +53,7 @@ char *measurement_model_path(const char *run_directory, uint64_t *bytes, struct 
 static void fill(struct measurement *measurement, const struct evaluation *evaluation,
                  const struct energy *energy, const struct device *device)
 {
-    struct host host;
-    host_describe(&host);
-    snprintf(measurement->device, sizeof measurement->device, "%s", device->name);
-    snprintf(measurement->precision, sizeof measurement->precision, "%s",
-             device_precision_names[device->precision]);
-    snprintf(measurement->host, sizeof measurement->host, "%s", host.name);
-    snprintf(measurement->cpu, sizeof measurement->cpu, "%s", host.cpu);
-    clock_now_rfc3339(measurement->created, sizeof measurement->created);
-    measurement->threads = device->threads;
+    measurement->on = measured_on_now(device);
     measurement->images = evaluation->images;
     measurement->ms_per_image = (struct statistics){.median = evaluation->ms_median,
                                                     .min = evaluation->ms_min,

@@ -31,12 +31,12 @@ struct member {
 #define MEMBER(name) JSON_FIELD_AT(struct measurement, name)
 
 static const struct member members[] = {
-    {.field = {"device", JSON_FIELD_TEXT, MEMBER(device)}},
-    {.field = {"host", JSON_FIELD_TEXT, MEMBER(host)}},
-    {.field = {"cpu", JSON_FIELD_TEXT, MEMBER(cpu)}},
-    {.field = {"precision", JSON_FIELD_TEXT, MEMBER(precision)}, .optional = true},
-    {.field = {"threads", JSON_FIELD_COUNT, MEMBER(threads)}},
-    {.field = {"created", JSON_FIELD_TEXT, MEMBER(created)}},
+    {.field = {"device", JSON_FIELD_TEXT, MEMBER(on.device)}},
+    {.field = {"host", JSON_FIELD_TEXT, MEMBER(on.host)}},
+    {.field = {"cpu", JSON_FIELD_TEXT, MEMBER(on.cpu)}},
+    {.field = {"precision", JSON_FIELD_TEXT, MEMBER(on.precision)}, .optional = true},
+    {.field = {"threads", JSON_FIELD_COUNT, MEMBER(on.threads)}},
+    {.field = {"created", JSON_FIELD_TEXT, MEMBER(on.created)}},
     {.field = {"data", JSON_FIELD_TEXT, MEMBER(data)}},
     {.field = {"weights", JSON_FIELD_TEXT, MEMBER(weights)}},
     {.field = {"images", JSON_FIELD_COUNT, MEMBER(images)}},
@@ -210,7 +210,7 @@ bool measurements_place(struct measurements *measurements, const struct measurem
                         struct error *error)
 {
     for (size_t i = 0; i < measurements->count; i++)
-        if (strcmp(measurements->entries[i].device, entry->device) == 0) {
+        if (strcmp(measurements->entries[i].on.device, entry->on.device) == 0) {
             measurements->entries[i] = *entry;
             return true;
         }
@@ -255,7 +255,7 @@ static void make_room(struct measurements *measurements, const struct measured_t
     size_t left = 0;
     for (size_t i = 0; i < measurements->turns_count; i++)
         if (strcmp(list[i].other, turns->other) != 0 ||
-            strcmp(list[i].turns.device, turns->turns.device) != 0)
+            strcmp(list[i].turns.on.device, turns->turns.on.device) != 0)
             list[left++] = list[i];
     if (left >= MEASURED_TURNS)
         memmove(list, list + 1, --left * sizeof *list);
@@ -310,20 +310,13 @@ bool model_stamp_is_present(const struct model_stamp *stamp, const struct model_
                                 stamp->bytes == now->bytes && stamp->changed == now->changed);
 }
 
-/* Returns whether a device's name is `device`; "cuda" is also the name of "cuda:0". */
-static bool is_device(const char *name, const char *device)
-{
-    const size_t length = strlen(device);
-    return strncmp(name, device, length) == 0 && (name[length] == '\0' || name[length] == ':');
-}
-
 static const struct turns *turns_with(const struct measurements *own,
                                       const struct measurements *other, const char *id,
                                       const char *device)
 {
     for (size_t i = own->turns_count; i-- > 0;) {
         const struct measured_turns *turns = &own->turns[i];
-        if (strcmp(turns->other, id) == 0 && is_device(turns->turns.device, device) &&
+        if (strcmp(turns->other, id) == 0 && measured_on_device(turns->turns.on.device, device) &&
             model_stamp_is_present(&turns->own, &own->model) &&
             model_stamp_is_present(&turns->with, &other->model))
             return &turns->turns;
@@ -337,7 +330,7 @@ bool measurements_find_turns(const struct measurements *a, const char *id_a,
 {
     const struct turns *found = turns_with(a, b, id_b, device);
     const struct turns *reverse = turns_with(b, a, id_a, device);
-    if (reverse && (!found || strcmp(reverse->created, found->created) > 0))
+    if (reverse && (!found || strcmp(reverse->on.created, found->on.created) > 0))
         *turns = turns_swapped(reverse);
     else if (found)
         *turns = *found;
@@ -347,22 +340,13 @@ bool measurements_find_turns(const struct measurements *a, const char *id_a,
 const struct measurement *measurements_find(const struct measurements *measurements,
                                             const char *device)
 {
-    size_t length = strlen(device);
     const struct measurement *found = NULL;
     for (size_t i = 0; i < measurements->count; i++) {
-        const char *name = measurements->entries[i].device;
-        if (measurements->entries[i].stale)
-            continue;
-        if (strcmp(name, device) == 0)
-            return &measurements->entries[i];
-        if (!found && strncmp(name, device, length) == 0 && name[length] == ':')
-            found = &measurements->entries[i];
+        const struct measurement *entry = &measurements->entries[i];
+        if (!entry->stale && strcmp(entry->on.device, device) == 0)
+            return entry;
+        if (!entry->stale && !found && measured_on_device(entry->on.device, device))
+            found = entry;
     }
     return found;
-}
-
-bool measurements_are_alike(const struct measurement *a, const struct measurement *b)
-{
-    return strcmp(a->device, b->device) == 0 && strcmp(a->host, b->host) == 0 &&
-           strcmp(a->cpu, b->cpu) == 0 && a->threads == b->threads;
 }

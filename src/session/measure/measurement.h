@@ -15,6 +15,7 @@
 #include "base/threads/background_job.h"
 #include "engine/devices/device.h"
 #include "session/files/kernel_choices.h"
+#include "session/measure/measured_on.h"
 #include "session/measure/turns.h"
 #include "session/model/evaluate.h"
 #include "session/values/energy.h"
@@ -26,11 +27,7 @@
 #include <stdint.h>
 
 struct measurement {
-    char device[DEVICE_NAME_SIZE];
-    char host[128], cpu[128]; /* the machine and its processor */
-    char precision[16];       /* of the computation; "": an older version measured, in float32 */
-    size_t threads;
-    char created[24]; /* RFC 3339 */
+    struct measured_on on;
     char data[640];   /* SPEC */
     char weights[32]; /* name of the model file in the run's directory */
     size_t images;
@@ -96,10 +93,6 @@ bool measurements_place(struct measurements *measurements, const struct measurem
 /* Returns the entry of a device, or NULL if it is missing or stale. "cuda" also finds "cuda:0". */
 const struct measurement *measurements_find(const struct measurements *measurements,
                                             const char *device);
-
-/* Returns whether two times are of the same machine and the same number of threads. Whether they
- * differ is another question, which only turns answer (turns.h). */
-bool measurements_are_alike(const struct measurement *a, const struct measurement *b);
 
 /* Stores the turns of two runs, in place of older ones of the same two and the same device. Returns
  * false with an error. */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/host/core_set.h"
 #include "base/host/host.h"
+#include "base/host/host_contention.h"
 #include "base/memory.h"
 #include "engine/cluster/cluster_sums.h"
 #include "engine/cluster/shared_sums.h"
@@ -13,6 +14,8 @@
 #include <string.h>
 
 enum { GATHERS = 20, ROUNDS = 3 };
+/* Blocks after which the turns end, if so many are not marked and anyway; iterations of a turn. */
+enum { BLOCKS = TURNS_LEAST, MOST_BLOCKS = 2 * TURNS_LEAST, TURN_ITERATIONS = 2 };
 
 /* Returns the steps of a collective of `ranks` ranks. */
 static double steps(size_t ranks)
@@ -67,6 +70,7 @@ static bool measure_iteration(const struct bench_settings *settings, struct scal
     network_short_name(bench.network, scaling->network, sizeof scaling->network);
     scaling->technique = bench.network->technique;
     scaling->threads = bench.device->threads;
+    scaling->turns.on = measured_on_now(bench.device);
     scaling->gradients = bench.main.graph->learnable_floats;
     if (bench.discriminator.graph) /* two passes, and a sum after each */
         scaling->gradients += 2 * bench.discriminator.graph->learnable_floats;
@@ -276,10 +280,10 @@ static bool measure_round(const struct bench_settings *settings, struct scaling 
            measure_one(settings, scaling, error) && measure_whole(settings, scaling, error);
 }
 
-/* Measures them in turns, and keeps the shortest time of each: a machine that others share has
- * another speed a second later. */
-static bool measure_in_turns(const struct bench_settings *settings, struct scaling *scaling,
-                             struct error *error)
+/* Measures a few rounds, and keeps the shortest time of each iteration: a machine that others share
+ * has another speed a second later. */
+static bool measure_rounds(const struct bench_settings *settings, struct scaling *scaling,
+                           struct error *error)
 {
     struct scaling least = {.one = INFINITY,
                             .whole = INFINITY,
@@ -303,12 +307,82 @@ static bool measure_in_turns(const struct bench_settings *settings, struct scali
     return true;
 }
 
+/* --- turns of all ranks and of one process --- */
+
+/* The blocks: ms of all ranks and of one process, and whether other work disturbed them. */
+struct blocks {
+    double together[MOST_BLOCKS], one[MOST_BLOCKS];
+    bool marked[MOST_BLOCKS];
+    size_t count, unmarked;
+};
+
+/* Adds the ms of an iteration to *ms: of all ranks, or of one process with the threads that were
+ * faster. */
+static bool take_turn(const struct bench_settings *settings, const struct scaling *scaling,
+                      bool together, double *ms, struct error *error)
+{
+    struct scaling turn = *scaling;
+    size_t threads;
+    const bool whole =
+        scaling->whole > 0 && scaling_fastest_one(scaling, &threads) == scaling->whole;
+    const bool measured = together ? measure_together(settings, &turn, error)
+                          : whole  ? measure_whole(settings, &turn, error)
+                                   : measure_one(settings, &turn, error);
+    const double seconds = together ? turn.together : whole ? turn.whole : turn.one;
+    *ms += 1e3 * seconds;
+    return measured && (seconds > 0 || cluster_agree(settings->cluster, false, error));
+}
+
+/* Takes the four turns of a block. Blocks with odd numbers begin with one process. */
+static bool take_block(const struct bench_settings *settings, const struct scaling *scaling,
+                       struct blocks *blocks, struct error *error)
+{
+    double both[2] = {0}, disturbed;
+    struct host_contention before, after;
+    host_contention_read(&before);
+    for (size_t turn = 0; turn < 4; turn++) {
+        const bool together = (turn == 0 || turn == 3) == (blocks->count % 2 == 0);
+        if (!take_turn(settings, scaling, together, &both[!together], error))
+            return false;
+    }
+    host_contention_read(&after);
+    const double mine = host_contention_share(&before, &after, false);
+    if (!take_slowest(settings->cluster, mine, &disturbed, error))
+        return false;
+    blocks->together[blocks->count] = both[0] / 2;
+    blocks->one[blocks->count] = both[1] / 2;
+    blocks->marked[blocks->count] = disturbed > TURNS_DISTURBED;
+    blocks->unmarked += !blocks->marked[blocks->count++];
+    return true;
+}
+
+/* Lets all ranks and one process take turns, unless the batch does not fit into one process. All
+ * ranks know the same times, so that they end after the same block. */
+static bool measure_turns_with_one(const struct bench_settings *settings, struct scaling *scaling,
+                                   struct error *error)
+{
+    size_t threads;
+    struct blocks blocks = {.count = 0};
+    struct bench_settings few = *settings;
+    few.iterations = TURN_ITERATIONS;
+    if (scaling_fastest_one(scaling, &threads) == 0)
+        return true;
+    while (blocks.count < MOST_BLOCKS && blocks.unmarked < BLOCKS &&
+           blocks.count - blocks.unmarked <= MOST_BLOCKS - BLOCKS)
+        if (!take_block(&few, scaling, &blocks, error))
+            return false;
+    scaling->turns.images = 2 * TURN_ITERATIONS * scaling->batch;
+    turns_summarise(&scaling->turns, blocks.together, blocks.one, blocks.marked, blocks.count);
+    return true;
+}
+
 bool scaling_measure(const struct bench_settings *settings, struct scaling *scaling,
                      struct error *error)
 {
     *scaling = begin(settings);
-    return measure_in_turns(settings, scaling, error) &&
-           measure_links(settings->cluster, scaling, error);
+    return measure_rounds(settings, scaling, error) &&
+           measure_links(settings->cluster, scaling, error) &&
+           measure_turns_with_one(settings, scaling, error);
 }
 
 bool scaling_compare(const struct bench_settings *settings, struct scaling *scaling,

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "engine/cluster/cluster.h"
 #include "session/measure/bench.h"
+#include "session/measure/turns.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,15 +52,20 @@ struct scaling {
     struct scaling_link link; /* of MPI */
     bool shared;              /* the measured ranks exchange through memory that they share */
     struct scaling_link here; /* of what they use: shared memory or MPI */
+    /* iterations of all ranks, as the first, and of the faster of `one` and `whole` in turns, in
+       ms; blocks 0: none were taken, or the batch does not fit into one process */
+    struct turns turns;
 };
 
-/* Measures; the iterations in a few turns, of which the shortest count. All ranks call it with
- * equal settings, whose batch is that of all ranks; the settings' cluster has two ranks or more.
- * Returns false with an error. */
+/* Measures: for the model the iterations in a few rounds, of which the shortest count; for the
+ * verdict about all ranks and one process blocks of turns. All ranks call it with equal settings,
+ * whose batch is that of all ranks; the settings' cluster has two ranks or more. Returns false with
+ * an error. */
 bool scaling_measure(const struct bench_settings *settings, struct scaling *scaling,
                      struct error *error);
 
-/* Measures only `together`, `whole` and `one`, as scaling_measure does. */
+/* Measures only `together`, `whole` and `one`, once, as scaling_measure does: without turns these
+ * allow no verdict. */
 bool scaling_compare(const struct bench_settings *settings, struct scaling *scaling,
                      struct error *error);
 

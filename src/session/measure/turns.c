@@ -3,7 +3,6 @@
 #include "session/measure/turns.h"
 
 #include "base/clock.h"
-#include "base/host/host.h"
 #include "base/host/host_contention.h"
 #include "base/json/json_field.h"
 #include "base/language.h"
@@ -55,13 +54,41 @@ struct turns turns_swapped(const struct turns *turns)
     swapped.first_ms = turns->second_ms;
     swapped.second_ms = turns->first_ms;
     swapped.log_ratio = -turns->log_ratio;
+    if (turns->second_precision[0]) {
+        memcpy(swapped.on.precision, turns->second_precision, sizeof swapped.on.precision);
+        memcpy(swapped.second_precision, turns->on.precision, sizeof swapped.second_precision);
+    }
     return swapped;
+}
+
+bool turns_precisions_differ(const struct turns *turns)
+{
+    return turns->on.precision[0] && turns->second_precision[0] &&
+           strcmp(turns->on.precision, turns->second_precision) != 0;
+}
+
+const char *turns_missing_text(void)
+{
+    return _("not comparable: measured at different times");
+}
+
+const char *turns_advice_text(void)
+{
+    return _("Ratios of ms/image are no verdict: tinca models --measure lets models take turns.");
 }
 
 char *turns_text(const struct turns *turns, char *text, size_t size)
 {
     const struct turns_test test = turns_test(turns);
     const size_t count = turns->blocks - turns->marked;
+    char *const whole = text;
+    text[0] = '\0';
+    if (turns_precisions_differ(turns)) {
+        const size_t used = (size_t)snprintf(text, size, _("computed in %s and %s; "),
+                                             turns->on.precision, turns->second_precision);
+        text += used < size ? used : size - 1;
+        size -= used < size ? used : size - 1;
+    }
     if (test.verdict == TURNS_NONE)
         snprintf(text, size,
                  _("other work on the machine disturbed %zu of %zu blocks (ABBA), and a verdict "
@@ -74,7 +101,7 @@ char *turns_text(const struct turns *turns, char *text, size_t size)
               "blocks, %zu more were disturbed, t = %.3g, p = %.2g; level %g %%, margin %g %%"),
             turns->first_ms, turns->second_ms, test.low, test.high, count, turns->marked, test.t,
             test.p, 100 * TURNS_LEVEL, 100 * TURNS_MARGIN);
-    return text;
+    return whole;
 }
 
 void turns_summarise(struct turns *turns, const double *first, const double *second,
@@ -113,6 +140,7 @@ struct session {
     size_t images[TURNS_MODELS]; /* of a turn; 0: not known yet */
     struct model loaded[TURNS_MODELS];
     float *inputs[TURNS_MODELS];
+    char precisions[TURNS_MODELS][PRECISION_NAME_SIZE];
     double ms[TURNS_MODELS][TURNS_MOST]; /* per image, of each block */
     bool marked[TURNS_MOST];
     size_t blocks, unmarked;
@@ -219,22 +247,17 @@ static bool take_block(struct session *session, struct error *error)
     return true;
 }
 
-static void describe(const struct session *session, struct turns *turns)
+/* Notes the machine, and the precision of each of the opened models. */
+static void describe(struct session *session, struct measured_on *on)
 {
-    struct host host;
-    const struct device *device = session->loaded[0].device;
-    host_describe(&host);
-    snprintf(turns->device, sizeof turns->device, "%s", device->name);
-    snprintf(turns->precision, sizeof turns->precision, "%s",
-             device_precision_names[device->precision]);
-    snprintf(turns->host, sizeof turns->host, "%s", host.name);
-    snprintf(turns->cpu, sizeof turns->cpu, "%s", host.cpu);
-    clock_now_rfc3339(turns->created, sizeof turns->created);
-    turns->threads = device->threads;
+    *on = measured_on_now(session->loaded[0].device);
+    for (size_t m = 0; m < session->count; m++)
+        snprintf(session->precisions[m], sizeof session->precisions[m], "%s",
+                 device_precision_names[session->loaded[m].device->precision]);
 }
 
-/* Loads the models, measures one block and frees them; *turns gets the device and the machine. */
-static bool measure_block(struct session *session, struct turns *turns, struct error *error)
+/* Loads the models, measures one block and frees them; *on gets the device and the machine. */
+static bool measure_block(struct session *session, struct measured_on *on, struct error *error)
 {
     size_t opened = 0;
     while (opened < session->count &&
@@ -243,7 +266,7 @@ static bool measure_block(struct session *session, struct turns *turns, struct e
     const bool measured =
         opened == session->count && warm_up(session, error) && take_block(session, error);
     if (measured)
-        describe(session, turns);
+        describe(session, on);
     close_models(session, opened);
     session->blocks += measured;
     return measured;
@@ -259,25 +282,31 @@ static bool goes_on(const struct session *session)
            (session->unmarked > 0 || session->blocks < TURNS_VAIN);
 }
 
+/* Returns what the session found about models i and j. */
+static struct turns result(const struct session *session, const struct measured_on *on, size_t i,
+                           size_t j)
+{
+    struct turns turns = {.on = *on, .images = 2 * session->images[i]};
+    memcpy(turns.on.precision, session->precisions[i], sizeof turns.on.precision);
+    memcpy(turns.second_precision, session->precisions[j], sizeof turns.second_precision);
+    turns_summarise(&turns, session->ms[i], session->ms[j], session->marked, session->blocks);
+    return turns;
+}
+
 bool turns_measure(const struct turns_model *models, size_t count, evaluation_progress *progress,
                    void *context, struct turns *results, struct error *error)
 {
-    struct turns machine = {0};
+    struct measured_on on = {.threads = 0};
     struct session *session = memory_new(1, sizeof *session, "the turns", error);
     bool good = session;
     if (good)
         *session = (struct session){.models = models, .count = count};
     while (good && goes_on(session))
-        good = measure_block(session, &machine, error) &&
+        good = measure_block(session, &on, error) &&
                (!progress || progress(context, session->blocks, TURNS_MOST, error));
     for (size_t i = 0; good && i < count; i++)
-        for (size_t j = i + 1; j < count; j++) {
-            struct turns *turns = &results[i * count + j];
-            *turns = machine;
-            turns->images = 2 * session->images[i];
-            turns_summarise(turns, session->ms[i], session->ms[j], session->marked,
-                            session->blocks);
-        }
+        for (size_t j = i + 1; j < count; j++)
+            results[i * count + j] = result(session, &on, i, j);
     free(session);
     return good;
 }
@@ -286,12 +315,12 @@ bool turns_measure(const struct turns_model *models, size_t count, evaluation_pr
 
 #define MEMBER(name) JSON_FIELD_AT(struct turns, name)
 static const struct json_field members[] = {
-    {"device", JSON_FIELD_TEXT, MEMBER(device)},
-    {"precision", JSON_FIELD_TEXT, MEMBER(precision)},
-    {"host", JSON_FIELD_TEXT, MEMBER(host)},
-    {"cpu", JSON_FIELD_TEXT, MEMBER(cpu)},
-    {"created", JSON_FIELD_TEXT, MEMBER(created)},
-    {"threads", JSON_FIELD_COUNT, MEMBER(threads)},
+    {"device", JSON_FIELD_TEXT, MEMBER(on.device)},
+    {"precision", JSON_FIELD_TEXT, MEMBER(on.precision)},
+    {"host", JSON_FIELD_TEXT, MEMBER(on.host)},
+    {"cpu", JSON_FIELD_TEXT, MEMBER(on.cpu)},
+    {"created", JSON_FIELD_TEXT, MEMBER(on.created)},
+    {"threads", JSON_FIELD_COUNT, MEMBER(on.threads)},
     {"blocks", JSON_FIELD_COUNT, MEMBER(blocks)},
     {"blocks_marked", JSON_FIELD_COUNT, MEMBER(marked)},
     {"images_per_block", JSON_FIELD_COUNT, MEMBER(images)},
@@ -301,13 +330,16 @@ static const struct json_field members[] = {
     {"log_sd", JSON_FIELD_NUMBER, MEMBER(log_sd)},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
+/* Missing in files of older versions. */
+static const struct json_field second_precision = {"second_precision", JSON_FIELD_TEXT,
+                                                   MEMBER(second_precision)};
 
 bool turns_to_json(struct json *object, const struct turns *turns)
 {
     bool added = object;
     for (size_t i = 0; added && i < MEMBERS; i++)
         added = json_field_add(object, &members[i], turns);
-    return added;
+    return added && json_field_add(object, &second_precision, turns);
 }
 
 bool turns_from_json(struct turns *turns, const struct json *object)
@@ -316,5 +348,8 @@ bool turns_from_json(struct turns *turns, const struct json *object)
     for (size_t i = 0; i < MEMBERS; i++)
         if (!json_field_read(json_member(object, members[i].key), &members[i], turns))
             return false;
+    const struct json *second = json_member(object, second_precision.key);
+    if (second && !json_field_read(second, &second_precision, turns))
+        return false;
     return turns->marked <= turns->blocks && turns->blocks <= TURNS_MOST;
 }

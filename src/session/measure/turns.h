@@ -24,7 +24,7 @@
 
 #include "base/error.h"
 #include "base/json/json.h"
-#include "engine/devices/device.h"
+#include "session/measure/measured_on.h"
 #include "session/model/evaluate.h"
 
 #include <stdbool.h>
@@ -43,8 +43,9 @@ enum {
 
 /* The result of the turns of two models. {0}: nothing was measured. */
 struct turns {
-    char device[DEVICE_NAME_SIZE], precision[16], host[128], cpu[128], created[24];
-    size_t threads;
+    struct measured_on on; /* its precision is the first model's */
+    /* the second one's; "": an older version measured */
+    char second_precision[PRECISION_NAME_SIZE];
     size_t blocks, marked;      /* marked ones are among the blocks */
     size_t images;              /* of the first model in a block */
     double first_ms, second_ms; /* an image's mean time, over the blocks that the ratio is of */
@@ -68,11 +69,21 @@ struct turns_test {
 /* Returns what the turns show. */
 struct turns_test turns_test(const struct turns *turns);
 
+/* Returns whether the models are known to compute in different precisions. */
+bool turns_precisions_differ(const struct turns *turns);
+
+/* Returns what to say of times that were not taken in turns, translated: that they are not
+ * comparable. Their ratio may be shown, but no verdict. */
+const char *turns_missing_text(void);
+/* Returns what to say below a table with such ratios of two models, translated: that they are no
+ * verdict, and what gives one. */
+const char *turns_advice_text(void);
+
 /* Returns the turns as the second model sees them. */
 struct turns turns_swapped(const struct turns *turns);
 
-/* Writes the verdict's evidence, or why there is none, translated: "ratio 0.871, 95 % interval 0.86
- * to 0.88, ...". Returns `text`. */
+/* Writes the verdict's evidence, or why there is none, translated: "0.871 and 1 ms, 95 % interval
+ * of the ratio 0.86 to 0.88, ...", after the precisions if they differ. Returns `text`. */
 char *turns_text(const struct turns *turns, char *text, size_t size);
 
 /* Computes blocks, marked, times and log ratio from blocks of sums: first[b] and second[b] are the

@@ -115,6 +115,38 @@ bool inquiry_is_measured(const struct inquiry *inquiry, size_t row)
     return isfinite(model->now.top1) && (!inquiry->request->faster || (model->timed && in_turns));
 }
 
+/* Returns 1 if turns show that row `a` is faster than row `b`, -1 if they show that it is slower,
+ * and 0 without a verdict: times of different moments order no rows. */
+static int order_times(const struct model_table *table, size_t a, size_t b)
+{
+    struct turns turns;
+    if (!model_table_turns(table, a, b, &turns))
+        return 0;
+    const enum turns_verdict verdict = turns_test(&turns).verdict;
+    return (verdict == TURNS_FIRST_FASTER) - (verdict == TURNS_SECOND_FASTER);
+}
+
+/* Returns 1 if row `a` is nearer to the limits than row `b`, -1 if it is farther away, 0 if that is
+ * not known. A row that meets all of them is nearer; of rows that are too slow, turns decide, and
+ * then the sizes do. */
+static int order_distances(const struct inquiry *inquiry, size_t reference, size_t a, size_t b)
+{
+    const bool meets[] = {inquiry_excess(inquiry, reference, a) <= 1,
+                          inquiry_excess(inquiry, reference, b) <= 1};
+    const bool slow[] = {inquiry_slowness(inquiry, reference, a) > 1,
+                         inquiry_slowness(inquiry, reference, b) > 1};
+    if (meets[0] || meets[1])
+        return meets[0] - meets[1];
+    if (slow[0] != slow[1])
+        return slow[1] - slow[0];
+    const int times = slow[0] ? order_times(inquiry->table, a, b) : 0;
+    if (times != 0)
+        return times;
+    const double large[] = {fmax(1, inquiry_largeness(inquiry, reference, a)),
+                            fmax(1, inquiry_largeness(inquiry, reference, b))};
+    return (large[0] < large[1]) - (large[0] > large[1]);
+}
+
 bool means_is_better(const struct model_table *table, const struct means_request *request,
                      size_t reference, size_t a, size_t b)
 {
@@ -122,13 +154,12 @@ bool means_is_better(const struct model_table *table, const struct means_request
     const double loss[] = {inquiry_loss(&inquiry, reference, a),
                            inquiry_loss(&inquiry, reference, b)};
     const bool accurate[] = {loss[0] <= request->accept_loss, loss[1] <= request->accept_loss};
-    const double over[] = {fmax(1, inquiry_excess(&inquiry, reference, a)),
-                           fmax(1, inquiry_excess(&inquiry, reference, b))};
     if (!inquiry_is_measured(&inquiry, a) || !inquiry_is_measured(&inquiry, b))
         return inquiry_is_measured(&inquiry, a) && !inquiry_is_measured(&inquiry, b);
     if (accurate[0] != accurate[1])
         return accurate[0];
-    if (over[0] != over[1])
-        return over[0] < over[1];
+    const int nearer = order_distances(&inquiry, reference, a, b);
+    if (nearer != 0)
+        return nearer > 0;
     return loss[0] < loss[1];
 }

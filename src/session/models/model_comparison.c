@@ -82,13 +82,15 @@ static double time_gain(const struct model_table *table, const struct model_row 
 static void set_gain(const struct model_table *table, struct model_row *row)
 {
     const double nan = (double)NAN;
-    row->gain = (struct model_gain){nan, nan, nan, nan, nan};
+    row->gain = (struct model_gain){nan, nan, nan, nan, nan, nan};
     if (row->origin_row == MODEL_NO_ROW)
         return;
     const struct model_row *origin = &table->rows[row->origin_row];
     const struct model_description *from = &origin->figures.facts, *to = &row->figures.facts;
     row->gain.points = have_same_data(row, origin) ? row->now.top1 - origin->now.top1 : nan;
     row->gain.ms = time_gain(table, row);
+    if (isnan(row->gain.ms))
+        row->gain.ms_apart = ratio(row->now.ms, origin->now.ms);
     row->gain.bytes = ratio((double)from->bytes, (double)to->bytes);
     row->gain.flops = ratio((double)from->flops, (double)to->flops);
     row->gain.parameters = ratio((double)from->parameters, (double)to->parameters);

@@ -5,7 +5,6 @@
 #include "base/files/file.h"
 #include "base/files/file_lock.h"
 #include "base/files/user_path.h"
-#include "base/host/host.h"
 #include "base/json/json_field.h"
 #include "base/memory.h"
 #include "base/portable/portable.h"
@@ -35,12 +34,12 @@ enum { FILE_LIMIT = 1 << 20, FORMAT_VERSION = 2, BLOCK = 1 << 20 };
 static const struct json_field members[] = {
     {.key = "data", .kind = JSON_FIELD_TEXT, MEMBER(data)},
     {.key = "data_key", .kind = JSON_FIELD_TEXT, MEMBER(data_key)},
-    {.key = "device", .kind = JSON_FIELD_TEXT, MEMBER(device)},
-    {.key = "precision", .kind = JSON_FIELD_TEXT, MEMBER(precision)},
-    {.key = "host", .kind = JSON_FIELD_TEXT, MEMBER(host)},
-    {.key = "cpu", .kind = JSON_FIELD_TEXT, MEMBER(cpu)},
-    {.key = "created", .kind = JSON_FIELD_TEXT, MEMBER(created)},
-    {.key = "threads", .kind = JSON_FIELD_COUNT, MEMBER(threads)},
+    {.key = "device", .kind = JSON_FIELD_TEXT, MEMBER(on.device)},
+    {.key = "precision", .kind = JSON_FIELD_TEXT, MEMBER(on.precision)},
+    {.key = "host", .kind = JSON_FIELD_TEXT, MEMBER(on.host)},
+    {.key = "cpu", .kind = JSON_FIELD_TEXT, MEMBER(on.cpu)},
+    {.key = "created", .kind = JSON_FIELD_TEXT, MEMBER(on.created)},
+    {.key = "threads", .kind = JSON_FIELD_COUNT, MEMBER(on.threads)},
     {.key = "images", .kind = JSON_FIELD_COUNT, MEMBER(images)},
     {.key = "top1", .kind = JSON_FIELD_NUMBER, MEMBER(top1)},
     {.key = "top1_low", .kind = JSON_FIELD_NUMBER, MEMBER(top1_low)},
@@ -390,38 +389,9 @@ char *model_data_key(const char *spec, char key[MODEL_DATA_KEY])
     return key;
 }
 
-static bool is_device(const char *name, const char *wanted)
-{
-    const size_t length = strlen(wanted);
-    return strncmp(name, wanted, length) == 0 && (name[length] == '\0' || name[length] == ':');
-}
-
-/* The machine, device and threads for which figures are wanted. */
-struct place {
-    struct host host;
-    const char *device;
-    size_t threads;
-};
-
-static struct place place_of(const char *device, size_t threads)
-{
-    struct place place = {.device = device};
-    host_describe(&place.host);
-    place.threads = threads ? threads : place.host.cores;
-    return place;
-}
-
-static bool is_there(const struct place *place, const char *device, const char *host,
-                     const char *cpu, size_t threads)
-{
-    return is_device(device, place->device) && strcmp(host, place->host.name) == 0 &&
-           strcmp(cpu, place->host.cpu) == 0 && threads == place->threads;
-}
-
 static bool is_same(const struct model_measured *a, const struct model_measured *b)
 {
-    return strcmp(a->data_key, b->data_key) == 0 && strcmp(a->device, b->device) == 0 &&
-           strcmp(a->host, b->host) == 0 && strcmp(a->cpu, b->cpu) == 0 && a->threads == b->threads;
+    return strcmp(a->data_key, b->data_key) == 0 && measured_on_same(&a->on, &b->on);
 }
 
 const struct model_measured *model_figures_find(const struct model_figures *figures,
@@ -430,11 +400,10 @@ const struct model_measured *model_figures_find(const struct model_figures *figu
 {
     if (figures->count == 0)
         return NULL;
-    const struct place place = place_of(device, threads);
+    const struct measured_on here = measured_on_here(device, threads);
     for (size_t i = figures->count; i-- > 0;) {
         const struct model_measured *entry = &figures->measured[i];
-        if (strcmp(entry->data_key, data_key) == 0 &&
-            is_there(&place, entry->device, entry->host, entry->cpu, entry->threads))
+        if (strcmp(entry->data_key, data_key) == 0 && measured_on_is(&entry->on, &here))
             return entry;
     }
     return NULL;
@@ -445,11 +414,10 @@ const struct model_measured *model_figures_times(const struct model_figures *fig
 {
     if (figures->count == 0)
         return NULL;
-    const struct place place = place_of(device, threads);
+    const struct measured_on here = measured_on_here(device, threads);
     for (size_t i = figures->count; i-- > 0;) {
         const struct model_measured *entry = &figures->measured[i];
-        if (isfinite(entry->ms) &&
-            is_there(&place, entry->device, entry->host, entry->cpu, entry->threads))
+        if (isfinite(entry->ms) && measured_on_is(&entry->on, &here))
             return entry;
     }
     return NULL;
@@ -460,12 +428,10 @@ const struct model_pair *model_figures_pair(const struct model_figures *figures,
 {
     if (figures->pair_count == 0)
         return NULL;
-    const struct place place = place_of(device, threads);
+    const struct measured_on here = measured_on_here(device, threads);
     for (size_t i = figures->pair_count; i-- > 0;) {
         const struct model_pair *pair = &figures->pairs[i];
-        if (strcmp(pair->origin, origin) == 0 &&
-            is_there(&place, pair->turns.device, pair->turns.host, pair->turns.cpu,
-                     pair->turns.threads))
+        if (strcmp(pair->origin, origin) == 0 && measured_on_is(&pair->turns.on, &here))
             return pair;
     }
     return NULL;
@@ -514,10 +480,7 @@ static bool put_pair(struct model_figures *figures, const struct model_pair *pai
     for (size_t i = 0; i < figures->pair_count; i++) {
         const struct model_pair *old = &figures->pairs[i];
         if (strcmp(old->origin, added.origin) != 0 ||
-            strcmp(old->turns.device, added.turns.device) != 0 ||
-            strcmp(old->turns.host, added.turns.host) != 0 ||
-            strcmp(old->turns.cpu, added.turns.cpu) != 0 ||
-            old->turns.threads != added.turns.threads)
+            !measured_on_same(&old->turns.on, &added.turns.on))
             figures->pairs[kept++] = *old;
     }
     figures->pair_count = kept;

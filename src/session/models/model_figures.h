@@ -16,7 +16,6 @@
 
 #include "base/error.h"
 #include "base/json/json.h"
-#include "engine/devices/device.h"
 #include "session/files/checksum_cache.h"
 #include "session/measure/turns.h"
 #include "session/model/evaluate.h"
@@ -42,8 +41,7 @@ struct model_description {
 /* NaN: not measured, or not known. */
 struct model_measured {
     char data[MODEL_SPEC], data_key[MODEL_DATA_KEY]; /* SPEC; the state of its files */
-    char device[DEVICE_NAME_SIZE], precision[16], host[128], cpu[128], created[24];
-    size_t threads;
+    struct measured_on on;
     size_t images;                    /* that the accuracy was measured on */
     double top1, top1_low, top1_high; /* percent; 95 % interval (Wilson) */
     double loss;

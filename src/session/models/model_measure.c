@@ -6,8 +6,6 @@
  * n/2 -+ 1.96 sqrt(n)/2 enclose it with a probability of 95 % (Conover 1999, 3.2). */
 #include "session/models/model_measure.h"
 
-#include "base/clock.h"
-#include "base/host/host.h"
 #include "base/memory.h"
 #include "session/measure/energy_meter.h"
 #include "session/model/model_file.h"
@@ -37,19 +35,6 @@ void model_median(double *times, size_t count, double *median, double *low, doub
     const double first = fmax(ceil(middle - half), 1), last = ceil(middle + half);
     *low = times[(size_t)first - 1];
     *high = times[(size_t)fmin(last, (double)count) - 1];
-}
-
-static void note_machine(struct model_measured *measured, const struct device *device)
-{
-    struct host host;
-    host_describe(&host);
-    snprintf(measured->device, sizeof measured->device, "%s", device->name);
-    snprintf(measured->precision, sizeof measured->precision, "%s",
-             device_precision_names[device->precision]);
-    snprintf(measured->host, sizeof measured->host, "%s", host.name);
-    snprintf(measured->cpu, sizeof measured->cpu, "%s", host.cpu);
-    clock_now_rfc3339(measured->created, sizeof measured->created);
-    measured->threads = device->threads;
 }
 
 static bool measure_accuracy(struct model *model, const struct dataset *dataset,
@@ -117,7 +102,7 @@ bool model_measure_file(const char *path, const struct model_measure_request *re
         dataset && measure_accuracy(&model, dataset, request, &measured, error) &&
         (request->only_accuracy || measure_times(&model, dataset, request, &measured, error));
     if (done)
-        note_machine(&measured, model.device);
+        measured.on = measured_on_now(model.device);
     dataset_free(dataset);
     model_free(&model);
     return done && model_figures_put(figures, &measured, error);

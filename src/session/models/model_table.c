@@ -85,10 +85,8 @@ static void take_times(struct model_row *row, const struct model_measured *from)
     now->ms_mean = from->ms_mean;
     now->ms_ci95 = from->ms_ci95;
     now->joules = from->joules;
-    now->threads = from->threads;
+    now->on = from->on;
     snprintf(now->energy_unknown, sizeof now->energy_unknown, "%s", from->energy_unknown);
-    snprintf(now->device, sizeof now->device, "%s", from->device);
-    snprintf(now->precision, sizeof now->precision, "%s", from->precision);
     row->timed = isfinite(now->ms);
 }
 
@@ -148,22 +146,18 @@ static void take_measurement(const struct model_table *table, struct model_row *
     if (!measurements_read(&list, directory, NULL))
         return;
     const struct measurement *found = measurements_find(&list, table->device);
-    struct host host;
-    host_describe(&host);
+    const struct measured_on here = measured_on_here(table->device, table->threads);
     if (found && strcmp(model_data_key(found->data, key), row->data_key) == 0 &&
-        strcmp(found->host, host.name) == 0 && strcmp(found->cpu, host.cpu) == 0 &&
-        found->threads == (table->threads ? table->threads : host.cores)) {
+        measured_on_is(&found->on, &here)) {
         row->timed = true;
         row->now.ms = found->ms_per_image.median;
         row->now.ms_mean = found->ms_per_image.mean;
         row->now.ms_ci95 = found->ms_per_image.ci95;
         row->now.joules = found->joules_per_image;
-        row->now.threads = found->threads;
+        row->now.on = found->on;
         row->now.timed = found->images;
         snprintf(row->now.energy_unknown, sizeof row->now.energy_unknown, "%s",
                  found->energy_unknown);
-        snprintf(row->now.device, sizeof row->now.device, "%s", found->device);
-        snprintf(row->now.precision, sizeof row->now.precision, "%s", found->precision);
     }
     measurements_free(&list);
 }

@@ -41,6 +41,8 @@ enum { MODEL_FRONT_MS = 1, MODEL_FRONT_BYTES = 2, MODEL_FRONT_FLOPS = 4 };
 struct model_gain {
     double points; /* of top-1; negative: lost */
     double ms; /* ratio of the times taken in turns with the origin; 1 if no difference is shown */
+    double ms_apart; /* ms of this one / of its origin at different times: no verdict; NaN if turns
+                        give one */
     double bytes, flops, parameters; /* ratios origin / model: 2 is half of them */
 };
 
@@ -137,6 +139,10 @@ bool model_column_is_number(size_t column);
 /* Writes a cell as it is shown; "-" or "not measured" where nothing is known. Returns `text`. */
 char *model_cell(const struct model_table *table, size_t row, size_t column, char *text,
                  size_t size);
+/* Appends the ratio of two times of different moments, which is no verdict; nothing if it is not
+ * known. */
+void model_append_time_ratio(double ratio, char *text, size_t size);
+
 /* Writes the gain in a few words: "-0.31 points, 1.8 x faster, 3.9 x smaller". Returns `text`. */
 char *model_gain_text(const struct model_row *row, char *text, size_t size);
 

@@ -71,6 +71,13 @@ static void write_factor(double factor, const char *better, const char *worse, c
              factor > 1 ? factor : 1 / factor);
 }
 
+void model_append_time_ratio(double ratio, char *text, size_t size)
+{
+    const size_t used = strlen(text);
+    if (isfinite(ratio) && ratio > 0 && used < size)
+        snprintf(text + used, size - used, _(", ms ratio %.2f without a verdict"), ratio);
+}
+
 char *model_gain_text(const struct model_row *row, char *text, size_t size)
 {
     if (row->origin_row == MODEL_NO_ROW) {
@@ -86,6 +93,7 @@ char *model_gain_text(const struct model_row *row, char *text, size_t size)
     if (row->gain.ms == 1)
         snprintf(text + strlen(text), size - strlen(text), "%s", _(", as fast"));
     write_factor(row->gain.ms, _(", %.2f x faster"), _(", %.2f x slower"), text, size);
+    model_append_time_ratio(row->gain.ms_apart, text, size);
     write_factor(row->gain.bytes, _(", %.2f x smaller"), _(", %.2f x larger"), text, size);
     write_factor(row->gain.flops, _(", %.2f x fewer FLOPs"), _(", %.2f x more FLOPs"), text, size);
     return text;
@@ -267,6 +275,7 @@ static bool add_gain(const struct model_row *row, struct json *object)
     struct json *gain = json_add_object(object, "gain");
     return json_add_number(gain, "points", row->gain.points) &&
            json_add_number(gain, "ms", row->gain.ms) &&
+           json_add_number(gain, "ms_ratio_without_verdict", row->gain.ms_apart) &&
            json_add_number(gain, "bytes", row->gain.bytes) &&
            json_add_number(gain, "flops", row->gain.flops) &&
            json_add_number(gain, "parameters", row->gain.parameters);
@@ -315,7 +324,7 @@ static bool add_measured(const struct model_row *row, struct json *object)
            json_add_number(object, "joules_per_image", now->joules) &&
            json_add_string(object, "energy_unknown",
                            row->timed ? now->energy_unknown : "not measured") &&
-           (row->timed ? json_add_string(object, "precision", now->precision)
+           (row->timed ? json_add_string(object, "precision", now->on.precision)
                        : json_add_null(object, "precision")) &&
            json_add_number(object, "e_p", row->efficiency);
 }

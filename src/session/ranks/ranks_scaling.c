@@ -1,4 +1,5 @@
-/* Finds out before a run whether this many processes are faster than one. */
+/* Measures before a run how long this many processes and one take. Two iterations of each are no
+ * turns (turns.h), so that they give a hint and no verdict. */
 #include "engine/devices/rank_device.h"
 #include "session/ranks/ranks_internal.h"
 
@@ -36,10 +37,11 @@ void ranks_compare_with_one(struct cluster *cluster, const struct run_config *co
     const double one = scaling_fastest_one(&scaling, &threads);
     if (one == 0 || scaling.together < one)
         return;
-    snprintf(text, size,
-             "an iteration of %zu images takes %.3g ms in %zu processes and %.3g ms in one process "
-             "with %zu thread%s: data parallelism does not pay here (tinca bench --cluster shows "
-             "why)",
-             scaling.batch, 1e3 * scaling.together, scaling.ranks, 1e3 * one, threads,
-             threads == 1 ? "" : "s");
+    snprintf(
+        text, size,
+        "an iteration of %zu images took %.3g ms in %zu processes and %.3g ms in one process "
+        "with %zu thread%s: not comparable: measured at different times; tinca bench --cluster "
+        "takes turns and says whether data parallelism pays here",
+        scaling.batch, 1e3 * scaling.together, scaling.ranks, 1e3 * one, threads,
+        threads == 1 ? "" : "s");
 }

@@ -6,6 +6,7 @@
 #include "base/escape/visible.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/models/model_table.h"
 #include "session/sweep/sweep_table.h"
 
 #include <math.h>
@@ -53,14 +54,6 @@ static void append_factor(double before, double after, const char *better, const
              factor > 1 ? factor : 1 / factor);
 }
 
-/* Appends the ratio of the times, which were measured one after the other: it is no verdict. */
-static void append_time_ratio(double before, double after, char *text, size_t size)
-{
-    const size_t used = strlen(text);
-    if (isfinite(after / before) && after > 0 && used < size)
-        snprintf(text + used, size - used, _(", ms ratio %.2f without a verdict"), after / before);
-}
-
 /* Writes what a technique changed, if the model as it was trained is measured. */
 static void compare(const struct sweep_after_result *trained,
                     const struct sweep_after_result *result, char *text, size_t size)
@@ -68,8 +61,12 @@ static void compare(const struct sweep_after_result *trained,
     text[0] = '\0';
     if (trained->state != SWEEP_AFTER_DONE || result == trained)
         return;
-    snprintf(text, size, _("%+.2f points"), result->measured.top1 - trained->measured.top1);
-    append_time_ratio(trained->measured.ms, result->measured.ms, text, size);
+    const double points = result->measured.top1 - trained->measured.top1;
+    if (isfinite(points))
+        snprintf(text, size, _("%+.2f points"), points);
+    else
+        snprintf(text, size, "%s", _("accuracy not measured"));
+    model_append_time_ratio(result->measured.ms / trained->measured.ms, text, size);
     append_factor((double)trained->facts.bytes, (double)result->facts.bytes, _(", %.2f x smaller"),
                   _(", %.2f x larger"), text, size);
 }

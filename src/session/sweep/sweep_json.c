@@ -82,7 +82,7 @@ static bool add_speedup(struct json *list, const struct sweep *sweep, size_t slo
     struct json *object = json_add_object(list, NULL);
     return json_add_string(object, "slow", sweep->cells[slow * columns + column].id) &&
            json_add_string(object, "fast", sweep->cells[fast * columns + column].id) &&
-           json_add_number(object, "factor", factor);
+           json_add_number(object, "factor", factor) && json_add_null(object, "verdict");
 }
 
 static bool add_speedups(struct json *list, const struct sweep *sweep)

@@ -92,9 +92,13 @@ static void write_group(const struct sweep *sweep, size_t first, bool markdown, 
         }
         if (count == 0)
             continue;
-        text_append(text, _("%s %s %.4g +- %s (sd %s, n %zu)"), any ? ";" : "", gettext(words[f]),
-                    statistics.mean, STATISTICS_SPREAD(statistics.ci95),
-                    STATISTICS_SPREAD(statistics.sd), count);
+        if (count == 1)
+            text_append(text, _("%s %s %s (one value has no spread)"), any ? ";" : "",
+                        gettext(words[f]), TEXT_NUMBER(statistics.mean, 4));
+        else
+            text_append(text, _("%s %s %.4g +- %s (sd %s, n %zu)"), any ? ";" : "",
+                        gettext(words[f]), statistics.mean, TEXT_NUMBER(statistics.ci95, 2),
+                        TEXT_NUMBER(statistics.sd, 2), count);
         any = true;
     }
     text_append(text, "%s\n", any ? "" : _(" nothing is computed yet"));

@@ -67,7 +67,7 @@ char *sweep_cell_text(const struct sweep_cell *cell, enum sweep_measure measure,
     else if (measure == SWEEP_MEMORY || measure == SWEEP_FORECAST)
         text_bytes(number_to_uint64(value), text, size);
     else
-        snprintf(text, size, "%.*g", measure == SWEEP_FIRST_NEGATIVE ? 15 : 4, value);
+        text_number(value, measure == SWEEP_FIRST_NEGATIVE ? 15 : 4, text, size);
     return text;
 }
 
@@ -108,8 +108,8 @@ char *sweep_outcome_text(const struct sweep *sweep, size_t index, char *text, si
         snprintf(text, size, _("%zu/%zu %s: done, but its results cannot be read"), number, all,
                  cell->id);
     else if (cell->state == SWEEP_DONE)
-        snprintf(text, size, _("%zu/%zu %s: done, %.4g ms/image, loss %.4g"), number, all, cell->id,
-                 cell->result.ms_per_image, cell->result.loss);
+        snprintf(text, size, _("%zu/%zu %s: done, %.4g ms/image, loss %s"), number, all, cell->id,
+                 cell->result.ms_per_image, TEXT_NUMBER(cell->result.loss, 4));
     else if (cell->reason.why[0])
         snprintf(text, size, "%zu/%zu %s: %s: %s", number, all, cell->id,
                  sweep_state_words(cell->state), sweep_reason_text(cell, reason, sizeof reason));

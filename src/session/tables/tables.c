@@ -127,7 +127,7 @@ size_t tables_devices(const struct tables *tables, const char *const *families,
                 const char *device = run_config(row->run)->device;
                 count = add_device(devices, count, strcmp(device, "cuda") ? device : "cuda:0");
                 for (size_t d = 0; d < row->ms.count; d++)
-                    count = add_device(devices, count, row->ms.entries[d].device);
+                    count = add_device(devices, count, row->ms.entries[d].on.device);
             }
     }
     return count;

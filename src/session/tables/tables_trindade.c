@@ -215,7 +215,7 @@ static void add_curve(struct tables *tables, const struct compare_row *row)
         while (at < count && !((double)series->points[at].epoch >= epochs[e] * (1 - 1e-6)))
             at++;
         if (at < count)
-            tables_cell(tables, "%.6g", (double)series->points[at].loss);
+            tables_cell(tables, "%s", TEXT_NUMBER((double)series->points[at].loss, 6));
         else
             tables_blank(tables, 1);
     }

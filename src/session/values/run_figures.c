@@ -8,7 +8,7 @@
 
 struct run_figures run_figures_unknown(void)
 {
-    return (struct run_figures){false, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    return (struct run_figures){false, false, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 }
 
 /* Returns a result, which was computed as a float, as the number that its shortest decimals mean,
@@ -34,6 +34,7 @@ struct run_figures run_figures_of(const struct run_snapshot *now, const struct s
 {
     struct run_figures figures = run_figures_unknown();
     figures.has_loss = now->iteration > 0;
+    figures.has_validation = now->has_validation;
     if (figures.has_loss)
         figures.loss = result((double)now->loss);
     if (now->has_validation) {

@@ -9,6 +9,7 @@
 /* Accuracies are in percent. NaN: there is none yet, or the run has no such figure. */
 struct run_figures {
     bool has_loss;               /* an iteration is done, so a loss of NaN is what it computed */
+    bool has_validation;         /* a validation is done, likewise */
     double loss;                 /* "loss": the training loss of the last iteration */
     double validation_loss;      /* "val. loss": the loss of the last validation */
     double top1, top5;           /* "top-1", "top-5": the accuracies of the last validation */

@@ -1,9 +1,11 @@
 #include "session/values/statistics.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 #include "base/statistics/normal.h"
 #include "base/statistics/sort_doubles.h"
 #include "base/statistics/student_t.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,12 +53,12 @@ void statistics_wilson(size_t part, size_t whole, double *low, double *high)
     *high = whole ? 100 * fmin(centre + half, 1) : NAN;
 }
 
-char *statistics_spread(double spread, char *text, size_t size)
+char *statistics_spread(double sd, double ci95, char *text, size_t size)
 {
-    if (isfinite(spread))
-        snprintf(text, size, "%.2g", spread);
+    if (isfinite(sd) && isfinite(ci95))
+        snprintf(text, size, _(", sd %.2g, 95 %% +- %.2g"), sd, ci95);
     else
-        snprintf(text, size, "-");
+        snprintf(text, size, "%s", _(" (one value has no spread)"));
     return text;
 }
 
@@ -65,6 +67,6 @@ char *statistics_mean(double mean, double ci95, char *text, size_t size)
     if (isfinite(ci95))
         snprintf(text, size, "%.4g +- %.2g", mean, ci95);
     else
-        snprintf(text, size, "%.4g", mean);
+        text_number(mean, 4, text, size);
     return text;
 }

@@ -103,7 +103,7 @@ static bool supports_cudnn(const struct kernel_site *site, const char **reason)
         return false;
     const struct planned p = plan_passes(site);
     *reason = p.choice && p.choice->known[DNN_FORWARD]
-                  ? N_("tinca's kernels were measured to be faster than cuDNN")
+                  ? N_("tinca's kernels were chosen instead of cuDNN by their measured times")
                   : N_("cuDNN has no algorithm with equal bits in each run and little workspace");
     return is_wanted(site, &p);
 }
@@ -248,8 +248,8 @@ static bool supports_last(const struct kernel_site *site, const char **reason)
         return false;
     const struct planned p = plan_passes(site);
     *reason = p.choice && p.choice->known[DNN_FORWARD]
-                  ? N_("tinca's implicit GEMM was measured to be faster")
-                  : N_("it is only used where it was measured to be faster (autotune)");
+                  ? N_("tinca's implicit GEMM was chosen by its measured time")
+                  : N_("it is only used where its measured time chooses it (autotune)");
     return is_wanted(site, &p);
 }
 

@@ -221,7 +221,7 @@ static void take_measurement(struct app *app)
                 model->measuring,
                 STATISTICS_MEAN(model->job.result.ms_per_image.mean,
                                 model->job.result.ms_per_image.ci95),
-                model->job.result.device);
+                model->job.result.on.device);
     else if (error.kind == ERROR_INTERRUPTED)
         app_say(app, ROLE_STRONG, "%s", _("The measurement was cancelled; nothing is saved."));
     else

@@ -29,7 +29,7 @@ static const char *value_text(double value, char *text, size_t size)
     if (isnan(value))
         snprintf(text, size, "-");
     else
-        snprintf(text, size, "%.4g", value);
+        text_number(value, 4, text, size);
     return text;
 }
 

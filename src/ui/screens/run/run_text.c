@@ -36,7 +36,7 @@ static void put_number(struct writer *writer, const char *label, enum role role,
     if (isfinite(value))
         put(writer, label, role, "%.4g", value);
     else
-        put(writer, label, role, "%s", isnan(value) ? "-" : _("infinite"));
+        put(writer, label, role, "%s", isnan(value) ? "-" : TEXT_NUMBER(value, 4));
 }
 
 static void put_bytes(struct writer *writer, const char *label, uint64_t bytes)
@@ -234,7 +234,7 @@ static void put_loss(struct writer *writer, const struct run_display *display)
     const struct run_figures figures = run_figures_of(&display->now, NULL);
     const bool imported = display->facts && display->facts->imported[0];
     if (isnan(figures.loss) && figures.has_loss && !imported)
-        put(writer, N_("loss"), ROLE_BAD, "nan");
+        put(writer, N_("loss"), ROLE_BAD, "%s", TEXT_NUMBER(figures.loss, 4));
     else
         put_number(writer, N_("loss"), ROLE_STRONG, figures.loss);
 }

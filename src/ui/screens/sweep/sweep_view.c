@@ -443,8 +443,9 @@ static void describe_cell(const struct sweep_model *model, const struct sweep_jo
     else
         text_append(text, "%s: %s.", cell->id, state);
     if (cell->state == SWEEP_DONE && cell->result.known) {
-        text_append(text, _(" %.4g ms/image, loss %.4g, memory %s."), cell->result.ms_per_image,
-                    cell->result.loss, sweep_cell_text(cell, SWEEP_MEMORY, figure, sizeof figure));
+        text_append(text, _(" %.4g ms/image, loss %s, memory %s."), cell->result.ms_per_image,
+                    TEXT_NUMBER(cell->result.loss, 4),
+                    sweep_cell_text(cell, SWEEP_MEMORY, figure, sizeof figure));
         if (cell->result.first_negative > 0)
             text_append(text, _(" The running mean is negative from iteration %llu on."),
                         (unsigned long long)cell->result.first_negative);
