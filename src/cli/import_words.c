@@ -4,7 +4,8 @@
 
 const char *const import_devices[] = {"cpu", "cuda", NULL};
 
-void import_words_print(const char *path, size_t damaged, size_t replaced, const char *top1)
+void import_words_print(const char *path, size_t damaged, size_t replaced, const char *top1,
+                        const char *left_out)
 {
     if (damaged)
         output_note(ngettext("tinca: %s: %zu damaged line was left out\n",
@@ -20,6 +21,10 @@ void import_words_print(const char *path, size_t damaged, size_t replaced, const
         output_note(_("tinca: %s: of several accuracies %s was taken; --columns top1=NAME takes "
                       "another\n"),
                     path, top1);
+    if (left_out[0])
+        output_note(_("tinca: %s: %s is an accuracy of the training, which runs do not have; "
+                      "--columns top1=%s takes it as that of a validation\n"),
+                    path, left_out, left_out);
 }
 
 void import_words_end(const char *path, bool softmax_left_out, const char *kept, bool picture)
