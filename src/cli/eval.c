@@ -120,6 +120,9 @@ static bool evaluate_model(struct model *model, const struct run_config *config,
         .progress = eval_errors_progress,
         .watch = eval_errors_watch,
         .context = errors};
+    if (dataset && dataset_facts(dataset)->renumbered)
+        output_note(_("tinca: %s: its classes have the model's numbers, by their names\n"),
+                    config->data);
     const bool evaluated = dataset && eval_errors_begin(errors, model, dataset, error) &&
                            model_evaluate_set(model, dataset, &request, evaluation, error) &&
                            eval_errors_finish(errors, error);

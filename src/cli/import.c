@@ -47,7 +47,7 @@ static void print_result(const struct import_result *result, const char *path)
                           result->iterations),
                  result->id, result->framework, (unsigned long long)result->iterations, path);
     import_words_print(path, result->damaged, result->replaced,
-                       result->several_top1 ? result->top1_name : NULL);
+                       result->several_top1 ? result->top1_name : NULL, result->left_out);
 }
 
 /* Reports what was imported from one file, in `list` if there is one. False if out of memory.
@@ -82,6 +82,7 @@ static bool report_training(void *context, const struct watch_state *training)
     snprintf(result.id, sizeof result.id, "%s", training->id);
     snprintf(result.framework, sizeof result.framework, "%s", training->framework);
     snprintf(result.top1_name, sizeof result.top1_name, "%s", training->top1_name);
+    snprintf(result.left_out, sizeof result.left_out, "%s", training->left_out);
     reports->complete = report(reports->list, &results, training->path) && reports->complete;
     return reports->complete;
 }

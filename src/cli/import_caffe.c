@@ -3,6 +3,7 @@
 #include "cli/import_caffe.h"
 
 #include "cli/command.h"
+#include "cli/import_words.h"
 #include "cli/output.h"
 
 #include "base/escape/shell.h"
@@ -127,9 +128,8 @@ static void print_result(const struct caffe_import_request *request,
         output_print(_("  model    %s\n"), request->model);
     output_print(_("  network  %s\n"), request->file);
     print_images(request, result);
-    if (result->softmax_left_out)
-        output_note(
-            _("tinca: the softmax at the end was left out: loss and predictions have it\n"));
+    import_words_end(request->network ? request->network : request->weights,
+                     result->softmax_left_out, result->kept, result->picture);
     if (result->left_out)
         output_note(ngettext("tinca: %zu more output was left out\n",
                              "tinca: %zu more outputs were left out\n", result->left_out),

@@ -3,6 +3,7 @@
 #include "cli/import_onnx.h"
 
 #include "cli/command.h"
+#include "cli/import_words.h"
 #include "cli/output.h"
 
 #include "base/files/file.h"
@@ -55,10 +56,7 @@ static void print_result(const struct onnx_import_request *request,
                  result->network, result->layers,
                  text_count(result->parameters, count, sizeof count), request->model,
                  request->network);
-    if (result->softmax_left_out)
-        output_note(_("tinca: %s: the softmax at the end was left out: loss and predictions have "
-                      "it\n"),
-                    request->path);
+    import_words_end(request->path, result->softmax_left_out, result->kept, result->picture);
     if (result->left_out)
         output_note(ngettext("tinca: %s: %zu more output was left out\n",
                              "tinca: %s: %zu more outputs were left out\n", result->left_out),

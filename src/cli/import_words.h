@@ -6,6 +6,7 @@
 
 #include "base/language.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The rows of the options of all logs. */
@@ -33,8 +34,13 @@ extern const char *const import_devices[];
         .kind = OPTION_TEXT, .value = (variable)                                                   \
     }
 
-/* Prints notes about lines that were left out or repeated, and about an accuracy that is one of
- * several; `top1` is its name, or NULL. */
-void import_words_print(const char *path, size_t damaged, size_t replaced, const char *top1);
+/* Prints notes about lines that were left out or repeated, about an accuracy that is one of
+ * several, whose name is `top1`, or NULL, and about one of the training, `left_out`, or "". */
+void import_words_print(const char *path, size_t damaged, size_t replaced, const char *top1,
+                        const char *left_out);
+
+/* Prints notes about the end of a network: its softmax was left out, or the operator `kept`, if it
+ * is not NULL, makes outputs that are no classes of an image, or they are taken as a picture. */
+void import_words_end(const char *path, bool softmax_left_out, const char *kept, bool picture);
 
 #endif

@@ -13,6 +13,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "data/formats/picture_paths.h"
+#include "engine/ops/class_outputs.h"
+#include "engine/ops/op.h"
 #include "session/measure/model_operand.h"
 #include "session/model/predict_rows.h"
 #include "session/model/predictor.h"
@@ -264,6 +266,13 @@ static bool check_picture_output(const struct predict *predict, struct error *er
         return error_set(error, ERROR_USAGE, predict->continues ? "--continue" : "--format",
                          "leave it out",
                          "this network makes pictures; it has no classes to predict");
+    const struct op *kept = graph_main_probabilities(&predict->model.network->graph);
+    if (kept && (predict->output || !predict->raw.path))
+        return error_set(error, ERROR_USAGE, predict->model_path,
+                         "write its outputs with --raw FILE.npy",
+                         "it ends in a %s whose values are neither a picture nor classes of which "
+                         "an image has one",
+                         kept->name);
     if (!predict->output)
         return predict->raw.path ||
                error_set(error, ERROR_USAGE, paths->name[0],

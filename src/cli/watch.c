@@ -152,7 +152,7 @@ static void print_end(const struct watch_state *state)
                               state->points),
                      state->id, state->framework, (unsigned long long)state->points, state->path);
     import_words_print(state->path, state->damaged, state->replaced,
-                       state->several_top1 ? state->top1_name : NULL);
+                       state->several_top1 ? state->top1_name : NULL, state->left_out);
 }
 
 static void print_memory(const struct watch *watch)

@@ -182,6 +182,75 @@ run quantize numbers.safetensors --calibrate folder:four -o q.safetensors
 [ "$status" = 1 ] && [ ! -e q.safetensors ] && ok "the same for a calibration" || not_ok "a calibration" "$(told)"
 says 'four: it has 4 classes, but three only predicts 3' "  which is said"
 
+# --- names that are numbers: a folder sorts "10" before "2" ---
+{
+    i=0
+    for picture in $(ls pictures | head -n 12); do
+        mkdir -p "twelve/$i"
+        cp "pictures/$picture" "twelve/$i/"
+        echo "$PWD/twelve/$i/$picture,$i"
+        i=$((i + 1))
+    done
+} >twelve.csv
+network twelve.json 12 '{"op": "flatten"}, {"op": "linear", "name": "fc", "output": "classes"}'
+few="--threads 1 --batch 12 --epochs 1"
+# shellcheck disable=SC2086
+run train ./twelve.json --data list:twelve.csv --threads 1 --batch 12 --epochs 200 --lr 0.1 --save by-number.safetensors -q
+run eval by-number.safetensors --data list:twelve.csv --threads 1 --json
+cp out by-list.json
+is "a model of twelve classes knows its pictures" top1 100
+# as_by_list NAME: the last command's loss and accuracy are those of the list
+as_by_list() {
+    is "$1" top1 100
+    is "  and its loss" loss "$("$JSON_LOOK" by-list.json loss)"
+}
+succeeds "it is evaluated on folders 0 to 11" eval by-number.safetensors --data folder:twelve --per-class --threads 1 --json
+as_by_list "  whose classes are found by their names"
+says 'twelve: its classes have the model.s numbers, by their names' "  which is said"
+is "  class 2 is 2" per_class.2.name 2
+run eval by-number.safetensors --data folder:twelve --predictions rows.csv --threads 1
+if awk -F, 'NR > 1 { split($2, at, "/"); bad += at[length(at) - 1] != $3 || $3 != $4 } END { exit bad || NR != 13 }' rows.csv; then
+    ok "  in the predictions, too"; else not_ok "  in the predictions, too" "$(cut -c 1-200 rows.csv)"; fi
+run measure by-number.safetensors --data folder:twelve --threads 1
+# shellcheck disable=SC2086
+{
+    succeeds "a run validates on the folders" train ./twelve.json --weights by-number.safetensors --data list:twelve.csv \
+        --validate folder:twelve $few --lr 0 --export validated.json
+    is "  with their accuracy" runs.0.validation.top1.0 100 validated.json
+    succeeds "it is trained further on the folders" train ./twelve.json --weights by-number.safetensors --data folder:twelve \
+        $few --epochs 4 --lr 0 --run-dir renumbered --save text-order.safetensors
+    says 'the outputs were put into the order of the data.s classes, by their names' "  which is said"
+    run eval text-order.safetensors --data folder:twelve --per-class --threads 1 --json
+    as_by_list "  from the same accuracy"
+    is "  in the order of the folders" per_class.2.name 10
+    run eval text-order.safetensors --data list:twelve.csv --threads 1 --json
+    as_by_list "  and the list's"
+    succeeds "  a fork of it by numbers" train --fork ./renumbered --data list:twelve.csv $few --lr 0 --save back.safetensors
+    run eval back.safetensors --data list:twelve.csv --per-class --threads 1 --json
+    as_by_list "  is as accurate"
+    is "  and has the list's order" per_class.2.name 2
+    run train ./twelve.json --weights by-number.safetensors --data folder:twelve $few --epochs 4 --lr 0 --max-time 0.000001 \
+        -q --run-dir cut
+    rm -f by-number.gone && mv by-number.safetensors by-number.gone
+    succeeds "  it is resumed without the file" resume ./cut --max-time 1h --save cut.safetensors
+    mv by-number.gone by-number.safetensors
+    run eval cut.safetensors --data folder:twelve --threads 1 --json
+    as_by_list "  and is as accurate"
+    succeeds "a teacher with the list's order" train ./twelve.json --teacher by-number.safetensors --data folder:twelve \
+        --weights by-number.safetensors $few --lr 0 --distill-weight 1 --export taught.json
+    succeeds "  is one" runs
+}
+run quantize by-number.safetensors --calibrate folder:twelve --threads 1 -o twelve8.safetensors
+if [ "$status" = 0 ] || ! grep -q 'its class' err; then ok "a calibration takes them by name"; else not_ok "a calibration" "$(told)"; fi
+# real names in another order
+sed 's/,0$/,zebra/; s/,1$/,ant/; s/,2$/,cow/' numbers.csv >names.csv
+mkdir animals && cp -r three/cat animals/zebra && cp -r three/dog animals/ant && cp -r three/owl animals/cow
+mkdir others && cp -r three/cat others/zebra && cp -r three/dog others/ant && cp -r three/owl others/pig
+# shellcheck disable=SC2086
+run train ./three.json --data list:names.csv $small --save animals.safetensors -q
+succeeds "names in one order" eval animals.safetensors --data folder:animals --threads 1
+refuses 1 'others: its class 1 is pig, but the model.s is cow' "another name" eval animals.safetensors --data folder:others --threads 1
+
 # --- NaN: no class, neither in top-1 nor in top-5 ---
 network lost.json 3 '{"op": "relu"}, {"op": "linear", "name": "a", "output": 8, "init": {"constant": 3e38}},
  {"op": "linear", "name": "fc", "output": "classes", "init": {"gaussian": 1}}'

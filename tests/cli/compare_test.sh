@@ -219,4 +219,19 @@ done
 succeeds "runs without a measurement take turns" compare "$T/first" "$T/second" --measure --threads 1
 succeeds "advise on them" advise --network lenet --need smaller --device cpu "$T/first" "$T/second"
 shows '^ *lenet: .* MB, [0-9.e-]+ ms on cpu ' "  the time of turns stands without an interval"
+
+# a copy of a run has another name than its ID: finding it must not read all runs
+i=1000
+copies=
+while [ $i -lt 2000 ]; do
+    mkdir "$T/state/tinca/runs/20200101-000000-copy-$i"
+    cp "$T/first/config.json" "$T/first/summary.json" "$T/first/journal.jsonl" "$T/state/tinca/runs/20200101-000000-copy-$i/"
+    copies="$copies 20200101-000000-copy-$i"
+    i=$((i + 1))
+done
+status=0
+# shellcheck disable=SC2086 # words
+(ulimit -t 6 && exec "$TINCA" compare --json $copies) >"$T/out" 2>"$T/err" </dev/null || status=$?
+if [ "$status" = 0 ] && [ "$("$JSON_LOOK" "$T/out" 'runs.#')" = 1000 ]; then ok "a thousand copies are compared in seconds"; else
+    not_ok "a thousand copies are compared in seconds" "exit $status: $(told)"; fi
 done_testing

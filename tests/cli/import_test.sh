@@ -194,4 +194,14 @@ disturbed rename:1:ENOSPC+ FAULT_ONLY=config.json && not_ok "  a watch without s
 disturbed open:1:kill FAULT_AFTER=name.txt
 run runs
 shows 'incomplete' "a watch that is killed before it has settings leaves no run, and its folder is listed"
+# an accuracy of the training, which is none of a validation
+printf 'step,loss,accuracy\n1,2,0.25\n2,1,0.5\n' >"$T/training.csv"
+succeeds "a log with an accuracy of the training" import "$T/training.csv" --name trained
+if grep -q 'accuracy is an accuracy of the training, which runs do not have; --columns top1=accuracy' "$T/err"; then
+    ok "  which is left out, and said"; else not_ok "  which is left out, and said" "$(told)"; fi
+succeeds "  is taken on request" import "$T/training.csv" --columns top1=accuracy --name taken
+if [ -s "$T/err" ]; then not_ok "  without a note" "$(told)"; else ok "  without a note"; fi
+printf 'epoch,loss,accuracy,val_loss,val_accuracy\n1,2,0.25,2,0.3\n2,1,0.5,1,0.4\n' >"$T/both.csv"
+succeeds "a log with both accuracies" import "$T/both.csv" --name both
+if grep -q 'accuracy of the training' "$T/err"; then not_ok "  has no note" "$(told)"; else ok "  has no note"; fi
 done_testing

@@ -167,8 +167,27 @@ for name in flatten dropout image log; do
     if grep -q 'softmax at the end was left out' err && ! grep -q '"softmax"' end.json; then ok "  without it, which is said"; else
         not_ok "  without it, which is said" "$(told) $(cat end.json)"; fi
 done
-succeeds "a softmax of each pixel is none of the classes" import hostile/end-pixels.onnx -o end.safetensors
-if grep -q '"softmax"' end.json; then ok "  and is kept"; else not_ok "  and is kept" "$(cat end.json)"; fi
+mkdir -p labelled/a labelled/b && cp "$files/picture.png" labelled/a/1.png && cp "$files/picture.png" labelled/b/1.png
+# outputs that are no classes of which an image has one: no figure of a classifier is made of them
+while read -r name last; do
+    succeeds "a $last that is no class of an image ($name) is imported" import hostile/end-$name.onnx -o end.safetensors
+    if grep -q "$last at the end is kept" err && grep -q "\"$last\"" end.json; then ok "  as it is, which is said"; else
+        not_ok "  as it is, which is said" "$(told) $(cat end.json)"; fi
+    for use in "eval end.safetensors --data folder:labelled" "train ./end.json --data folder:labelled --epochs 1 --batch 1"; do
+        # shellcheck disable=SC2086
+        refuses 1 "ends in a $last whose values are neither" "  ${use%% *} takes no labels for it" $use --threads 1
+    done
+    refuses 2 "ends in a $last whose values are neither" "  predict has no classes" predict end.safetensors "$files/picture.png"
+    succeeds "  predict writes its outputs" predict end.safetensors "$files/picture.png" --raw end.npy --threads 1
+done <<'END'
+pixels softmax
+picture softmax
+sigmoid sigmoid
+sigmoid-flatten sigmoid
+END
+succeeds "a sigmoid of each pixel is imported" import hostile/end-sigmoid-picture.onnx -o end.safetensors
+if grep -q 'its output is taken as a picture' err; then ok "  as a picture, which is said"; else not_ok "  as a picture" "$(told)"; fi
+rm -rf labelled end.*
 for name in log-relu log-pixels; do
     run import hostile/end-$name.onnx -o x.safetensors
     if [ "$status" = 1 ] && grep -q 'not the end of a classifier' err; then ok "a LogSoftmax ($name) that cannot be left out"; else

@@ -28,8 +28,33 @@ static void test_wilson(void)
         tap_ok(fabs(low - cases[i].low) < 1e-9 && fabs(high - cases[i].high) < 1e-9,
                "%zu of %zu: %.6f to %.6f %%", cases[i].part, cases[i].whole, low, high);
     }
+    size_t inexact = 0;
+    for (size_t n = 1; n <= 20000; n++) {
+        statistics_wilson(0, n, &low, &high);
+        inexact += low != 0 || !(high > 0) || !(high < 100);
+        statistics_wilson(n, n, &low, &high);
+        inexact += high != 100 || !(low > 0) || !(low < 100);
+    }
+    tap_ok(inexact == 0, "none and all of 1 to 20,000 have the exact ends 0 and 100: %zu have not",
+           inexact);
     statistics_wilson(0, 0, &low, &high);
     tap_ok(isnan(low) && isnan(high), "no trials have no interval");
+}
+
+static void test_equal_values(void)
+{
+    static const double equal[] = {0.1, 0.7, 33.3, 100, 1e-3, 98.76};
+    double values[50];
+    struct statistics found;
+    size_t inexact = 0;
+    for (size_t e = 0; e < sizeof equal / sizeof *equal; e++)
+        for (size_t n = 2; n <= sizeof values / sizeof *values; n++) {
+            for (size_t i = 0; i < n; i++)
+                values[i] = equal[e];
+            statistics_compute(values, n, &found, NULL);
+            inexact += found.mean != equal[e] || found.sd != 0 || found.ci95 != 0;
+        }
+    tap_ok(inexact == 0, "equal values have their mean and no deviation: %zu have not", inexact);
 }
 
 /* Labels 0 0 0 1 1 2 2 2, guesses 0 0 1 1 NaN 2 0 2; class 3 never occurs. */
@@ -101,6 +126,7 @@ static void test_ranking(void)
 int main(void)
 {
     test_wilson();
+    test_equal_values();
     test_figures();
     test_ranking();
     return tap_done();

@@ -29,6 +29,7 @@ struct dataset {
     struct source source;
     uint32_t *selected; /* source index of each image; NULL: all, in order */
     char **class_names;
+    size_t *numbers; /* [facts.classes]: the labels of the source's classes; NULL: their own */
 };
 
 /* --- kinds --- */
@@ -221,7 +222,30 @@ static bool set_classes(struct dataset *dataset, const struct spec *spec, struct
         return error_set(error, ERROR_USAGE, spec->text, "give at least as many as the set has",
                          "classes=%zu, but the set has %zu classes", spec->classes, found);
     dataset->facts.classes = spec->classes ? spec->classes : found;
+    dataset->facts.classes_own = found;
     return name_classes(dataset, error);
+}
+
+bool dataset_number_classes(struct dataset *dataset, const size_t *numbers, struct error *error)
+{
+    const size_t count = dataset->facts.classes;
+    char **names = memory_new(count, sizeof *names, "class names", error);
+    size_t *labels = memory_new(count, sizeof *labels, "class names", error);
+    if (!names || !labels) {
+        free(names);
+        free(labels);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        names[numbers[i]] = dataset->class_names[i];
+        labels[i] = numbers[dataset->numbers ? dataset->numbers[i] : i];
+    }
+    free(dataset->class_names);
+    free(dataset->numbers);
+    dataset->class_names = names;
+    dataset->numbers = labels;
+    dataset->facts.renumbered = true;
+    return true;
 }
 
 /* --- the selection --- */
@@ -534,6 +558,7 @@ void dataset_free(struct dataset *dataset)
     for (size_t i = 0; dataset->class_names && i < dataset->facts.classes; i++)
         free(dataset->class_names[i]);
     free(dataset->class_names);
+    free(dataset->numbers);
     free(dataset->selected);
     if (dataset->source.operations)
         dataset->source.operations->close(&dataset->source);
@@ -584,8 +609,9 @@ size_t dataset_source_index(const struct dataset *dataset, size_t index)
 
 size_t dataset_label(const struct dataset *dataset, size_t index)
 {
-    return dataset->source.operations->label(&dataset->source,
-                                             dataset_source_index(dataset, index));
+    const size_t label =
+        dataset->source.operations->label(&dataset->source, dataset_source_index(dataset, index));
+    return dataset->numbers ? dataset->numbers[label] : label;
 }
 
 void dataset_origin(const struct dataset *dataset, size_t index, char *text, size_t size)

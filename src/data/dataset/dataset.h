@@ -32,7 +32,9 @@ struct dataset_facts {
     const char *kind;        /* "cifar10", "folder", "shapes", ... */
     size_t images;           /* after the options `limit`, `sample` and `only` */
     size_t classes_left_out; /* classes whose images `limit` has all left out */
-    size_t classes; /* size of the label space: option `classes`, or as many as the set has */
+    size_t classes;     /* size of the label space: option `classes`, or as many as the set has */
+    size_t classes_own; /* as many as the set has; the option `classes` adds those that follow */
+    bool renumbered;    /* dataset_number_classes has given the classes other numbers */
     size_t channels, height, width;     /* shape of one training example, after cropping */
     size_t stored_height, stored_width; /* size of the image that crops are taken from */
     bool paired;                        /* every example has a target image instead of a label */
@@ -82,6 +84,11 @@ bool dataset_count_classes(const struct dataset *dataset, struct dataset_balance
 
 /* Returns the name of a class, never NULL. */
 const char *dataset_class_name(const struct dataset *dataset, size_t label);
+
+/* Gives the classes other numbers: class `i` becomes numbers[i], of which there are as many as
+ * classes, each number once. Call it before other threads read the set. Returns false with an
+ * error, and changes nothing, if out of memory. */
+bool dataset_number_classes(struct dataset *dataset, const size_t *numbers, struct error *error);
 
 /* Returns the label of image `index`. */
 size_t dataset_label(const struct dataset *dataset, size_t index);

@@ -130,6 +130,22 @@ bool graph_leave_out_softmax(struct graph *graph, size_t *output)
     return true;
 }
 
+const struct op *graph_probabilities(const struct graph *graph, size_t output)
+{
+    const struct node *node = &graph->nodes[output];
+    const bool vector = shape_area(node->output) == 1;
+    while (node->op == &op_flatten || node->op == &op_dropout)
+        node = &graph->nodes[node->inputs[0]];
+    return node->op == &op_softmax || (node->op == &op_sigmoid && vector) ? node->op : NULL;
+}
+
+const struct op *graph_main_probabilities(const struct graph *graph)
+{
+    if (graph->loss_count == 0 || reads_labels(graph, 0))
+        return NULL;
+    return graph_probabilities(graph, graph->nodes[graph->losses[0]].inputs[0]);
+}
+
 char *graph_output_names(const struct graph *graph, char *text, size_t size)
 {
     bool *marks = memory_new(graph->node_count, sizeof *marks, "the names", NULL);

@@ -33,6 +33,15 @@ char *graph_output_names(const struct graph *graph, char *text, size_t size);
  * Returns false, and changes nothing, if the outputs are no softmax over all of them. */
 bool graph_leave_out_softmax(struct graph *graph, size_t *output);
 
+/* Returns the softmax or sigmoid whose values are those of node `output`, for a graph that ends in
+ * probabilities which are not those of one class an image: a vector of sigmoids, of labels that do
+ * not exclude each other, or a softmax of the classes of each pixel. NULL: it ends in something
+ * else, such as a picture. */
+const struct op *graph_probabilities(const struct graph *graph, size_t output);
+
+/* Returns the same for what the main loss reads. NULL if that reads labels, or there is none. */
+const struct op *graph_main_probabilities(const struct graph *graph);
+
 /* Returns whether the node is one of those layers that have "output": a convolution or linear. */
 bool graph_counts_outputs(const struct node *node);
 

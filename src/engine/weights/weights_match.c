@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "engine/graph/name_pattern.h"
 #include "engine/ops/class_outputs.h"
+#include "engine/ops/op.h"
 #include "engine/weights/weights_misfits.h"
 
 #include <stdio.h>
@@ -282,4 +283,61 @@ bool weights_begin(struct weights *weights, const struct weights_source *source,
     weights_pairing_close(&pairing);
     weights_mark_changed(weights);
     return read;
+}
+
+/* --- the order of the outputs --- */
+
+/* Returns whether the layer computes each channel by itself, so that the channels may change
+ * places. */
+static bool ignores_order(const struct node *node)
+{
+    const struct op *op = node->op;
+    return op != &op_lrn && op != &op_channel_shuffle && op != &op_channel_shift &&
+           (op != &op_conv || node->attributes.conv.groups == 1);
+}
+
+/* Puts the rows of an array, one for each output, into another order. */
+static bool order_rows(const struct parameter *parameter, const size_t *numbers, float *values,
+                       struct error *error)
+{
+    const size_t rows = parameter->dims[0], length = parameter->count / rows;
+    float *before = memory_new(parameter->count, sizeof *before, "the output layers", error);
+    if (!before)
+        return false;
+    memcpy(before, values, parameter->count * sizeof *before);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(values + i * length, before + numbers[i] * length, length * sizeof *before);
+    free(before);
+    return true;
+}
+
+/* Returns whether the outputs can change places, and marks their layers. */
+static bool mark_ordered(const struct graph *graph, bool *marks)
+{
+    bool can = graph_mark_outputs(graph, marks);
+    for (size_t i = 0; can && i < graph->node_count; i++)
+        can = !marks[i] || ignores_order(&graph->nodes[i]);
+    return can;
+}
+
+bool weights_order_outputs(struct weights *weights, const size_t *numbers, struct error *error)
+{
+    const struct graph *graph = weights->graph;
+    bool *marks = memory_new(graph->node_count, sizeof *marks, "the output layers", error);
+    bool ordered = marks;
+    if (marks && !mark_ordered(graph, marks))
+        ordered = error_set(error, ERROR_UNSUPPORTED, "the output layers",
+                            "list the pictures in a file (list:FILE) with the numbers of the "
+                            "model's classes",
+                            "the data has the model's classes in another order, but the outputs "
+                            "of this network cannot change places");
+    for (size_t p = 0; ordered && p < graph->parameter_count; p++) {
+        const struct parameter *parameter = &graph->parameters[p];
+        if (marks[parameter->node] && parameter->rank > 0 &&
+            parameter->dims[0] == graph_classes(graph))
+            ordered = order_rows(parameter, numbers, weights->values + parameter->offset, error);
+    }
+    free(marks);
+    weights_mark_changed(weights);
+    return ordered;
 }

@@ -86,4 +86,9 @@ void weights_fill_identity(const struct graph *graph, const struct parameter *pa
 bool weights_begin(struct weights *weights, const struct weights_source *source,
                    struct weights_match *match, struct error *error);
 
+/* Puts the outputs into another order: output `i` becomes what output numbers[i] was. Returns false
+ * with an error, and changes nothing, if the output layers are not known or a layer among them
+ * depends on the order of its channels. */
+bool weights_order_outputs(struct weights *weights, const size_t *numbers, struct error *error);
+
 #endif

@@ -54,8 +54,10 @@ struct caffe_import_result { /* caffe_import_result_free frees it */
     size_t auxiliary;   /* losses but the last */
     size_t multipliers; /* layers with an lr_mult or decay_mult other than 1, which tinca lacks */
     bool softmax_left_out;
-    size_t channels; /* of the images */
-    bool reordered;  /* weights were brought from BGR to RGB */
+    const char *kept; /* graph_probabilities: its name; NULL: none */
+    bool picture;     /* the output is taken as a picture */
+    size_t channels;  /* of the images */
+    bool reordered;   /* weights were brought from BGR to RGB */
     struct normalisation normalisation;
     char mean_file[256]; /* the file names this file of means, which is not read; "": none */
 };

@@ -63,9 +63,12 @@ static bool add_losses(struct caffe_importer *im, size_t output)
 {
     struct graph *graph = &im->graph;
     const struct shape shape = graph->nodes[output].output;
-    const bool classes = shape_area(shape) == 1;
+    const struct op *kept = im->loss_count > 0 ? NULL : graph_probabilities(graph, output);
+    const bool classes = shape_area(shape) == 1 && !kept;
     const union attributes attributes = {.loss = {.weight = 1}};
     size_t inputs[2] = {output}, added;
+    im->result->kept = kept ? kept->name : NULL;
+    im->result->picture = !classes && !kept;
     if (!add_heads(im) ||
         (!classes && !graph_add_input(graph, "target", shape, &inputs[1], im->error)) ||
         !graph_add(graph, classes ? &op_softmax_cross_entropy : &op_l2_loss, "loss", inputs,

@@ -54,7 +54,7 @@ static bool check_model(const struct quantize_state *state, struct error *error)
     return network->classes ||
            error_set(error, ERROR_UNSUPPORTED, state->request->model,
                      "choose a model that predicts classes",
-                     "it makes pictures, and what quantization costs is measured in classes");
+                     "it predicts no classes, and what quantization costs is measured in them");
 }
 
 static bool list_layers(struct quantize_state *state, struct error *error)

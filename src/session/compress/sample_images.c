@@ -34,7 +34,7 @@ static bool choose(size_t *chosen, size_t count, size_t images, uint64_t seed, s
     return true;
 }
 
-static bool check_set(struct model *model, const struct dataset *dataset, struct error *error)
+static bool check_set(struct model *model, struct dataset *dataset, struct error *error)
 {
     const struct dataset_facts *facts = dataset_facts(dataset);
     if (facts->paired || facts->images == 0)

@@ -62,6 +62,7 @@ static bool import_one(const struct import_request *request, struct imported_log
         snprintf(result->id, sizeof result->id, "%s", import_run_id(run));
         snprintf(result->framework, sizeof result->framework, "%s", log->framework);
         snprintf(result->top1_name, sizeof result->top1_name, "%s", log->top1_name);
+        snprintf(result->left_out, sizeof result->left_out, "%s", log->left_out);
     }
     import_run_free(run);
     return good;

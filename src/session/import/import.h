@@ -32,6 +32,7 @@ struct import_result {
     size_t damaged, replaced;         /* see import_log.h */
     char top1_name[96];               /* see import_log.h */
     bool several_top1;
+    char left_out[96];
 };
 
 struct import_results {

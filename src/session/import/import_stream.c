@@ -452,6 +452,10 @@ static void note_names(struct imported_log *log, const struct import_names *name
     snprintf(log->loss_name, sizeof log->loss_name, "%s", names->chosen[IMPORT_LOSS].text);
     snprintf(log->top1_name, sizeof log->top1_name, "%s", names->chosen[IMPORT_TOP1].text);
     log->several_top1 = names->several && !names->chosen[IMPORT_TOP1].given;
+    snprintf(log->left_out, sizeof log->left_out, "%s", names->chosen[IMPORT_ACCURACY].text);
+    for (size_t i = 0; i < log->validation_count; i++)
+        if (!isnan(log->validations[i].top1))
+            log->left_out[0] = '\0';
 }
 
 /* Settles a copy of what a reader has. */

@@ -1,18 +1,28 @@
 #include "session/measure/compare_files.h"
 
+#include "base/files/file.h"
 #include "session/files/run_directory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Names the run as commands accept it: by its ID if that finds it, otherwise by its folder. */
+/* Returns whether the run's folder is the one in the folder of runs that has its ID as name. */
+static bool is_found_by_id(const struct run_facts *facts)
+{
+    char *home = run_directory_home(NULL);
+    char *own = home ? file_join(home, facts->id) : NULL;
+    const bool found = own && strcmp(own, facts->directory) == 0;
+    free(own);
+    free(home);
+    return found;
+}
+
+/* Names the run as commands accept it: by its ID if that finds it, otherwise by its folder. A
+ * search would read all runs for each one whose folder has another name, such as a copy. */
 static void name_run(struct compare_files *files, const struct run_facts *facts)
 {
-    char *found = run_directory_find(facts->id, NULL);
-    bool by_id = found && strcmp(found, facts->directory) == 0;
-    bool path = strchr(facts->directory, '/');
-    free(found);
+    const bool by_id = is_found_by_id(facts), path = strchr(facts->directory, '/');
     snprintf(files->name, sizeof files->name, "%s%s", by_id || path ? "" : "./",
              by_id ? facts->id : facts->directory);
     run_name_read(facts->directory, files->given);

@@ -3,17 +3,36 @@
 #include "session/model/class_match.h"
 
 #include "base/language.h"
+#include "engine/ops/class_outputs.h"
+#include "engine/ops/op.h"
+#include "session/model/class_order.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Refuses labels, or pictures as targets, for outputs that are probabilities of something else. */
+static bool refuse_probabilities(const struct network *network, const char *kept, const char *spec,
+                                 struct error *error)
+{
+    return error_set(error, ERROR_INPUT, spec,
+                     "write its outputs with tinca predict --raw, or give its network file other "
+                     "last layers",
+                     "%s ends in a %s whose values are neither a picture nor classes of which an "
+                     "image has one",
+                     network->name, kept);
+}
 
 bool class_match_labels(const struct network *network, const struct dataset *dataset,
                         struct error *error)
 {
+    const struct op *kept = graph_main_probabilities(&network->graph);
     const struct dataset_facts *facts = dataset_facts(dataset);
     if (facts->images == 0)
         return error_set(error, ERROR_INPUT, facts->spec, "choose another data set",
                          "it holds no images");
+    if (kept)
+        return refuse_probabilities(network, kept->name, facts->spec, error);
     if (facts->paired != (network->classes == 0))
         return error_set(error, ERROR_INPUT, facts->spec, "choose another network or data set",
                          facts->paired
@@ -57,12 +76,31 @@ static bool named_by_files(const struct dataset *dataset)
     return strcmp(kind, "folder") == 0 || strcmp(kind, "list") == 0;
 }
 
-bool class_match_sets(const struct dataset *training, const struct dataset *other,
+/* Gives the set the numbers that its classes have in the list, if the list has all of them. Sets
+ * *known to whether it has. */
+static bool number_as(const struct class_list *list, struct dataset *dataset, bool *known,
                       struct error *error)
+{
+    enum class_order order;
+    size_t *numbers;
+    const bool done = class_order_find(list, dataset, &order, &numbers, error) &&
+                      (!numbers || dataset_number_classes(dataset, numbers, error));
+    free(numbers);
+    *known = order != CLASS_ORDER_UNKNOWN;
+    return done;
+}
+
+bool class_match_sets(const struct dataset *training, struct dataset *other, struct error *error)
 {
     const struct dataset_facts *facts = dataset_facts(other);
     const size_t known = dataset_facts(training)->classes;
+    const struct class_list list = class_list_of_set(training);
+    bool same = false;
     if (facts->paired)
+        return true;
+    if (!number_as(&list, other, &same, error))
+        return false;
+    if (same)
         return true;
     if (facts->classes > known)
         return error_set(error, ERROR_INPUT, facts->spec, "give both sets the same classes",
@@ -72,21 +110,6 @@ bool class_match_sets(const struct dataset *training, const struct dataset *othe
             return error_set(error, ERROR_INPUT, facts->spec, "give both sets the same folders",
                              "its class %zu is %s, but that of the training set is %s", i,
                              dataset_class_name(other, i), dataset_class_name(training, i));
-    return true;
-}
-
-/* Returns whether the model's classes have no names but their numbers, as those of a file that
- * another program wrote; a data set calls classes that it has no name for "class 3". */
-static bool has_numbers_only(const struct model *model)
-{
-    char number[32];
-    const size_t word = strlen("class ");
-    for (size_t i = 0; i < model->network->classes; i++) {
-        const char *name = model->class_names[i];
-        snprintf(number, sizeof number, "class %zu", i);
-        if (strcmp(name, number) != 0 && strcmp(name, number + word) != 0)
-            return false;
-    }
     return true;
 }
 
@@ -109,22 +132,21 @@ static void take_names(struct model *model, const struct dataset *dataset)
                  dataset_class_name(dataset, i));
 }
 
-bool class_match_model(struct model *model, const struct dataset *dataset, struct error *error)
+/* Compares the names of classes; `known`: the model has all of them. */
+static bool compare_names(struct model *model, const struct dataset *dataset, bool known,
+                          struct error *error)
 {
     const struct dataset_facts *facts = dataset_facts(dataset);
+    const struct class_list list = class_list_of_model(model);
     const size_t outputs = model->network->classes;
-    if (!class_match_labels(model->network, dataset, error))
-        return false;
-    if (outputs == 0)
-        return true;
     const size_t other = first_other(model, dataset);
-    const bool same = other == facts->classes, numbers = has_numbers_only(model);
-    if (same || (facts->classes == outputs && !numbers && !named_by_files(dataset)))
-        return true;
+    const bool same = known || other == facts->classes, numbers = class_list_is_numbered(&list);
     if (numbers && facts->classes == outputs) {
         take_names(model, dataset);
         return true;
     }
+    if (same || (facts->classes == outputs && !numbers && !named_by_files(dataset)))
+        return true;
     if (numbers || !named_by_files(dataset)) {
         char advice[128];
         snprintf(advice, sizeof advice,
@@ -138,4 +160,25 @@ bool class_match_model(struct model *model, const struct dataset *dataset, struc
                      "give it the same folders that the model was trained on",
                      "its class %zu is %s, but the model's is %s", other,
                      dataset_class_name(dataset, other), model->class_names[other]);
+}
+
+bool class_match_model(struct model *model, struct dataset *dataset, struct error *error)
+{
+    const struct class_list list = class_list_of_model(model);
+    bool known = false;
+    return class_match_labels(model->network, dataset, error) &&
+           (model->network->classes == 0 || (number_as(&list, dataset, &known, error) &&
+                                             compare_names(model, dataset, known, error)));
+}
+
+bool class_match_teacher(struct model *model, const struct dataset *dataset, size_t **numbers,
+                         struct error *error)
+{
+    const struct class_list list = class_list_of_model(model);
+    enum class_order order;
+    *numbers = NULL;
+    return class_match_labels(model->network, dataset, error) &&
+           (model->network->classes == 0 ||
+            (class_order_find(&list, dataset, &order, numbers, error) &&
+             (*numbers || compare_names(model, dataset, order != CLASS_ORDER_UNKNOWN, error))));
 }

@@ -27,12 +27,18 @@ bool class_match_outputs(const struct network *network, size_t classes, const ch
 bool class_match_training(const struct network *network, const struct dataset *dataset,
                           struct error *error);
 
-/* Checks that a second set has the classes of the training set, or the first of them. */
-bool class_match_sets(const struct dataset *training, const struct dataset *other,
-                      struct error *error);
+/* Checks that a second set has the classes of the training set, or the first of them. If only their
+ * order differs, the second set is numbered as the training set. */
+bool class_match_sets(const struct dataset *training, struct dataset *other, struct error *error);
 
-/* Checks that the set has the classes of the model, or the first of them. A model whose classes
- * have only numbers takes the names of a set with as many classes. */
-bool class_match_model(struct model *model, const struct dataset *dataset, struct error *error);
+/* Checks that the set has the classes of the model, or the first of them. If only their order
+ * differs, the set is numbered as the model. A model whose classes have only numbers takes the
+ * names of a set with as many classes. */
+bool class_match_model(struct model *model, struct dataset *dataset, struct error *error);
+
+/* Does the same for a set that is not to be numbered anew: *numbers, which the caller frees, is
+ * then the model's number of each class of the set; NULL: they are the same. */
+bool class_match_teacher(struct model *model, const struct dataset *dataset, size_t **numbers,
+                         struct error *error);
 
 #endif

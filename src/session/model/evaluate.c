@@ -150,8 +150,7 @@ bool model_evaluate_set(struct model *model, const struct dataset *dataset,
     struct telling telling = {request, request->images && request->images < images ? request->images
                                                                                    : images};
     struct evaluator evaluator = {0};
-    bool evaluated = class_match_model(model, dataset, error) &&
-                     evaluator_create(&evaluator, &settings, error) &&
+    bool evaluated = evaluator_create(&evaluator, &settings, error) &&
                      record_kernels(model, evaluator.plan, error) &&
                      evaluator_run(&evaluator, request->progress ? tell_progress : NULL, &telling,
                                    evaluation, error);

@@ -107,8 +107,7 @@ struct evaluation_request {
     void *context;                 /* passed to both */
 };
 
-/* Evaluates the model on an opened set, which must have the shape of the network's input. Returns
- * false with an error. */
+/* Evaluates the model on a set that model_open_set has opened. Returns false with an error. */
 bool model_evaluate_set(struct model *model, const struct dataset *dataset,
                         const struct evaluation_request *request, struct evaluation *evaluation,
                         struct error *error);

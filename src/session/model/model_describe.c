@@ -69,8 +69,8 @@ static size_t stated_classes(const struct safetensors *file)
     return text && text_to_size(text, &classes) ? classes : 0;
 }
 
-static bool read_class_names(struct model *model, const struct safetensors *file,
-                             struct error *error)
+bool model_describe_classes(struct model *model, const struct safetensors *file,
+                            struct error *error)
 {
     const char *text = safetensors_metadata(file, "tinca.class_names");
     struct json_document document = {0};
@@ -102,8 +102,8 @@ static void copy_checksum(const struct safetensors *file, const char *key,
 bool model_describe(struct model *model, const struct safetensors *file, struct error *error)
 {
     model->network = network_of_model(file, error);
-    const bool described =
-        model->network && read_input(model, file, error) && read_class_names(model, file, error);
+    const bool described = model->network && read_input(model, file, error) &&
+                           model_describe_classes(model, file, error);
     copy_checksum(file, "tinca.crc32", model->checksum);
     copy_checksum(file, "tinca.parent", model->parent);
     return described;

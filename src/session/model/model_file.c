@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the names of the classes as a JSON list; NULL if out of memory. */
-static char *print_class_names(const struct model_facts *facts, struct error *error)
+char *model_print_class_names(const struct model_facts *facts, struct error *error)
 {
     struct json *list = json_new_array();
     bool listed = list;
@@ -66,7 +65,7 @@ bool model_file_save(const struct model_facts *facts, const struct weights *weig
     const struct network *network = facts->network;
     char classes[24], groups[24], width_rate[32], block_rate[32], mean[64], deviation[64],
         stored[48], widths[8 * NETWORK_MAX_WIDTHS];
-    char *names = print_class_names(facts, error);
+    char *names = model_print_class_names(facts, error);
     char *preprocessing = names ? preprocessing_print(&facts->preprocessing, error) : NULL;
     if (!preprocessing) {
         free(names);

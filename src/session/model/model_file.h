@@ -49,6 +49,10 @@ const char *model_parent(const struct network *network, const struct model *sour
  * pictures are resized to its input. */
 struct preprocessing model_preprocessing(const struct network *network);
 
+/* Returns the names of the classes as a JSON list, the text of tinca.class_names, which the caller
+ * frees; NULL with an error. */
+char *model_print_class_names(const struct model_facts *facts, struct error *error);
+
 /* Saves a model, with weights in this format. Returns false with an error. */
 bool model_file_save(const struct model_facts *facts, const struct weights *weights,
                      enum weights_format format, const char *path, struct error *error);
@@ -63,7 +67,12 @@ bool model_save_derived(const struct model *origin, const struct network *networ
 /* Fills network, preprocessing and class names of `model` from a file's metadata. */
 bool model_file_describe(struct model *model, const char *path, struct error *error);
 
-/* Does the same with an open file. */
+/* Reads only the class names of an open file, a model or a checkpoint, for a model that has its
+ * network. Returns false with an error if it does not name every class. */
+bool model_describe_classes(struct model *model, const struct safetensors *file,
+                            struct error *error);
+
+/* Does the same as model_file_describe with an open file. */
 bool model_describe(struct model *model, const struct safetensors *file, struct error *error);
 
 /* Returns the precision in which the model is computed unless another one is asked for: int8 if it

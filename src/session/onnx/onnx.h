@@ -73,6 +73,8 @@ struct onnx_import_result { /* onnx_import_result_free frees it */
     size_t missing_count, missing_capacity;
     size_t left_out; /* outputs but the first */
     bool softmax_left_out;
+    const char *kept; /* graph_probabilities: its name; NULL: none */
+    bool picture;     /* the output is taken as a picture */
 };
 
 /* Makes a network file and a saved model of an ONNX file. Returns false with an error; if that is

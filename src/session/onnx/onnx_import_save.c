@@ -74,12 +74,15 @@ static bool read_head(struct onnx_importer *im, const Onnx__Model *model, struct
 static bool add_loss(struct onnx_importer *im, size_t output, const char *name)
 {
     const struct shape shape = im->graph.nodes[output].output;
-    const bool classes = shape_area(shape) == 1;
+    const struct op *kept = name[0] ? NULL : graph_probabilities(&im->graph, output);
+    const bool classes = shape_area(shape) == 1 && !kept;
     const struct op *op = name[0]   ? op_find(name)
                           : classes ? &op_softmax_cross_entropy
                                     : &op_l2_loss;
     const union attributes attributes = {.loss = {.weight = 1}};
     size_t inputs[2] = {output}, added;
+    im->result->kept = kept ? kept->name : NULL;
+    im->result->picture = !classes && !kept && !name[0];
     if (!op || !(op->traits & OP_LOSS))
         return onnx_damaged(im, ONNX_NETWORK_KEY, N_("there is no such loss"));
     const bool labels = op->traits & OP_READS_LABELS;

@@ -306,6 +306,38 @@ static void note_parent(struct preparation *prepared, const char *weights)
     model_free(&source);
 }
 
+/* Reads the names of the classes of a file of weights into `source`. Returns false if it has none,
+ * or others than one for each output. */
+static bool read_names(struct model *source, const char *weights)
+{
+    struct safetensors file;
+    if (!safetensors_open(&file, weights, NULL))
+        return false;
+    const bool read = model_describe_classes(source, &file, NULL);
+    safetensors_close(&file);
+    return read;
+}
+
+bool prepare_order_outputs(struct preparation *prepared, const char *weights, struct error *error)
+{
+    struct model source = {.network = prepared->network};
+    size_t *numbers = NULL;
+    bool ordered = true;
+    if (prepared->match.outputs == 0 && prepared->network->classes > 0 &&
+        read_names(&source, weights)) {
+        const struct class_list list = class_list_of_model(&source);
+        const struct class_list data = class_list_of_set(prepared->data);
+        ordered = class_order_find(&list, prepared->data, &prepared->order, &numbers, error) &&
+                  (!numbers || weights_order_outputs(&prepared->weights, numbers, error));
+        free(numbers);
+        if (class_list_is_numbered(&list) || class_list_is_numbered(&data))
+            prepared->order =
+                prepared->order == CLASS_ORDER_OTHER ? CLASS_ORDER_OTHER : CLASS_ORDER_SAME;
+    }
+    free(source.class_names);
+    return ordered;
+}
+
 /* Reads the weights to begin with; a resumed run has its own in its checkpoint. */
 static bool begin_weights(struct preparation *prepared, const struct run_config *config,
                           uint64_t first_iteration, struct error *error)
@@ -321,7 +353,8 @@ static bool begin_weights(struct preparation *prepared, const struct run_config 
     if (!config->weights[0] || first_iteration > 0)
         return true;
     note_parent(prepared, config->weights);
-    return weights_begin(&prepared->weights, &source, &prepared->match, error);
+    return weights_begin(&prepared->weights, &source, &prepared->match, error) &&
+           prepare_order_outputs(prepared, config->weights, error);
 }
 
 bool prepare_groups(struct preparation *prepared, const struct run_config *config,

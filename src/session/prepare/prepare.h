@@ -8,6 +8,7 @@
 #include "engine/weights/weights_match.h"
 #include "session/config/config.h"
 #include "session/measure/forecast.h"
+#include "session/model/class_order.h"
 #include "session/model/evaluator.h"
 #include "session/model/model_file.h"
 #include "session/model/run_preprocessing.h"
@@ -23,8 +24,9 @@ struct preparation {
     struct device *device;
     struct plan *plan; /* with a discriminator, this and the execution are NULL: gan has its own */
     struct weights weights;
-    struct weights average;         /* of `weights`; without --ema it has no values */
-    struct weights_match match;     /* of the configured file of weights, if there is one */
+    struct weights average;     /* of `weights`; without --ema it has no values */
+    struct weights_match match; /* of the configured file of weights, if there is one */
+    enum class_order order; /* of the classes in that file, beside the data; SAME without names */
     char parent[MODEL_CHECKSUM];    /* tinca.parent of the models that are saved; "": not known */
     struct parameter_groups groups; /* empty: all weights are trained at one rate */
     bool unfrozen;                  /* `groups` are those after the configured number of epochs */
@@ -63,6 +65,11 @@ struct preparation {
 bool prepare(struct preparation *prepared, const struct run_config *config,
              const struct run_preprocessing *from, uint64_t first_iteration,
              const struct plan_choices *choices, struct cluster *cluster, struct error *error);
+
+/* Puts the outputs that were read from a file of weights, a model or a checkpoint, into the order
+ * of the data's classes, if their names in the file say that it is another one; sets `order`.
+ * Returns false with an error if these outputs cannot change places. */
+bool prepare_order_outputs(struct preparation *prepared, const char *weights, struct error *error);
 
 /* Freezes and unfreezes layers as configured, before iteration number `iteration`. Returns false
  * with an error if a pattern matches nothing or the device cannot. */

@@ -19,9 +19,9 @@ bool prepare_open_test(struct preparation *prepared, const struct run_config *co
  * 0, for which that is a failure. */
 bool prepare_drop_validation(struct preparation *prepared, const struct error *error);
 
-/* Checks that a set has the same classes as the training set: the names of folders number the
- * classes. `other` may be NULL. */
-bool prepare_check_class_names(const struct preparation *prepared, const struct dataset *other,
+/* Checks that a set has the same classes as the training set, and numbers them alike. `other` may
+ * be NULL. */
+bool prepare_check_class_names(const struct preparation *prepared, struct dataset *other,
                                struct error *error);
 
 /* Returns the weights that are validated: the average, if there is one. */

@@ -27,7 +27,7 @@ bool prepare_drop_validation(struct preparation *prepared, const struct error *e
     return true;
 }
 
-bool prepare_check_class_names(const struct preparation *prepared, const struct dataset *set,
+bool prepare_check_class_names(const struct preparation *prepared, struct dataset *set,
                                struct error *error)
 {
     return !set || class_match_sets(prepared->data, set, error);

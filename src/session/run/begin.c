@@ -69,7 +69,8 @@ static bool load_ancestor(struct trainer *trainer)
     char *path = file_join(run->directory, "ancestor.safetensors");
     const struct weights_source source = {path, "", WEIGHTS_NAMES_OWN, WEIGHTS_OUTPUTS_FIT};
     const bool loaded = path ? weights_begin(&trainer->prepared.weights, &source,
-                                             &trainer->prepared.match, trainer->error)
+                                             &trainer->prepared.match, trainer->error) &&
+                                   prepare_order_outputs(&trainer->prepared, path, trainer->error)
                              : error_set_memory(trainer->error, "a path", 0);
     free(path);
     return loaded;

@@ -249,10 +249,11 @@ struct metadata {
     struct computed_with here;
     char here_keys[COMPUTED_WITH][KEY_SIZE];
     char journal_sum[NUMBER_SIZE];
-    const char *texts[2 * (PLACES + COMPUTED_WITH) + 9];
+    const char *texts[2 * (PLACES + COMPUTED_WITH) + 11];
 };
 
-static void fill_metadata(const struct trainer *trainer, struct metadata *metadata)
+static void fill_metadata(const struct trainer *trainer, const char *class_names,
+                          struct metadata *metadata)
 {
     size_t n = 0;
     metadata->texts[n++] = "tinca.format";
@@ -269,6 +270,8 @@ static void fill_metadata(const struct trainer *trainer, struct metadata *metada
     metadata->texts[n++] = trainer->chosen;
     metadata->texts[n++] = "tinca.parent";
     metadata->texts[n++] = trainer->prepared.parent;
+    metadata->texts[n++] = "tinca.class_names";
+    metadata->texts[n++] = class_names;
     metadata->texts[n++] = "tinca.journal_crc32";
     metadata->texts[n++] = metadata->journal_sum;
     for (size_t i = 0; i < PLACES; i++) {
@@ -354,21 +357,25 @@ bool checkpoint_write(struct trainer *trainer, uint64_t *bytes, struct error *er
     struct list list;
     if (!fetch(&trainer->prepared, error))
         return false;
+    const struct model_facts facts = prepare_model_facts(&trainer->prepared);
     struct metadata *metadata = memory_new(1, sizeof *metadata, "a checkpoint", error);
-    if (!metadata || !make_list(trainer, &list, error)) {
+    char *class_names = metadata ? model_print_class_names(&facts, error) : NULL;
+    if (!class_names || !make_list(trainer, &list, error)) {
+        free(class_names);
         free(metadata);
         return false;
     }
     char *path = file_join(trainer->run->directory, last_name);
     char *previous = file_join(trainer->run->directory, previous_name);
     collect_numbers(trainer);
-    fill_metadata(trainer, metadata);
+    fill_metadata(trainer, class_names, metadata);
     bool written = path && previous
                        ? safetensors_write_checked(path, previous, list.arrays, list.count,
                                                    metadata->texts, bytes, error)
                        : error_set_memory(error, "a path", 0);
     free(path);
     free(previous);
+    free(class_names);
     free(metadata);
     free_list(&list);
     return written;

@@ -278,6 +278,22 @@ static void note_outputs(struct trainer *trainer)
     trainer_add_finding(trainer, &finding);
 }
 
+/* Adds a finding that says by what the outputs of the file became those of the data's classes: by
+ * their names, or by their numbers although the names differ. */
+static void note_order(struct trainer *trainer)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    struct finding finding = {.kind = FINDING_WEIGHTS};
+    if (trainer->moment.iteration > 0 || prepared->order == CLASS_ORDER_SAME)
+        return;
+    snprintf(finding.text, sizeof finding.text,
+             prepared->order == CLASS_ORDER_OTHER
+                 ? "the outputs were put into the order of the data's classes, by their names"
+                 : "the classes of the data have other names than those of the weights: each takes "
+                   "the output of its number");
+    trainer_add_finding(trainer, &finding);
+}
+
 /* Finds out, with the other ranks, whether one process would be as fast, and returns the finding;
  * its text is empty if not. */
 static struct finding compare_with_one(const struct run *run)
@@ -365,6 +381,7 @@ static enum run_status live(struct trainer *trainer)
     note_measured(trainer);
     note_preprocessing(trainer);
     note_outputs(trainer);
+    note_order(trainer);
     note_limit(trainer, trainer->prepared.data);
     note_limit(trainer, trainer->prepared.validation);
     note_limit(trainer, trainer->prepared.test);

@@ -1,12 +1,14 @@
 /* A teacher is a saved model, read as eval and predict read one, without a device of its own. */
 #include "session/teacher/teacher.h"
 
+#include "engine/weights/weights_match.h"
 #include "session/model/class_match.h"
 #include "session/model/model_file.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -50,12 +52,15 @@ bool teacher_load(struct teacher *teacher, const struct run_config *config, stru
 {
     return weights_create(&teacher->model.weights, &teacher->model.network->graph, error) &&
            weights_load(&teacher->model.weights, config->teacher, error) &&
+           (!teacher->numbers ||
+            weights_order_outputs(&teacher->model.weights, teacher->numbers, error)) &&
            read_checksum(teacher, config->teacher, error);
 }
 
 void teacher_free(struct teacher *teacher)
 {
     model_free(&teacher->model);
+    free(teacher->numbers);
     *teacher = (struct teacher){0};
 }
 
@@ -79,7 +84,7 @@ bool teacher_knows_classes(struct teacher *teacher, const struct dataset *datase
                            struct error *error)
 {
     struct error inner;
-    return class_match_model(&teacher->model, dataset, &inner) ||
+    return class_match_teacher(&teacher->model, dataset, &teacher->numbers, &inner) ||
            error_set(error, inner.kind, "--teacher",
                      "choose a teacher that was trained on the same classes", "%s: %s", inner.what,
                      inner.why);

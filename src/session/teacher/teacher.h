@@ -18,8 +18,9 @@
 struct teacher {
     struct model model; /* network, weights, normalisation, names of the classes; no device */
     struct distillation_settings settings;
-    uint64_t bytes; /* of the file */
-    uint32_t crc32; /* of its contents */
+    size_t *numbers; /* its output for each class of the data; NULL: they are in the same order */
+    uint64_t bytes;  /* of the file */
+    uint32_t crc32;  /* of its contents */
 };
 
 /* Reads the description of the configured teacher. Returns false with an error. */
@@ -37,8 +38,8 @@ void teacher_free(struct teacher *teacher); /* may be {0} */
 bool teacher_suits(const struct teacher *teacher, const struct network *student,
                    struct error *error);
 
-/* Returns whether the teacher's classes have the names of the data set's. Returns false with an
- * error that names the first that differs. */
+/* Returns whether the teacher's classes have the names of the data set's; teacher_load puts its
+ * outputs into their order. Returns false with an error that names the first that differs. */
 bool teacher_knows_classes(struct teacher *teacher, const struct dataset *dataset,
                            struct error *error);
 

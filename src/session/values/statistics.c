@@ -30,6 +30,10 @@ bool statistics_compute(const double *values, size_t count, struct statistics *s
     statistics->mean = 0;
     for (size_t i = 0; i < count; i++)
         statistics->mean += sorted[i] / (double)count;
+    if (statistics->mean < sorted[0]) /* by rounding: equal values have that mean, and sd 0 */
+        statistics->mean = sorted[0];
+    if (statistics->mean > sorted[count - 1])
+        statistics->mean = sorted[count - 1];
     double squares = 0;
     for (size_t i = 0; i < count; i++)
         squares += (sorted[i] - statistics->mean) * (sorted[i] - statistics->mean);
@@ -51,6 +55,10 @@ void statistics_wilson(size_t part, size_t whole, double *low, double *high)
     const double half = z / (1 + z2 / n) * sqrt(share * (1 - share) / n + z2 / (4 * n * n));
     *low = whole ? 100 * fmax(centre - half, 0) : NAN;
     *high = whole ? 100 * fmin(centre + half, 1) : NAN;
+    if (whole && part == 0) /* centre and half are equal but for rounding */
+        *low = 0;
+    if (whole && part == whole)
+        *high = 100;
 }
 
 char *statistics_spread(double sd, double ci95, char *text, size_t size)

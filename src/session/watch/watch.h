@@ -36,6 +36,7 @@ struct watch_state {
     size_t damaged, replaced;
     char top1_name[96];
     bool several_top1;
+    char left_out[96];  /* see import_log.h */
     bool stopped;       /* the run ended before the training */
     struct error error; /* why the source ended; ERROR_NONE: nothing is wrong */
 };

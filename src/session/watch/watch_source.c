@@ -152,6 +152,7 @@ static void note_state(struct watch_source *source, const struct imported_log *l
     state->replaced = log->replaced;
     state->several_top1 = log->several_top1;
     memcpy(state->top1_name, log->top1_name, sizeof state->top1_name);
+    memcpy(state->left_out, log->left_out, sizeof state->left_out);
 }
 
 static bool show(struct watch_source *source, struct imported_log *log, struct import_memory memory)

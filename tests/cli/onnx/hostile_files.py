@@ -116,6 +116,10 @@ files = {
     "end-image": end("Softmax", "Flatten", mean=False, opset=11),
     "end-log": end("LogSoftmax", "Flatten", "Identity"),
     "end-pixels": end("Softmax", "Flatten", mean=False),
+    "end-picture": end("Softmax", mean=False),
+    "end-sigmoid": end("Flatten", "Sigmoid"),
+    "end-sigmoid-flatten": end("Sigmoid", "Flatten", mean=False),
+    "end-sigmoid-picture": end("Sigmoid", mean=False),
     "end-log-relu": end("LogSoftmax", "Flatten", "Relu"),
     "end-log-pixels": end("LogSoftmax", "Flatten", mean=False, opset=11),
 }
