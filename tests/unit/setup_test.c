@@ -282,6 +282,24 @@ static void test_mixed(const char *augment, bool balanced)
     preview_close(preview);
 }
 
+/* The pictures depend on the models that the run would follow. */
+static void test_what_is_shown(const struct preview *preview, const struct run_config *config,
+                               const struct shape *input)
+{
+    static const char *const changes[][2] = {{"filter", "bicubic"},
+                                             {"weights", "other.safetensors"},
+                                             {"teacher", "other.safetensors"},
+                                             {"network", "other.safetensors"}};
+    struct run_config same = *config;
+    config_set(&same, "network", "resnet56", NULL);
+    tap_ok(preview_is_of(preview, &same, input), "another network has the same pictures");
+    for (size_t c = 0; c < sizeof changes / sizeof *changes; c++) {
+        struct run_config other = *config;
+        config_set(&other, changes[c][0], changes[c][1], NULL);
+        tap_ok(!preview_is_of(preview, &other, input), "another %s may have others", changes[c][0]);
+    }
+}
+
 static void test_as_trained(void)
 {
     static float images[4 * 3 * 32 * 32];
@@ -315,6 +333,7 @@ static void test_as_trained(void)
         image_free(&picture.image);
     }
     tap_ok(more == 4, "past the end it begins again");
+    test_what_is_shown(preview, &config, &input);
     preview_request_pictures(preview,
                              &(struct preview_request){.count = PREVIEW_MAX_PICTURES, .seed = 9});
     preview_close(preview); /* in the middle of it */
