@@ -194,7 +194,7 @@ static int prune_wanted(struct wanted *wanted, const char *model)
     if (!wanted->output)
         error_set(&error, ERROR_USAGE, "prune", "give -o FILE", "no file was named");
     else if (read_goal(wanted, &request, &error) && join_keep(wanted, &error)) {
-        stop_signal_catch();
+        stop_signal_catch_for_runs();
         return wanted->unstructured ? prune_weights(wanted, &request, &hooks)
                                     : prune_channels(wanted, &request, &hooks);
     }

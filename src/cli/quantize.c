@@ -179,7 +179,7 @@ static int quantize(struct wanted *wanted, const char *model)
     int status;
     if (!read_request(wanted, model, &request, &error))
         return output_error(&error);
-    stop_signal_catch();
+    stop_signal_catch_for_runs();
     const bool made = quantize_model(&request, &hooks, &result, &error);
     if (made)
         output_model_made(request.output, request.data[0] ? request.data : request.calibrate);

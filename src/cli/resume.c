@@ -52,7 +52,7 @@ static int go_on(const char *name, const struct train *train)
     char *directory = run_directory_find(name, &error);
     if (!directory)
         return output_error(&error);
-    stop_signal_catch();
+    stop_signal_catch_for_runs();
     const int status = resume_one(directory, train);
     free(directory);
     return status;

@@ -279,7 +279,7 @@ int seeds_resume(const char *operand, const struct train *request)
             output_error(&stored.lost.group_session);
         good = train_check_targets(&train, &error);
     }
-    stop_signal_catch();
+    stop_signal_catch_for_runs();
     status = good ? continue_group(&train, &group) : output_error(&error);
     run_outputs_free(&stored);
     seed_group_free(&group);

@@ -13,6 +13,12 @@ void stop_signal_catch(void)
     signals_catch((struct signal_hooks){0});
 }
 
+void stop_signal_catch_for_runs(void)
+{
+    stop_signal_catch();
+    signals_outlive_readers();
+}
+
 /* Connects the standard streams that are a terminal, living or not, with /dev/null. */
 static void leave_terminal(void)
 {

@@ -8,6 +8,10 @@
 /* Installs the signal handlers. */
 void stop_signal_catch(void);
 
+/* Installs the signal handlers of a command that trains: it also goes on when nobody reads what it
+ * prints, as after `| head`. A write to such a pipe fails, and nothing else. */
+void stop_signal_catch_for_runs(void);
+
 /* Returns whether a signal has asked to stop. If the terminal has hung up, the command goes on:
  * what it would print there is dropped from now on. */
 bool stop_signal_came(void);

@@ -147,6 +147,22 @@ static void announce_rest(const struct sweep *sweep, const size_t counts[SWEEP_S
                     counts[SWEEP_FAILED], name);
 }
 
+/* Prints why techniques after the training of a cell were cut off: its process, or the commands
+ * that apply them. */
+static void print_cut_off(const struct sweep *sweep, size_t index)
+{
+    struct sweep_after_result result;
+    const struct sweep_cell *cell = &sweep->cells[index];
+    if (cell->reason.kind != ERROR_NONE)
+        output_note("%s: %s\n", cell->id, cell->reason.why);
+    for (size_t i = 0; i < sweep_after_count(sweep); i++) {
+        sweep_after_read(sweep, index, i, &result);
+        if (result.state == SWEEP_AFTER_WAITING && result.reason.kind != ERROR_NONE)
+            output_note("%s: %s: %s: %s\n", cell->id, result.reason.what,
+                        sweep_state_words(sweep_after_cell_state(&result)), result.reason.why);
+    }
+}
+
 /* Says which command goes on with techniques after training that were cut off, and why they were,
  * and which with those that failed. */
 static void announce_after(const struct sweep *sweep)
@@ -160,8 +176,8 @@ static void announce_after(const struct sweep *sweep)
             continue;
         due += cell->after_due;
         failed += cell->after_failed;
-        if (cell->after_due > 0 && cell->reason.kind != ERROR_NONE)
-            output_note("%s: %s\n", cell->id, cell->reason.why);
+        if (cell->after_due > 0)
+            print_cut_off(sweep, i);
     }
     if (due > 0)
         output_note(_("%zu results after training are due: tinca sweep --name %s computes them\n"),
@@ -226,8 +242,13 @@ static int run_one(struct sweep *sweep, const struct sweep_request *request)
     sweep->cells[index].config.threads =
         sweep_request_threads(request, sweep->cells[index].config.threads);
     sweep_forecast(sweep, index, 1);
-    if (sweep_has_work(sweep, index))
-        return sweep_jobs_run_cell(sweep, index, request->quiet, request->wait);
+    if (sweep_has_work(sweep, index)) {
+        const int status = sweep_jobs_run_cell(sweep, index, request->quiet, request->wait);
+        if (status != EXIT_DONE || !any_after_is_open(sweep))
+            return status;
+        announce_after(sweep);
+        return EXIT_FAILED;
+    }
     if (!request->quiet)
         output_note("%s: %s\n", sweep->cells[index].id,
                     sweep_state_words(sweep->cells[index].state));

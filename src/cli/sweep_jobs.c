@@ -171,14 +171,15 @@ static int compute_after(struct sweep *sweep, size_t index)
     struct error error;
     if (sweep_after_compute(sweep, index, has_to_stop, NULL, &error))
         return EXIT_DONE;
-    return error.kind == ERROR_INTERRUPTED ? EXIT_INTERRUPTED : output_error(&error);
+    return error.kind == ERROR_INTERRUPTED ? EXIT_INTERRUPTED
+                                           : report_unrecorded(sweep, index, &error);
 }
 
 int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet, bool wait)
 {
     struct error error;
     struct sweep_cell *cell = &sweep->cells[index];
-    stop_signal_catch();
+    stop_signal_catch_for_runs();
     struct run_queue_place place = {0};
     const struct queued_run queued = queue_cell(sweep, index);
     if (wait && !train_wait(&queued, quiet, &place, &error))
@@ -223,6 +224,7 @@ static void start(struct work *work, struct sweep_process *job, size_t cell)
     work->poll = first_poll_seconds;
     if (!sweep_process_start(job, work->sweep, cell, SPAWN_GROUP_SHARED))
         sweep_progress_print_cell(&work->progress, cell, NULL);
+    job->beside_others = work->settings->jobs > 1;
 }
 
 /* Finds the next cell to start. Its state is read again: another process may have computed it, or
@@ -353,7 +355,7 @@ int sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
     if (work.jobs)
         work.tried = memory_new(sweep->count, sizeof *work.tried, "the jobs", &error);
     work.progress = sweep_progress_begin(sweep, estimate, settings->quiet);
-    stop_signal_catch();
+    stop_signal_catch_for_runs();
     if (work.tried)
         compute_all(&work);
     else

@@ -364,7 +364,7 @@ int sweep_over_run(struct sweep_over *over, struct sweep *sweep, struct sweep_es
                         .own = {.sweep = sweep, .share = request->jobs},
                         .ranks = cluster_ranks(over->cluster),
                         .poll = first_poll};
-    stop_signal_catch();
+    stop_signal_catch_for_runs();
     bool good = lead_begin(&lead, &lead.error) &&
                 (!over->cluster || call_ranks(over, sweep, request->quiet, &lead.error));
     if (good) {

@@ -128,7 +128,7 @@ int sweep_over_serve(struct cluster *cluster, const struct sweep_request *reques
     struct service service = {.cluster = cluster};
     int status = EXIT_FAILED;
     bool good = true;
-    stop_signal_catch();
+    stop_signal_catch_for_runs();
     if (!cluster_broadcast(cluster, &call, sizeof call))
         good = cluster_check(cluster, &service.error);
     else if (!call.called)

@@ -366,7 +366,7 @@ int train_go(const struct train *train)
     if (!config_check(&train->config, &error) || !train_check_targets(train, &error) ||
         !check_labels(train, &error))
         return output_error(&error);
-    stop_signal_catch();
+    stop_signal_catch_for_runs();
     if (train->config.seeds > 1 && !train->config.seed_group[0])
         return seeds_train(train);
     int status;

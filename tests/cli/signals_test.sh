@@ -70,6 +70,8 @@ goes_on() { # goes_on NAME: the run trains on
     else
         not_ok "  which is said" "$(cat err)"
     fi
+    kill -PIPE $child
+    goes_on "PIPE: the run goes on without a reader"
     case $(sed -n 's/^SigIgn:[[:space:]]*//p' /proc/$child/status) in
     *[13579bdf]) skip "HUP: the run goes on without the terminal" "SIGHUP is ignored here" ;;
     *)
@@ -83,6 +85,16 @@ goes_on() { # goes_on NAME: the run trains on
     goes_on "CONT changes nothing"
     kill -TERM $child
     ends 130 "  and it is stopped as always"
+
+    rm -rf "$runs"
+    mkfifo pipe
+    head -n 1 pipe >first &
+    "$TINCA" train $job $seldom --json >pipe 2>err </dev/null &
+    child=$!
+    wait_until has_iterations 20
+    goes_on "a run goes on without the reader of its output"
+    kill -TERM $child
+    ends 130 "  and is stopped as always"
 
     for signal in $(signals_that CRASH); do
         begin train $job
@@ -113,8 +125,9 @@ goes_on() { # goes_on NAME: the run trains on
         before=$(checkpoints)
         kill -USR1 $child
         if wait_until has_checkpoints $((before + 1)); then ok "USR1: $name saves a checkpoint"; else not_ok "USR1: $name saves a checkpoint" "$(cat err)"; fi
+        kill -PIPE $child
         kill -HUP $child
-        goes_on "HUP: $name goes on"
+        goes_on "PIPE and HUP: $name goes on"
         kill -QUIT $child
         ends 130 "QUIT: $name ends with status 130"
         cp err messages

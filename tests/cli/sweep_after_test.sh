@@ -115,6 +115,62 @@ else
     not_ok "cells that are killed after their training: it is said why, and which command goes on" "$status: $(told)"
 fi
 
+# The process of a technique alone is killed: its result can go on, and so can those that follow. A cell that is
+# killed leaves no process of a technique behind, which would keep the next call from going on.
+home=$XDG_STATE_HOME
+export XDG_STATE_HOME="$T/one"
+job() { pgrep -P "$cell"; } # the process that applies a technique for the cell
+applies() { read -r cell host 2>/dev/null <"$(echo "$T/one/tinca/sweeps/one/"*/lock)" && [ -n "$(job)" ]; }
+begin_one() { # begin_one ARGUMENT...: starts the sweep; sets $cell when its process applies techniques
+    "$TINCA" sweep --name one "$@" -q >"$T/out" 2>"$T/err" </dev/null &
+    sweep=$!
+    wait_until applies
+}
+# has_checkpoint: whether the newest run, of a technique, has a checkpoint; asks for one
+has_checkpoint() {
+    for tuned in "$T/one/tinca/runs/"*; do :; done
+    kill -USR1 "$(job)" 2>/dev/null
+    [ "$(ls "$T/one/tinca/runs" | wc -l)" = "$1" ] && [ -s "$tuned/checkpoint.safetensors" ]
+}
+goes_on() { grep -qs '"event":"resume","iteration":[1-9]' "$1/journal.jsonl"; }
+begin_one --networks mlp --batches 20 --threads 1 --iterations 10 --data digits,limit=100 --after prune:0.5 --after-epochs 100000
+wait_until has_checkpoint 2
+pruning=$tuned
+kill -KILL "$(job)"
+wait_until has_checkpoint 3
+control=$tuned
+kill -KILL "$(job)"
+wait $sweep
+status=$?
+cuts=$(grep -cE '^mlp-b020-cpu-[0-9a-f]+: (prune:0.5|tune): interrupted: signal 9 .Killed. ended its process$' "$T/err")
+if [ "$status $cuts" = "1 2" ] &&
+    grep -q '^2 results after training are due: tinca sweep --name one computes them$' "$T/err"; then
+    ok "techniques whose processes are killed: it is said why, and which command goes on"
+else
+    not_ok "techniques whose processes are killed: it is said why, and which command goes on" "$status: $(told)"
+fi
+succeeds "  the sweep" sweep --name one --report --json
+is "  has the state of the result" cells.0.after.1.state interrupted
+has "  and its reason" cells.0.after.1.reason
+succeeds "  its table" sweep --name one --report
+shows 'prune:0.5 .* interrupted: prune:0.5: signal 9' "  says so"
+begin_one
+if wait_until goes_on "$pruning"; then ok "  repeated, it goes on from its checkpoint"; else not_ok "  repeated, it goes on from its checkpoint" "$(told)"; fi
+job=$(job)
+kill -KILL "$cell"
+wait $sweep
+if wait_until gone "$job"; then ok "a cell that is killed takes the process of a technique with it"; else not_ok "a cell that is killed takes the process of a technique with it"; fi
+begin_one
+kill -KILL "$(job)"
+if wait_until goes_on "$control"; then ok "  and the control goes on from its checkpoint, too"; else not_ok "  and the control goes on from its checkpoint, too" "$(told)"; fi
+kill -TERM $sweep
+wait $sweep
+status=$?
+if [ $status = 130 ]; then ok "  until it is stopped"; else not_ok "  until it is stopped" "$status: $(told)"; fi
+succeeds "  the runs" runs --json
+is "  are those that the first call began" runs.# 3
+export XDG_STATE_HOME="$home"
+
 succeeds "the models are rows of the table of models" models --threads 1 --json
 is "  with their origin" "models.#" 8
 refuses 2 'no such technique' "an unknown technique" sweep --name small --after melt

@@ -28,7 +28,8 @@ extern char **environ;
 #endif
 
 static const char session_variable[] = "TINCA_SESSION"; /* the child is to make a session */
-static const char parent_variable[] = "TINCA_PARENT";   /* the process that the child is tied to */
+static const char parent_variable[] = "TINCA_PARENT"; /* the process that the child is tied to, and
+                                                         the signal that comes when it ends */
 
 /* The variables that tell the child about its group and its parent; empty: none. */
 struct child_variables {
@@ -55,7 +56,8 @@ static int set_attributes(posix_spawnattr_t *attributes, enum spawn_group group)
     static const short groups[] = {[SPAWN_GROUP_SHARED] = 0,
                                    [SPAWN_GROUP_OWN] = POSIX_SPAWN_SETPGROUP,
                                    [SPAWN_SESSION_OWN] = POSIX_SPAWN_SETSID,
-                                   [SPAWN_GROUP_TIED] = POSIX_SPAWN_SETPGROUP};
+                                   [SPAWN_GROUP_TIED] = POSIX_SPAWN_SETPGROUP,
+                                   [SPAWN_GROUP_BOUND] = 0};
     sigset_t blocked, defaults;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGUSR1);
@@ -110,8 +112,9 @@ static int start(const struct spawn *spawn, const posix_spawn_file_actions_t *ac
     struct child_variables own = {0};
     if (!program_file_executable(program, sizeof program))
         return ENOENT;
-    if (spawn->group == SPAWN_GROUP_TIED)
-        snprintf(own.group, sizeof own.group, "%s=%ld", parent_variable, (long)getpid());
+    if (spawn->group == SPAWN_GROUP_TIED || spawn->group == SPAWN_GROUP_BOUND)
+        snprintf(own.group, sizeof own.group, "%s=%ld %d", parent_variable, (long)getpid(),
+                 spawn->group == SPAWN_GROUP_TIED ? SIGTERM : SIGKILL);
     else if (spawn->group == SPAWN_SESSION_OWN && POSIX_SPAWN_SETSID == 0)
         snprintf(own.group, sizeof own.group, "%s=1", session_variable);
     if (spawn->sign)
@@ -154,10 +157,12 @@ void spawn_follow_parent(void)
     if (!parent)
         return;
 #ifdef __linux__
-    const long process = strtol(parent, NULL, 10);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    char *end;
+    const long process = strtol(parent, &end, 10);
+    const int signal = strtol(end, NULL, 10) == SIGKILL ? SIGKILL : SIGTERM;
+    prctl(PR_SET_PDEATHSIG, signal);
     if ((long)getppid() != process)
-        raise(SIGTERM);
+        raise(signal);
 #endif
     unsetenv(parent_variable);
 }

@@ -10,8 +10,11 @@ enum spawn_group {
     SPAWN_GROUP_SHARED, /* Ctrl-C and the end of the terminal, as they reach this process */
     SPAWN_GROUP_OWN,    /* none: it has a process group of its own */
     SPAWN_SESSION_OWN,  /* none: it has a session of its own, without a terminal */
-    SPAWN_GROUP_TIED /* none, as SPAWN_GROUP_OWN, but SIGTERM comes when the thread that starts it
-                        ends, whatever ends this process (Linux; elsewhere SPAWN_GROUP_OWN) */
+    SPAWN_GROUP_TIED, /* none, as SPAWN_GROUP_OWN, but SIGTERM comes when the thread that starts it
+                         ends, whatever ends this process (Linux; elsewhere SPAWN_GROUP_OWN) */
+    SPAWN_GROUP_BOUND /* as SPAWN_GROUP_SHARED, but SIGKILL comes when the thread that starts it
+                         ends: nothing that this process has locked for the child is in use when
+                         this process is gone (Linux; elsewhere SPAWN_GROUP_SHARED) */
 };
 
 struct spawn {
@@ -30,9 +33,9 @@ struct spawn {
  */
 int spawn_start(const struct spawn *spawn, pid_t *process);
 
-/* Ties this process to the one that started it if that asked for it (SPAWN_GROUP_TIED); ends this
- * process if the other one has ended already. Called once at the start of the program, before there
- * are threads. */
+/* Ties this process to the one that started it if that asked for it (SPAWN_GROUP_TIED,
+ * SPAWN_GROUP_BOUND); ends this process if the other one has ended already. Called once at the
+ * start of the program, before there are threads. */
 void spawn_follow_parent(void);
 
 /* Returns whether the process that started this one did so with this sign. */

@@ -331,11 +331,30 @@ static void remove_incomplete(const char *home)
     free_ids(ids, count);
 }
 
+/* Returns whether a folder is, or would be, one of the folder of all runs. */
+static bool is_in_home(const char *folder)
+{
+    struct stat home_status, parent_status;
+    char *home = run_directory_home(NULL), *parent = copy_as_path(folder, NULL);
+    char *slash = parent ? strrchr(parent, '/') : NULL;
+    if (slash)
+        *slash = '\0';
+    const bool in =
+        home && slash && stat(home, &home_status) == 0 && stat(parent, &parent_status) == 0 &&
+        home_status.st_dev == parent_status.st_dev && home_status.st_ino == parent_status.st_ino;
+    free(home);
+    free(parent);
+    return in;
+}
+
 char *run_directory_create(const char *wanted, const char *name, char *id, struct error *error)
 {
     run_id_new(name, id);
-    if (wanted)
+    if (wanted) {
+        if (is_in_home(wanted) && strlen(file_base_name(wanted)) < RUN_ID_SIZE)
+            snprintf(id, RUN_ID_SIZE, "%s", file_base_name(wanted));
         return create_wanted(wanted, error);
+    }
     char *home = run_directory_home(error);
     if (home && (!file_make_directories(home, error) || !folder_trust_check(home, error))) {
         free(home);

@@ -65,10 +65,10 @@ char *run_directory_find(const char *id, struct error *error);
 char *run_directory_find_any(const char *id, struct error *error);
 
 /* Creates the folder of a new run and returns its path, which the caller frees. It is `wanted`,
- * which must not have a run yet, and which no other user may own or write into; or, if that is
- * NULL, a new folder below the folder of all runs, and `id` (RUN_ID_SIZE bytes) is a new ID with
- * `name` (run_id_name). Also deletes incomplete folders that are older than a minute. NULL with an
- * error. */
+ * which must not have a run yet, and which no other user may own or write into (in the folder of
+ * all runs its name is the ID); or, if that is NULL, a new folder below the folder of all runs, and
+ * `id` (RUN_ID_SIZE bytes) is a new ID with `name` (run_id_name). Also deletes incomplete folders
+ * that are older than a minute. NULL with an error. */
 char *run_directory_create(const char *wanted, const char *name, char *id, struct error *error);
 
 /* Returns whether no run has begun in a folder, and no process begins one: such a folder is listed

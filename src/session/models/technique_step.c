@@ -4,10 +4,15 @@
 
 #include "base/clock.h"
 #include "base/files/file.h"
+#include "base/host/process_end.h"
 #include "base/host/spawn.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "session/compress/prune.h"
+#include "session/files/run_directory.h"
+#include "session/record/run_open.h"
+#include "session/values/run_cause.h"
+#include "session/values/run_id.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -317,6 +323,22 @@ void technique_command_tune(struct technique_command *command,
 
 /* --- running --- */
 
+static const char sign[] = "TINCA_STEP";
+enum { STEP_INTERRUPTED = 130 }; /* the exit status after a signal */
+
+/* The process of a command. */
+struct child {
+    pid_t process;
+    int status;            /* as waitpid sets it */
+    uint64_t memory_kills; /* process_end_memory_kills() before it began */
+    uint64_t highest;      /* its highest resident memory, once it has ended */
+};
+
+bool technique_step_is_child(void)
+{
+    return spawn_was_signed(sign);
+}
+
 /* Writes the last line "tinca: ..." of the log, without its first word, into `line`. */
 static void read_message(const char *log, char *line, size_t size)
 {
@@ -332,27 +354,50 @@ static void read_message(const char *log, char *line, size_t size)
     free(text);
 }
 
+static const char go_on_advice[] = N_("repeat the command to go on");
+
+/* Sets the error of a command whose process a signal has ended. Returns false. */
+static bool explain_signal(const char *step, const struct child *child, struct error *error)
+{
+    const int signal = WTERMSIG(child->status);
+    const enum process_end end = process_end_of(signal, child->memory_kills);
+    char bytes[32];
+    if (end == PROCESS_END_MEMORY)
+        return error_set(error, ERROR_MEMORY, step, go_on_advice,
+                         "killed for memory: the system ended its process, which had used %s",
+                         text_bytes(child->highest, bytes, sizeof bytes));
+    const bool fault = end == PROCESS_END_FAULT;
+    return error_set(error, fault ? ERROR_SYSTEM : ERROR_INTERRUPTED, step,
+                     fault ? N_("see its log, then repeat it") : go_on_advice,
+                     "signal %d (%s) ended its process", signal, strsignal(signal));
+}
+
 static bool judge(const char *step, const struct technique_target *target,
-                  const struct technique_run *run, int status, struct error *error)
+                  const struct technique_run *run, const struct child *child, struct error *error)
 {
     char message[400];
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && file_exists(target->output))
+    if (WIFSIGNALED(child->status))
+        return explain_signal(step, child, error);
+    const int status = WEXITSTATUS(child->status);
+    if (status == 0 && file_exists(target->output))
         return true;
-    if (WIFSIGNALED(status))
-        return error_set(error, ERROR_SYSTEM, step, "see its log, then repeat it",
-                         "signal %d (%s) ended its process", WTERMSIG(status),
-                         strsignal(WTERMSIG(status)));
+    if (status == STEP_INTERRUPTED)
+        return error_set(error, ERROR_INTERRUPTED, step, go_on_advice,
+                         "a signal asked its process to stop");
     read_message(run->log, message, sizeof message);
-    return error_set(error, ERROR_INPUT, step, "see its log, then repeat it", "%s",
+    return error_set(error, status == STEP_MEMORY ? ERROR_MEMORY : ERROR_INPUT, step,
+                     "see its log, then repeat it", "%s",
                      message[0] ? message : _("its command has made no model"));
 }
 
 /* Waits until the process ends or is to be stopped. Returns whether it has ended. */
-static bool wait_for(pid_t process, const struct technique_run *run, uint64_t begun, int *status)
+static bool wait_for(struct child *child, const struct technique_run *run, uint64_t begun)
 {
     for (;;) {
-        const pid_t ended = waitpid(process, status, WNOHANG);
-        if (ended == process || (ended < 0 && errno != EINTR))
+        struct rusage usage = {0};
+        const pid_t ended = wait4(child->process, &child->status, WNOHANG, &usage);
+        child->highest = (uint64_t)usage.ru_maxrss * 1024;
+        if (ended == child->process || (ended < 0 && errno != EINTR))
             return true;
         if ((run->stop && run->stop(run->context)) ||
             (run->seconds > 0 && clock_seconds(begun, clock_nanoseconds()) > run->seconds))
@@ -362,14 +407,14 @@ static bool wait_for(pid_t process, const struct technique_run *run, uint64_t be
 }
 
 /* Ends a process: by SIGTERM, then by SIGKILL. */
-static void end_process(pid_t process, int *status)
+static void end_process(struct child *child)
 {
     const struct technique_run patience = {.seconds = patience_seconds};
-    kill(process, SIGTERM);
-    if (wait_for(process, &patience, clock_nanoseconds(), status))
+    kill(child->process, SIGTERM);
+    if (wait_for(child, &patience, clock_nanoseconds()))
         return;
-    kill(process, SIGKILL);
-    while (waitpid(process, status, 0) < 0 && errno == EINTR)
+    kill(child->process, SIGKILL);
+    while (waitpid(child->process, &child->status, 0) < 0 && errno == EINTR)
         continue;
 }
 
@@ -378,22 +423,89 @@ static bool run_command(const char *step, const struct technique_command *comman
                         const struct technique_target *target, const struct technique_run *run,
                         struct error *error)
 {
-    pid_t process;
-    int status = EXIT_FAILURE << 8;
-    const struct spawn child = {.words = command->words,
+    struct child child = {.status = EXIT_FAILURE << 8, .memory_kills = process_end_memory_kills()};
+    const struct spawn spawn = {.words = command->words,
                                 .output = run->log,
                                 .messages = -1,
-                                .group = run->own_group ? SPAWN_GROUP_OWN : SPAWN_GROUP_SHARED};
+                                .group = run->own_group ? SPAWN_GROUP_TIED : SPAWN_GROUP_BOUND,
+                                .sign = sign};
     const uint64_t begun = clock_nanoseconds();
-    const int failed = spawn_start(&child, &process);
+    const int failed = spawn_start(&spawn, &child.process);
     if (failed)
         return error_set(error, ERROR_SYSTEM, step, "end other programs, then repeat it",
                          "its process could not be started: %s", strerror(failed));
-    if (wait_for(process, run, begun, &status))
-        return judge(step, target, run, status, error);
-    end_process(process, &status);
-    return error_set(error, ERROR_INTERRUPTED, step, "repeat the command to go on",
-                     "it was stopped before its end");
+    if (wait_for(&child, run, begun))
+        return judge(step, target, run, &child, error);
+    end_process(&child);
+    return error_set(error, ERROR_INTERRUPTED, step, go_on_advice, "it was stopped before its end");
+}
+
+/* --- steps that train --- */
+
+bool technique_was_cut_off(const struct error *error)
+{
+    return error->kind == ERROR_INTERRUPTED || run_cause_of_error(error) != RUN_CAUSE_OTHER;
+}
+
+/* Reads which run an earlier call has begun. Returns whether it can go on. */
+static bool read_begun(const char *note, char directory[PATH_MAX])
+{
+    size_t length;
+    char *text = file_exists(note) ? file_read(note, PATH_MAX - 1, &length, NULL) : NULL;
+    struct run_outline *outline = text ? malloc(sizeof *outline) : NULL;
+    bool begun = outline && run_peek(text, outline, NULL);
+    if (begun) {
+        const enum run_status status = outline->snapshot.status;
+        begun = status == RUN_INTERRUPTED || status == RUN_STOPPED ||
+                run_cause_of(&outline->snapshot) != RUN_CAUSE_OTHER;
+        snprintf(directory, PATH_MAX, "%s", text);
+    }
+    free(outline);
+    free(text);
+    return begun;
+}
+
+/* Chooses the folder of a new run and notes it. */
+static bool note_begun(const char *note, const char *network, char directory[PATH_MAX],
+                       struct error *error)
+{
+    char name[RUN_ID_NAME], id[RUN_ID_SIZE];
+    char *folder = run_directory_create(NULL, run_id_name(network, "", name), id, error);
+    const bool fits = folder && (size_t)snprintf(directory, PATH_MAX, "%s", folder) < PATH_MAX;
+    free(folder);
+    return fits && file_write(note, directory, strlen(directory), true, error);
+}
+
+static void make_resume(struct technique_command *command, const char *directory,
+                        const struct technique_target *target)
+{
+    command->count = command->text_count = 0;
+    add(command, "tinca");
+    add(command, "resume");
+    add(command, directory);
+    add_number(command, "--threads", target->threads);
+    add(command, "-q");
+}
+
+/* Runs a command that trains, or goes on with its run if an earlier call was cut off. */
+static bool run_training(const char *step, struct technique_command *command,
+                         const struct technique_target *target, const struct technique_run *run,
+                         struct error *error)
+{
+    char directory[PATH_MAX], note[PATH_MAX];
+    if ((size_t)snprintf(note, sizeof note, "%s.run", target->output) >= sizeof note)
+        return error_set(error, ERROR_USAGE, step, "move it", "its path is too long");
+    const bool goes_on = read_begun(note, directory);
+    if (goes_on)
+        make_resume(command, directory, target);
+    else if (note_begun(note, target->input, directory, error))
+        add_option(command, "--run-dir", directory);
+    else
+        return false;
+    const bool trained = run_command(step, command, target, run, error);
+    if (trained || !technique_was_cut_off(error))
+        unlink(note);
+    return trained;
 }
 
 /* Applies a step whose command does not train, and trains its result on. What it has made before
@@ -412,7 +524,7 @@ static bool apply_and_tune(const char *step, const struct technique_target *targ
     if (!file_exists(between) && !run_command(step, &command, &first, run, error))
         return false;
     technique_command_tune(&command, &second);
-    if (!run_command(step, &command, &second, run, error))
+    if (!run_training(step, &command, &second, run, error))
         return false;
     unlink(between);
     return true;
@@ -429,5 +541,6 @@ bool technique_apply(const char *step, const struct technique_target *target,
     if (target->epochs > 0 && strncmp(step, "factorize", 9) == 0)
         return apply_and_tune(step, target, run, error);
     technique_command_make(&command, step, target);
-    return run_command(step, &command, target, run, error);
+    return strcmp(command.words[1], "train") == 0 ? run_training(step, &command, target, run, error)
+                                                  : run_command(step, &command, target, run, error);
 }

@@ -76,10 +76,23 @@ struct technique_run {
     bool own_group; /* the terminal's signals do not reach the command */
 };
 
+/* Returns whether an error says that a step was cut off, and would succeed when it is repeated: a
+ * signal ended or stopped its command, or there was too little memory or room on the disk. */
+bool technique_was_cut_off(const struct error *error);
+
+/* The exit status by which a command says to technique_apply, and to no other process, that there
+ * was too little memory for it. */
+enum { STEP_MEMORY = 3 };
+
+/* Returns whether technique_apply of another process has started this one. */
+bool technique_step_is_child(void);
+
 /* Applies a step and waits for its end. If the output exists, the step is done: what a command that
  * was killed after it has left beside it is deleted. A command that is to stop gets SIGTERM, so
- * that it can save, and SIGKILL if it goes on for long. Returns false with an error: of kind
- * ERROR_INTERRUPTED if it was stopped, else with the message of the command. */
+ * that it can save, and SIGKILL if it goes on for long; it does not survive this process. A
+ * training that was cut off goes on with its run, which OUTPUT.run names meanwhile. Returns false
+ * with an error: of kind ERROR_INTERRUPTED if it was stopped or killed, of kind ERROR_MEMORY if it
+ * was killed or refused for memory, else with the message of the command. */
 bool technique_apply(const char *step, const struct technique_target *target,
                      const struct technique_run *run, struct error *error);
 

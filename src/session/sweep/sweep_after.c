@@ -9,6 +9,7 @@
 #include "session/models/model_measure.h"
 #include "session/models/technique_step.h"
 #include "session/sweep/sweep_files.h"
+#include "session/values/run_cause.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -83,6 +84,17 @@ static char *path_of(const struct sweep *sweep, size_t index, const char *chain,
 
 /* --- results --- */
 
+enum sweep_state sweep_after_cell_state(const struct sweep_after_result *result)
+{
+    static const enum sweep_state states[] = {[SWEEP_AFTER_WAITING] = SWEEP_WAITING,
+                                              [SWEEP_AFTER_DONE] = SWEEP_DONE,
+                                              [SWEEP_AFTER_FAILED] = SWEEP_FAILED};
+    if (result->state != SWEEP_AFTER_WAITING || result->reason.kind == ERROR_NONE)
+        return states[result->state];
+    const enum sweep_state state = sweep_state_of_error(&result->reason);
+    return state == SWEEP_FAILED ? SWEEP_INTERRUPTED : state;
+}
+
 static void read_text(const struct json *object, const char *key, char *text, size_t size)
 {
     const char *value = json_string(json_member(object, key));
@@ -97,8 +109,10 @@ static bool take_result(const struct json *root, const char *chain,
     if (!of || strcmp(of, chain) != 0)
         return false;
     if (failure) {
-        result->state = SWEEP_AFTER_FAILED;
-        result->reason.kind = ERROR_INPUT;
+        const char *cause = json_string(json_member(failure, "cause"));
+        result->state = cause ? SWEEP_AFTER_WAITING : SWEEP_AFTER_FAILED;
+        result->reason.kind = cause ? ERROR_INTERRUPTED : ERROR_INPUT;
+        run_cause_take(&result->reason, cause);
         read_text(failure, "what", result->reason.what, sizeof result->reason.what);
         read_text(failure, "why", result->reason.why, sizeof result->reason.why);
         read_text(failure, "advice", result->reason.advice, sizeof result->reason.advice);
@@ -143,7 +157,9 @@ void sweep_after_refresh(struct sweep *sweep, size_t index)
 static bool add_failure(struct json *root, const struct error *failure)
 {
     struct json *object = json_add_object(root, "error");
-    return json_add_string(object, "what", failure->what) &&
+    return (!technique_was_cut_off(failure) ||
+            json_add_string(object, "cause", run_cause_name(failure))) &&
+           json_add_string(object, "what", failure->what) &&
            json_add_string(object, "why", failure->why) &&
            json_add_string(object, "advice", failure->advice);
 }
@@ -154,7 +170,7 @@ static bool write_result(const struct sweep *sweep, size_t index, const char *ch
     struct json *root = json_new_object();
     bool added = json_add_string(root, "format", "tinca-sweep-after") &&
                  json_add_count(root, "version", 1) && json_add_string(root, "chain", chain);
-    if (result->state == SWEEP_AFTER_FAILED)
+    if (result->reason.kind != ERROR_NONE)
         added = added && add_failure(root, &result->reason);
     else
         added = added &&
@@ -276,12 +292,11 @@ static bool compute(const struct work *work, size_t number, struct error *error)
     const char *chain = sweep_after_chain(work->sweep, number);
     char *path = apply_chain(work, chain, error);
     if (!path || !measure(work, path, &result, error)) {
-        result.state = SWEEP_AFTER_FAILED;
+        result.state = technique_was_cut_off(error) ? SWEEP_AFTER_WAITING : SWEEP_AFTER_FAILED;
         result.reason = *error;
     }
     free(path);
-    if (result.state == SWEEP_AFTER_FAILED &&
-        (result.reason.kind == ERROR_INTERRUPTED || has_to_stop(work)))
+    if (result.state != SWEEP_AFTER_DONE && has_to_stop(work))
         return error_set(error, ERROR_INTERRUPTED, work->sweep->cells[work->index].id,
                          "repeat the command to go on", "it was stopped before its end");
     return write_result(work->sweep, work->index, chain, &result, error);

@@ -5,11 +5,13 @@
  * trained is measured, too, as the chain "". Chains with a common beginning share its models.
  *
  *   ID/after/RUN/CHAIN.safetensors   the model after a chain, or after the beginning of one
+ *   ID/after/RUN/CHAIN.safetensors.run   the run that trains it, until it is there
  *   ID/after/RUN/CHAIN.txt           the output of the command of its last step
  *   ID/after/RUN/CHAIN.json          the result: what was measured, or why there is none
  *
  * A result is never computed again unless its run is another one or it failed and is to be tried
- * again (sweep_after_reset). An interrupted chain goes on with its next step.
+ * again (sweep_after_reset). An interrupted chain goes on with its next step. One whose command was
+ * killed, or found no memory or no room on the disk, waits for the next call, with the reason.
  *
  * Times are measured on this machine: with several jobs at a time they are too long. */
 #ifndef TINCA_SESSION_SWEEP_SWEEP_AFTER_H
@@ -23,7 +25,7 @@ enum sweep_after_state { SWEEP_AFTER_WAITING, SWEEP_AFTER_DONE, SWEEP_AFTER_FAIL
 
 struct sweep_after_result {
     enum sweep_after_state state;
-    struct error reason;            /* why it failed */
+    struct error reason;            /* why it failed, or waits again; ERROR_NONE: neither */
     struct model_description facts; /* if it is done */
     struct model_measured measured;
 };
@@ -37,13 +39,16 @@ const char *sweep_after_chain(const struct sweep *sweep, size_t number);
 void sweep_after_read(const struct sweep *sweep, size_t index, size_t number,
                       struct sweep_after_result *result);
 
+/* Returns the state of a cell whose name stands for that of the result, as in tables. */
+enum sweep_state sweep_after_cell_state(const struct sweep_after_result *result);
+
 /* Sets cell->after_due and cell->after_failed, which count results, from the files. Only the
  * results of a cell whose run is done are due. */
 void sweep_after_refresh(struct sweep *sweep, size_t index);
 
-/* Computes the results of a cell that wait. The caller has locked the cell. A chain that fails is
- * recorded, and the others are computed all the same. `stop` is asked whether to stop. Returns
- * false with an error if it was stopped or a result cannot be recorded. */
+/* Computes the results of a cell that wait. The caller has locked the cell. A chain that fails or
+ * is cut off is recorded, and the others are computed all the same. `stop` is asked whether to
+ * stop. Returns false with an error if it was stopped or a result cannot be recorded. */
 bool sweep_after_compute(struct sweep *sweep, size_t index, bool (*stop)(void *context),
                          void *context, struct error *error);
 

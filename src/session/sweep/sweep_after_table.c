@@ -116,11 +116,12 @@ static void fill(const struct sweep *sweep, size_t index, size_t number,
     }
     for (size_t c = 2; c < COLUMNS - 1; c++)
         snprintf(row->cells[c], CELL, "-");
-    if (result->state == SWEEP_AFTER_FAILED)
-        snprintf(row->cells[COLUMNS - 1], CELL, _("failed: %s: %s"), result->reason.what,
+    const char *const words = sweep_state_words(sweep_after_cell_state(result));
+    if (result->reason.kind != ERROR_NONE)
+        snprintf(row->cells[COLUMNS - 1], CELL, "%s: %s: %s", words, result->reason.what,
                  result->reason.why);
     else
-        snprintf(row->cells[COLUMNS - 1], CELL, "%s", _("waiting"));
+        snprintf(row->cells[COLUMNS - 1], CELL, "%s", words);
 }
 
 /* Fills the rows of all cells whose run is done, and returns their number. */
@@ -204,14 +205,11 @@ void sweep_after_write(const struct sweep *sweep, bool markdown, struct text *te
 static bool add_result(struct json *list, const char *chain,
                        const struct sweep_after_result *result)
 {
-    static const char *const states[] = {[SWEEP_AFTER_WAITING] = "waiting",
-                                         [SWEEP_AFTER_DONE] = "done",
-                                         [SWEEP_AFTER_FAILED] = "failed"};
     char reason[1200];
     struct json *object = json_add_object(list, NULL);
     return json_add_string(object, "chain", chain) &&
-           json_add_string(object, "state", states[result->state]) &&
-           (result->state == SWEEP_AFTER_FAILED
+           json_add_string(object, "state", sweep_state_name(sweep_after_cell_state(result))) &&
+           (result->reason.kind != ERROR_NONE
                 ? json_add_string(object, "reason",
                                   error_format(&result->reason, reason, sizeof reason))
                 : json_add_null(object, "reason")) &&

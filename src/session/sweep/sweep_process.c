@@ -1,17 +1,15 @@
 /* How a process ended follows from the files that it wrote and, if it ended by a signal, from the
- * signal: SIGKILL means a lack of memory if the kernel's count of such kills has grown meanwhile.
- * Why a run was killed is recorded in its folder (run_killed.h). */
+ * signal (process_end.h). Why a run was killed is recorded in its folder (run_killed.h). */
 #include "session/sweep/sweep_process.h"
 
 #include "base/files/file.h"
-#include "base/host/control_group.h"
+#include "base/host/process_end.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "session/files/run_killed.h"
 #include "session/values/run_cause.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,21 +18,6 @@
 #include <sys/wait.h>
 
 static const char sign[] = "TINCA_CELL";
-
-/* Returns how many processes the kernel has killed for a lack of memory: on the machine (proc(5),
- * vmstat), and in this control group, which a container may show when it hides the former. What is
- * unknown counts as 0: only the growth is of interest. */
-static uint64_t count_memory_kills(void)
-{
-    char line[128];
-    uint64_t kills = 0;
-    FILE *file = fopen("/proc/vmstat", "re");
-    while (file && fgets(line, sizeof line, file) && sscanf(line, "oom_kill %" SCNu64, &kills) != 1)
-        continue;
-    if (file)
-        fclose(file);
-    return kills + control_group_memory_kills("");
-}
 
 /* --- starting --- */
 
@@ -93,7 +76,7 @@ bool sweep_process_start(struct sweep_process *process, struct sweep *sweep, siz
                          enum spawn_group group)
 {
     struct error failure;
-    *process = (struct sweep_process){.cell = index, .memory_kills = count_memory_kills()};
+    *process = (struct sweep_process){.cell = index, .memory_kills = process_end_memory_kills()};
     const int failed = spawn(sweep, index, group, &process->id);
     if (!failed) {
         offer_to_memory_killer(process->id);
@@ -125,33 +108,25 @@ void sweep_process_save(const struct sweep_process *process)
 
 /* --- its end --- */
 
-/* Returns whether the signal is one of a fault of the program: it would come again. */
-static bool is_fault(int signal)
-{
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        if (signal == faults[i])
-            return true;
-    return false;
-}
-
 /* Sets the reason why a signal ended the process. `highest`: its highest resident memory. */
 static void explain_signal(const struct sweep_process *process, const struct sweep *sweep,
-                           int signal, uint64_t highest, struct error *failure)
+                           int signal, enum process_end end, uint64_t highest,
+                           struct error *failure)
 {
     char bytes[32], command[256], advice[256 + 64];
     const struct sweep_cell *cell = &sweep->cells[process->cell];
     const char *id = cell->id;
-    sweep_advise_going_on(sweep, cell, is_fault(signal), command, sizeof command);
-    if (signal == SIGKILL && count_memory_kills() > process->memory_kills) {
-        snprintf(advice, sizeof advice, _("%s; --jobs 1 needs less memory"), command);
+    sweep_advise_going_on(sweep, cell, end == PROCESS_END_FAULT, command, sizeof command);
+    if (end == PROCESS_END_MEMORY) {
+        snprintf(advice, sizeof advice,
+                 process->beside_others ? _("%s; --jobs 1 needs less memory") : "%s", command);
         error_set(failure, ERROR_MEMORY, id, advice,
                   _("killed for memory: the system ended its process, which had used %s"),
                   text_bytes(highest, bytes, sizeof bytes));
         return;
     }
-    snprintf(advice, sizeof advice, is_fault(signal) ? _("see output.txt in its folder; %s") : "%s",
-             command);
+    snprintf(advice, sizeof advice,
+             end == PROCESS_END_FAULT ? _("see output.txt in its folder; %s") : "%s", command);
     error_set(failure, ERROR_SYSTEM, id, advice, _("signal %d (%s) ended its process"), signal,
               strsignal(signal));
 }
@@ -187,8 +162,9 @@ static void take_signal(const struct sweep_process *process, struct sweep *sweep
 {
     struct error failure;
     struct sweep_cell *cell = &sweep->cells[process->cell];
-    explain_signal(process, sweep, signal, highest, &failure);
-    if (is_fault(signal) || !sweep_is_due(sweep, process->cell))
+    const enum process_end end = process_end_of(signal, process->memory_kills);
+    explain_signal(process, sweep, signal, end, highest, &failure);
+    if (end == PROCESS_END_FAULT || !sweep_is_due(sweep, process->cell))
         fail_cell(sweep, process->cell, &failure);
     else if (cell->state == SWEEP_WAITING)
         wait_again(cell, &failure);
@@ -196,21 +172,28 @@ static void take_signal(const struct sweep_process *process, struct sweep *sweep
         record_kill(sweep, process->cell, &failure);
 }
 
+/* Sets the reason of a cell whose process could not save what `text` says. */
+static void explain_unsaved(const struct sweep *sweep, const struct sweep_cell *cell,
+                            const char *text, struct error *reason)
+{
+    char advice[256];
+    sweep_advise_going_on(sweep, cell, false, advice, sizeof advice);
+    error_set(reason, ERROR_SYSTEM, cell->id, advice, "%s", text);
+    reason->disk_full = true;
+}
+
 /* Sets the state of a cell whose process has ended by itself, but could save neither the end of its
  * run nor, without a run, why there is none. */
 static void take_unsaved(struct sweep *sweep, size_t index)
 {
     struct error reason;
-    char advice[256];
     struct sweep_cell *cell = &sweep->cells[index];
-    sweep_advise_going_on(sweep, cell, false, advice, sizeof advice);
-    error_set(&reason, ERROR_SYSTEM, cell->id, advice,
-              cell->run[0]
-                  ? _("the disk is full: its process could not save the end of the run (output.txt "
-                      "in its folder has the system's reason)")
-                  : _("the disk is full: its process could not save that the run began (output.txt "
-                      "in its folder has the system's reason)"));
-    reason.disk_full = true;
+    explain_unsaved(sweep, cell,
+                    cell->run[0] ? _("the disk is full: its process could not save the end of the "
+                                     "run (output.txt in its folder has the system's reason)")
+                                 : _("the disk is full: its process could not save that the run "
+                                     "began (output.txt in its folder has the system's reason)"),
+                    &reason);
     if (cell->state == SWEEP_WAITING)
         wait_again(cell, &reason);
     else
@@ -227,6 +210,22 @@ static void explain_stop(const struct sweep *sweep, struct sweep_cell *cell)
               _("a signal asked its process to stop"));
 }
 
+/* Makes a computed cell say what has kept its process from applying techniques after the training:
+ * they wait for the next call. */
+static void explain_due(const struct sweep_process *process, const struct sweep *sweep,
+                        struct sweep_cell *cell, int status, uint64_t highest)
+{
+    if (WIFSIGNALED(status))
+        explain_signal(process, sweep, WTERMSIG(status),
+                       process_end_of(WTERMSIG(status), process->memory_kills), highest,
+                       &cell->reason);
+    else if (WEXITSTATUS(status) == CELL_UNSAVED)
+        explain_unsaved(sweep, cell,
+                        _("the disk is full: its process could not save a result after training "
+                          "(output.txt in its folder has the system's reason)"),
+                        &cell->reason);
+}
+
 /* Sets the cell's state after its process has ended with `status`. */
 static void take_end(const struct sweep_process *process, struct sweep *sweep, int status,
                      uint64_t highest)
@@ -234,10 +233,10 @@ static void take_end(const struct sweep_process *process, struct sweep *sweep, i
     struct error failure;
     struct sweep_cell *cell = &sweep->cells[process->cell];
     sweep_refresh(sweep, process->cell);
-    if (!process->stopped && cell->after_due > 0 && WIFSIGNALED(status))
-        explain_signal(process, sweep, WTERMSIG(status), highest, &cell->reason);
+    if (!process->stopped && cell->after_due > 0)
+        explain_due(process, sweep, cell, status, highest);
     if (process->stopped || sweep_is_computed(cell))
-        return; /* what was not done after the training waits for the next call */
+        return;
     if (WIFSIGNALED(status)) {
         take_signal(process, sweep, WTERMSIG(status), highest);
     } else if (sweep_is_due(sweep, process->cell) && WEXITSTATUS(status) == CELL_UNSAVED) {

@@ -25,6 +25,7 @@ struct sweep_process {     /* starts as {0} */
     pid_t id;              /* 0: none */
     size_t cell;           /* the index of the cell that it computes */
     bool stopped;          /* it was asked to stop, so its end is no failure */
+    bool beside_others;    /* the user has asked for several processes at a time */
     uint64_t memory_kills; /* how many processes the kernel had killed for memory before it began */
 };
 

@@ -92,7 +92,7 @@ static void on_hang_up(int number)
 {
     const int saved = errno;
     (void)number;
-    signal(SIGPIPE, SIG_IGN);
+    signals_outlive_readers();
     hang_up_came = 1;
     wake(true);
     errno = saved;
@@ -196,6 +196,11 @@ void signals_catch(struct signal_hooks wanted)
         if (act != ACT_NONE && sigaction(i, NULL, &before[i]) == 0 && is_ours(i, &before[i]))
             sigaction(i, &action, NULL);
     }
+}
+
+void signals_outlive_readers(void)
+{
+    signal(SIGPIPE, SIG_IGN);
 }
 
 void signals_release(void)

@@ -31,6 +31,9 @@ void signals_begin(void);
  * is, as under nohup. */
 void signals_catch(struct signal_hooks hooks);
 
+/* Lets a write to a pipe without a reader fail instead of ending the program by SIGPIPE. */
+void signals_outlive_readers(void);
+
 /* Restores the handlers that were there before signals_catch. */
 void signals_release(void);
 
