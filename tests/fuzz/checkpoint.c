@@ -34,7 +34,8 @@ static struct trainer *make_trainer(void)
         made = config_set(&run.config, settings[i][0], settings[i][1], &error);
     trainer.run = &run;
     trainer.error = &error;
-    made = made && prepare(&trainer.prepared, &run.config, 0, NULL, NULL, &error) &&
+    const struct run_preprocessing from = run_preprocessing_of(&run.config, NULL);
+    made = made && prepare(&trainer.prepared, &run.config, &from, 0, NULL, NULL, &error) &&
            (trainer.chosen = kernel_choices_text(NULL, &error)) &&
            loss_meter_create(&trainer.meter, 3, &error);
     if (!made) {
