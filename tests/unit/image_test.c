@@ -311,18 +311,22 @@ static void test_png_round_trip(void)
 
 static void test_transparency(void)
 {
-    static const uint8_t pixels[] = {10, 20, 30, 0, 10, 20, 30, 255, 0, 0, 0, 128};
+    static const uint8_t pixels[] = {10, 20, 30, 0,   10,  20,  30, 255,
+                                     0,  0,  0,  128, 199, 221, 1,  228};
     struct error error;
-    struct image image = {0};
+    struct image image = {0}, grey = {0};
     const char *path = files_path("alpha.png");
     png_image png = {
-        .version = PNG_IMAGE_VERSION, .width = 3, .height = 1, .format = PNG_FORMAT_RGBA};
+        .version = PNG_IMAGE_VERSION, .width = 4, .height = 1, .format = PNG_FORMAT_RGBA};
     png_image_write_to_file(&png, path, 0, pixels, 0, NULL);
     bool read = image_file_read(&image, path, 3, &error);
     tap_ok(read && image.pixels[0] == 255 && image.pixels[2] == 255 && image.pixels[3] == 10 &&
                image.pixels[5] == 30 && image.pixels[6] == 127,
            "transparency is laid over white");
+    read = read && image_convert(&image, 1, &error) && image_file_read(&grey, path, 1, &error);
+    tap_ok(read && memcmp(grey.pixels, image.pixels, 4) == 0, "and the grey is that of the result");
     image_free(&image);
+    image_free(&grey);
 }
 
 static void test_jpeg(void)

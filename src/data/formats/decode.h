@@ -15,11 +15,13 @@
 
 /* The request to a decoder. */
 struct decode_request {
-    const char *path;             /* for messages */
-    size_t channels;              /* 1 or 3 */
-    size_t shorter_side;          /* pixels needed on the shorter side; 0: full size */
-    bool upright;                 /* the picture is turned as its EXIF data say (image_file.c) */
-    bool luma;                    /* preprocessing.h */
+    const char *path;    /* for messages */
+    size_t channels;     /* 1 or 3 */
+    size_t shorter_side; /* pixels needed on the shorter side; 0: full size */
+    bool upright;        /* the picture is turned as its EXIF data say (image_file.c) */
+    /* Grey is that of earlier versions: the luma of a JPEG file in colours; in a PNG file the grey
+     * of a transparent colour, not of what it becomes over white. */
+    bool luma;
     bool deep;                    /* a 16-bit picture gives deep samples; else it becomes 8-bit */
     bool header_only;             /* check the header and set width and height; decode nothing */
     struct image_file_cost *cost; /* filled from the header; NULL if not needed */

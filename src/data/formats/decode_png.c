@@ -147,8 +147,11 @@ static void blend_row_with_white(struct png_reading *reading, size_t y, const ui
     uint8_t *out = image->pixels + y * image->width * channels;
     for (size_t i = 0; i < image->width; i++, in += colours + 1, out += channels) {
         unsigned alpha = in[colours];
-        if (colours == 3 && channels == 1)
+        if (colours == 3 && channels == 1 && reading->request->luma)
             *out = over_white(image_grey(in[0], in[1], in[2]), alpha);
+        else if (colours == 3 && channels == 1)
+            *out = image_grey(over_white(in[0], alpha), over_white(in[1], alpha),
+                              over_white(in[2], alpha));
         else
             for (size_t c = 0; c < channels; c++)
                 out[c] = over_white(in[c], alpha);

@@ -96,8 +96,10 @@ struct run_preprocessing run_preprocessing_again(const struct run_config *config
 {
     struct run_preprocessing from = {0};
     struct run_config earlier = *config;
-    if (read_record(&from, directory))
+    if (read_record(&from, directory)) {
+        apply_filter(&from, config); /* whoever has changed it is refused */
         return from;
+    }
     earlier.weights[0] = '\0';
     from = run_preprocessing_of(&earlier, NULL);
     from.given.luma = true;

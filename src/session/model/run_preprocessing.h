@@ -15,8 +15,8 @@
 
 /* Plain values, which ranks send as they are. */
 struct run_preprocessing {
-    bool recorded;  /* by the run itself: `given` is all of it, and settings change nothing */
-    char path[512]; /* of the model that is followed; "": there is none */
+    bool recorded;              /* by the run itself; settings that say otherwise are refused */
+    char path[512];             /* of the model that is followed; "": there is none */
     struct preprocessing model; /* that model's own */
     /* What the data sets are opened with: the model's, with the filter of the settings. Without a
      * model or a record it has neither sizes nor the name of a normalisation. */

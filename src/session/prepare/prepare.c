@@ -163,9 +163,8 @@ static bool follows_normalisation(const struct preparation *prepared,
 {
     const char *name = config->normalise;
     const struct run_preprocessing *from = &prepared->from;
-    return from->recorded ||
-           ((!name[0] || strcmp(name, "auto") == 0) && from->given.normalisation.name[0] &&
-            from->model.channels == prepared->network->input.channels);
+    return (!name[0] || strcmp(name, "auto") == 0) && from->given.normalisation.name[0] &&
+           (from->recorded || from->model.channels == prepared->network->input.channels);
 }
 
 /* Chooses the normalisation. "auto" is that of the model that the run follows, or without one what
