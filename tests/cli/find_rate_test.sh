@@ -78,7 +78,7 @@ is "  fall nowhere: no suggestion" suggestion null out
 is "  no range" range null out
 "$JSON_LOOK" out reason | grep -q 'neither falls nor rises.*scatter: give a higher --high' && ok "  and the reason" ||
     not_ok "  and the reason" "$(head -c 400 out)"
-# A network without batch norm learns nothing in a hundred batches of 8, at no rate.
+# SqueezeNet learns nothing in a hundred batches of 8, at no rate.
 succeeds "a network that learns nothing in so few batches" \
     find-rate squeezenet-4 --data shapes,limit=400 --batch 8 --threads 1 --json
 is "  has no suggestion" suggestion null out
