@@ -190,4 +190,23 @@ screen_shows 'Pareto front: ' "the scatter plot in ASCII"
 screen_keys v
 screen_shows '^ +[|].*[|]' "and the parallel coordinates"
 screen_end
+
+# --- times that were measured one after the other order no rows of the front ---
+for run in 31 32; do
+    printf '{"format":"tinca-measurements","version":1,"devices":[{"device":"cpu","host":"h","cpu":"c","threads":1,
+"created":"2026-01-01T00:00:%s","data":"digits","weights":"","images":9,"top1":9,"top5":9,"loss":1,"model_bytes":1,
+"memory_bytes":1,"ms_per_image":{"median":%s,"min":%s,"mean":%s,"sd":0.1,"ci95":0.1}}]}\n' $run $run $run $run \
+        >"$(echo "$XDG_STATE_HOME"/tinca/runs/*"$run"-lenet-*)/measurements.json"
+done
+screen_start 120x30 C.UTF-8 "$TINCA" ui lenet --data digits
+screen_wait 'Set up'
+screen_keys o
+screen_wait 'lenet'
+screen_keys / 'lenet-003' Enter
+screen_wait 'lenet-003'
+screen_keys c
+screen_wait 'Compare 10 runs'
+screen_keys v v v x ms Enter
+screen_shows 'Pareto front: 9 8; 1 pair is not' "the front of times says what turns have not compared"
+screen_end
 done_testing

@@ -48,10 +48,11 @@ screen_keys Up Up Down
 screen_shows 'Against lenet: [+-][0-9.]+' "the gain against the origin is shown"
 screen_keys v
 screen_shows '\[Pareto front\]' "v shows the Pareto front"
-screen_shows 'top-1 \(%\); the line is the Pareto front; data [a-z]' "  of the accuracy"
+screen_shows 'top-1 \(%\); Pareto front of times in turns; data [a-z]' "  of the accuracy"
 screen_shows 'ms/image' "  against the time"
 screen_keys x
 screen_shows 'bytes of the file' "x takes the next cost"
+screen_shows 'the line is the Pareto front; data [a-z]' "  which needs no turns"
 screen_keys L
 screen_shows 'bytes of the file, log' "L its scale"
 screen_keys v Enter

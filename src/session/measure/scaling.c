@@ -10,6 +10,7 @@
 #include "engine/cluster/shared_sums.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -371,6 +372,8 @@ static bool measure_turns_with_one(const struct bench_settings *settings, struct
            blocks.count - blocks.unmarked <= MOST_BLOCKS - BLOCKS)
         if (!take_block(&few, scaling, &blocks, error))
             return false;
+    snprintf(scaling->turns.second_precision, sizeof scaling->turns.second_precision, "%s",
+             scaling->turns.on.precision);
     scaling->turns.images = 2 * TURN_ITERATIONS * scaling->batch;
     turns_summarise(&scaling->turns, blocks.together, blocks.one, blocks.marked, blocks.count);
     return true;

@@ -22,7 +22,7 @@ enum finding_kind {
     FINDING_GRAPH,       /* the device refused to record an iteration as a CUDA graph */
     FINDING_LOSS_SCALE,  /* fp16: a gradient overflowed, so a step was skipped */
     FINDING_TENSORBOARD, /* TensorBoard's event file ended before the run */
-    FINDING_SCALING,     /* one process would compute as fast, or ranks cannot share memory */
+    FINDING_SCALING,     /* one process took no longer, or ranks cannot share memory */
     FINDING_CUDNN,       /* cuDNN refused a convolution, which another kernel computes */
     FINDING_KINDS
 };

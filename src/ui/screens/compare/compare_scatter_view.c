@@ -173,6 +173,12 @@ static int draw_front_line(struct app *app, struct rect area, int line)
     for (size_t i = 0; scatter->has_front && i < scatter->front.count && used < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, " %s",
                                  compare_model_mark(scatter->front.rows[i], mark, sizeof mark));
+    if (scatter->has_front && scatter->front.undecided > 0 && used < sizeof text)
+        snprintf(text + used, sizeof text - used,
+                 ngettext("; %zu pair is not comparable: measured at different times",
+                          "; %zu pairs are not comparable: measured at different times",
+                          scatter->front.undecided),
+                 scatter->front.undecided);
     return draw_wrapped(&app->canvas, area, line, ROLE_STRONG, text);
 }
 

@@ -118,7 +118,10 @@ void models_draw_scatter(struct app *app, struct rect area)
         return;
     }
     add_front(&scatter);
-    snprintf(legend, sizeof legend, _("top-1 (%%); the line is the Pareto front; data %s"),
+    snprintf(legend, sizeof legend,
+             scatter.model->cost == MODELS_MS
+                 ? _("top-1 (%%); Pareto front of times in turns; data %s")
+                 : _("top-1 (%%); the line is the Pareto front; data %s"),
              scatter.model->table.rows[scatter.model->selected].data);
     draw_sentence(canvas, layout.legend, 0, 0, ROLE_HEADING, legend);
     plot_axes_draw_y(canvas, layout.labels, &scatter.top1);
