@@ -282,15 +282,40 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
 
 static int prune_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {
-        "data",         "validate",   "epochs",       "iterations",
-        "batch",        "device",     "threads",      "precision",
-        "blocks",       "seed",       "memory-limit", "checkpoint",
-        "tensorboard",  "solver",     "lr",           "momentum",
-        "weight-decay", "beta2",      "epsilon",      "label-smoothing",
-        "clip-norm",    "clip-value", "schedule",     "gamma",
-        "power",        "step-size",  "warm-up",      "augment",
-        "normalise",    "sampling",   "preset",       NULL};
+    static const char *const fields[] = {"data",
+                                         "validate",
+                                         "epochs",
+                                         "iterations",
+                                         "batch",
+                                         "device",
+                                         "threads",
+                                         "precision",
+                                         "blocks",
+                                         "seed",
+                                         "memory-limit",
+                                         "checkpoint",
+                                         "tensorboard",
+                                         "solver",
+                                         "lr",
+                                         "momentum",
+                                         "momentum-form",
+                                         "cycle-momentum",
+                                         "weight-decay",
+                                         "beta2",
+                                         "epsilon",
+                                         "label-smoothing",
+                                         "clip-norm",
+                                         "clip-value",
+                                         "schedule",
+                                         "gamma",
+                                         "power",
+                                         "step-size",
+                                         "warm-up",
+                                         "augment",
+                                         "normalise",
+                                         "sampling",
+                                         "preset",
+                                         NULL};
     struct wanted wanted = {.steps = 1, .batches = 10};
     struct operands operands;
     int status;

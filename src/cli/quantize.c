@@ -256,9 +256,9 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
 static int quantize_command_run(const struct command *command, int argc, char **argv)
 {
     static const char *const fields[] = {
-        "data",     "epochs",       "batch",    "lr",          "solver",
-        "momentum", "weight-decay", "schedule", "augment",     "checkpoint",
-        "device",   "threads",      "seed",     "tensorboard", NULL};
+        "data",          "epochs",         "batch",        "lr",          "solver",  "momentum",
+        "momentum-form", "cycle-momentum", "weight-decay", "schedule",    "augment", "checkpoint",
+        "device",        "threads",        "seed",         "tensorboard", NULL};
     struct wanted wanted = {.images = QUANTIZE_IMAGES};
     struct option_row rows[OPTIONS];
     struct operands operands;

@@ -223,6 +223,18 @@ cycle="train mlp --data digits,limit=64 --batch 16 --epochs 2 --threads 1 --mome
     succeeds "  in PyTorch's form" $cycle --schedule onecycle --momentum-form torch --run-dir "$T/torch"
     cmp -s "$T/constant/weights.safetensors" "$T/torch/weights.safetensors" && not_ok "  gives other weights" ||
         ok "  gives other weights"
+    # a search raises the rate at every step, so the form counts there, too
+    for form in caffe torch; do
+        succeeds "a search of the rate in the form $form" find-rate mlp --widths 16 --data digits,limit=200 --batch 20 --iterations 30 \
+            --threads 1 --momentum-form $form --json
+        cp out "$form.json"
+    done
+    [ "$("$JSON_LOOK" caffe.json points.29.loss)" = "$("$JSON_LOOK" torch.json points.29.loss)" ] &&
+        not_ok "  has other losses" "$(head -c 300 torch.json)" || ok "  has other losses"
+    succeeds "pruning tunes in the form torch" prune "$T/torch/weights.safetensors" -o small.safetensors --flops 0.8 --data digits,limit=64 \
+        --batch 16 --epochs 1 --schedule onecycle --momentum-form torch --cycle-momentum 0.5 --threads 1 -q
+    succeeds "and so does quantization" quantize "$T/torch/weights.safetensors" -o int8.safetensors --calibrate digits,limit=16 \
+        --data digits,limit=64 --batch 16 --epochs 1 --schedule onecycle --momentum-form torch --cycle-momentum 0.5 --threads 1 -q
     refuses 2 "has no cycle" "a cycle of the momentum without onecycle" $cycle --cycle-momentum 0.5
     refuses 2 "the lowest momentum" "a lowest momentum above the highest" $cycle --schedule onecycle --cycle-momentum 0.95
 }

@@ -153,6 +153,6 @@ nowhere completion bash
 nowhere sweep --networks lenet --data digits --dry-run
 nowhere runs --empty-trash --yes
 nowhere runs --undelete
-nowhere find-rate lenet --data digits,limit=40 --batch 10 --steps 10 --threads 1
+nowhere find-rate lenet --data digits,limit=40 --batch 10 --iterations 30 --threads 1
 nowhere study lenet
 done_testing

@@ -271,6 +271,30 @@ static void test_curves(void)
     series_free(&series);
 }
 
+/* Returns the best of validations with these losses and accuracies. */
+static size_t best_of(const float *losses, const float *top1, size_t count)
+{
+    struct series series;
+    series_create(&series, 100, count, NULL);
+    for (size_t i = 0; i < count; i++) {
+        struct series_validation one = {.loss = losses[i], .top1 = top1[i], .pixel_accuracy = NAN};
+        series_add_validation(&series, &one);
+    }
+    const size_t best = series_best(&series);
+    series_free(&series);
+    return best;
+}
+
+static void test_best(void)
+{
+    const float losses[] = {NAN, 2, 1, 1}, none[] = {NAN, NAN, NAN, NAN};
+    const float top1[] = {60, 50, 60, 55};
+    tap_ok(best_of(losses, top1, 4) == 0,
+           "the first of the best accuracies is the best, whatever its loss, as its model is");
+    tap_ok(best_of(losses, none, 4) == 2, "without classes a loss that is NaN is never the best");
+    tap_ok(best_of(none, none, 4) == SIZE_MAX, "and alone leaves none");
+}
+
 /* --- logarithmic axes, zoom, values --- */
 
 static size_t marks_in_row(const struct plot *plot, size_t row, char mark)
@@ -678,6 +702,7 @@ int main(void)
     test_axis();
     test_raster();
     test_curve();
+    test_best();
     test_curves();
     test_adversarial();
     test_unplaced();

@@ -202,7 +202,7 @@ static bool take_validation(void *context, const struct journal_line *line, stru
         return true;
     const double score =
         isfinite(validation.top1) ? (double)validation.top1 : -(double)validation.loss;
-    if (best->iteration == 0 || score > best->score)
+    if (!isnan(score) && (best->iteration == 0 || score > best->score))
         *best = (struct best){score, validation.iteration};
     return true;
 }

@@ -94,20 +94,20 @@ size_t series_validation_count(const struct series *series)
     return atomic_load_explicit(&series->validation_count, memory_order_acquire);
 }
 
-/* Returns whether the model of one validation takes the place of another's as the best: of equal
- * accuracies the first one stays, as its file does. */
-static bool is_better(const struct series_validation *one, const struct series_validation *other)
+/* Returns what decides which model is the best, as for its file (session/run/epoch.c): the top-1
+ * accuracy, or without classes the loss; NaN: the model cannot be the best. */
+static double score(const struct series_validation *validation)
 {
-    return isnan(one->top1) ? one->loss < other->loss : one->top1 > other->top1;
+    return isnan(validation->top1) ? -(double)validation->loss : (double)validation->top1;
 }
 
 size_t series_best(const struct series *series)
 {
     size_t best = SIZE_MAX, count = series_validation_count(series);
     for (size_t i = 0; i < count; i++) {
-        const struct series_validation *one = &series->validations[i];
-        if (isfinite(one->loss) && (best == SIZE_MAX || is_better(one, &series->validations[best])))
-            best = i;
+        const double reached = score(&series->validations[i]);
+        if (!isnan(reached) && (best == SIZE_MAX || reached > score(&series->validations[best])))
+            best = i; /* of equal ones the first one stays, as its file does */
     }
     return best;
 }
