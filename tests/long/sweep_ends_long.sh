@@ -37,7 +37,6 @@ before the second best model has its name|rename:2:stop|best
 while the last model is written|write:1:stop|weights
 before the last model has its name|rename:1:stop|weights
 before the summary has its name|rename:1:stop|summary
-before the last checkpoint is deleted|unlink:1:stop|checkpoint
 END
 }
 
@@ -107,7 +106,6 @@ figures() {
         done
     done
 }
-# models: the checksums of the models after training
 state plain
 # shellcheck disable=SC2086
 succeeds "an undisturbed sweep" sweep $work $after --name s -q
@@ -162,22 +160,21 @@ take_memory() {
 }
 if find_group && echo 209715200 >"$limit"; then
     trap 'end_processes; sleep 0.5; rmdir "$group"; rm -rf "$T"' EXIT
-    for jobs in 1 2; do
-        state "memory-$jobs"
-        # shellcheck disable=SC2016,SC2086 # the inner shell expands it; lists
-        env "LD_PRELOAD=$FAULTS" FAULT=rename:5:stop FAULT_ONLY=checkpoint \
-            sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" tinca sweep $work --name s --jobs $jobs >said 2>&1 </dev/null &
-        sweep=$!
-        for network in lenet mlp; do
-            wait_until halted_or_over $network
-            if wait_until take_memory $network; then ok "--jobs $jobs: the kernel kills $network for memory"; else not_ok "--jobs $jobs: the kernel kills $network for memory" "$(cat said)"; fi
-        done
-        finished "killed for memory, --jobs $jobs" 'killed for memory: the system ended its process, which had used [0-9.]+ MiB'
-        run sweep --name s --dry-run --json
-        is "  it is the state of both" states.out-of-memory 2
-        goes_on "$after"
-        rm -rf "$XDG_STATE_HOME"
+    state "memory"
+    # shellcheck disable=SC2016,SC2086 # the inner shell expands it; lists
+    env "LD_PRELOAD=$FAULTS" FAULT=rename:5:stop FAULT_ONLY=checkpoint \
+        sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" tinca sweep $work --name s --jobs 2 >said 2>&1 </dev/null &
+    sweep=$!
+    wait_until halted_or_over lenet
+    wait_until halted_or_over mlp
+    for network in lenet mlp; do
+        if wait_until take_memory $network; then ok "the kernel kills $network for memory"; else not_ok "the kernel kills $network for memory" "$(cat said)"; fi
     done
+    finished "killed for memory" 'killed for memory: the system ended its process, which had used [0-9.]+ MiB'
+    run sweep --name s --dry-run --json
+    is "  it is the state of both" states.out-of-memory 2
+    goes_on "$after"
+    rm -rf "$XDG_STATE_HOME"
 else
     skip "cells that the kernel kills for memory" "no control group with a limit on memory can be made here"
 fi
