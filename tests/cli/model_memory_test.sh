@@ -3,24 +3,11 @@
 # of 1.3 times that. Groups need root and a hierarchy of control groups, of version 1 or 2.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
+. "$srcdir/tests/cli/control_group.sh"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 MAKE_PICTURE=${MAKE_PICTURE:-$(dirname "$TINCA")/make_picture}
 
 # --- a group ---
-
-# find_group: sets $group to a new control group for memory, and $limit to the file of its limit; fails if there is none
-find_group() {
-    for parent in "/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory:\(.*\)$/\1/p' /proc/self/cgroup)" /sys/fs/cgroup/memory \
-        "/sys/fs/cgroup$(sed -n 's/^0::\(.*\)$/\1/p' /proc/self/cgroup)" /sys/fs/cgroup; do
-        group=$parent/tinca-test.$$
-        mkdir "$group" 2>/dev/null || continue
-        for limit in "$group/memory.limit_in_bytes" "$group/memory.max"; do
-            [ -w "$limit" ] && { echo 268435456 >"$limit"; } 2>/dev/null && return 0
-        done
-        rmdir "$group"
-    done
-    return 1
-}
 
 # within BYTES ARGUMENT...: runs the program in the group, as `run` does
 within() {

@@ -5,6 +5,7 @@ srcdir=${srcdir:-.}
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 case $srcdir in /*) ;; *) srcdir=$PWD/$srcdir ;; esac
+. "$srcdir/tests/faults/hold.sh"
 cd "$T" || exit 99
 runs=$XDG_STATE_HOME/tinca/runs
 job="mlp --data digits,limit=64 --batch 8 --epochs 1000000 --threads 1"
@@ -118,6 +119,18 @@ goes_on() { # goes_on NAME: the run trains on
     # --- other commands that train ---
     rm -rf "$runs"
     succeeds "a model" train mlp --data digits,limit=64 --batch 8 --epochs 1 --threads 1 -q --save m.safetensors
+    # one that has nothing to save ends by the signal, and leaves no half-written file
+    for signal in TERM HUP PIPE USR2 XCPU ALRM; do
+        HOLD_ONLY=p.csv
+        hold 1 eval m.safetensors --data digits,limit=64 --threads 1 --predictions p.csv
+        part=$(ls p.csv.*part)
+        let_go $signal
+        if [ -n "$part" ] && [ $status -gt 128 ] && [ -z "$(ls | grep '^p\.csv')" ]; then
+            ok "$signal: eval leaves no half-written file"
+        else
+            not_ok "$signal: eval leaves no half-written file" "$status: $part: $(ls)"
+        fi
+    done
     stopped() { # stopped NAME ARGUMENT...: QUIT ends the command with status 130, after USR1 and HUP
         name=$1
         shift

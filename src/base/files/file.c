@@ -5,9 +5,11 @@
  * The writer holds a lock (flock) on PATH.N.part until it is renamed, so that the next writer of
  * PATH sees which of these files a killed process has left, and uses or removes them: N is the
  * first number, from 0, that no living writer uses. Where files cannot be locked, nothing is
- * removed, and N becomes the number of the process once the first ones are taken. */
+ * removed, and N becomes the number of the process once the first ones are taken. A signal that
+ * ends the process in order deletes the file at once (half_written.h). */
 #include "base/files/file.h"
 
+#include "base/files/half_written.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -226,8 +228,10 @@ bool file_writer_open_mode(struct file_writer *writer, const char *path, mode_t 
     }
     int descriptor = open_part(path, writer->temporary, size, mode);
     writer->stream = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
-    if (writer->stream)
+    if (writer->stream) {
+        half_written_add(writer->temporary);
         return true;
+    }
     error_set_errno(error, path, "check that the folder exists and can be written to",
                     "cannot create");
     if (descriptor >= 0)
@@ -293,6 +297,7 @@ bool file_writer_commit_with_backup(struct file_writer *writer, const char *prev
     }
     writer->stream = NULL;
     if (written && put_in_place(writer, previous)) {
+        half_written_remove(writer->temporary);
         free(writer->temporary);
         writer->temporary = NULL; /* renamed: there is nothing to remove */
         written = file_sync_directory_of(writer->path);
@@ -315,6 +320,7 @@ void file_writer_abandon(struct file_writer *writer)
 {
     if (writer->temporary)
         unlink(writer->temporary); /* before its lock is gone: then another writer may have it */
+    half_written_remove(writer->temporary);
     if (writer->stream)
         fclose(writer->stream);
     free(writer->temporary);

@@ -5,6 +5,7 @@
  * more, so that the report and the core file show the place. */
 #include "ui/terminal/signals.h"
 
+#include "base/files/half_written.h"
 #include "base/language.h"
 #include "session/record/last_checkpoint.h"
 
@@ -71,6 +72,7 @@ static void on_stop(int number)
     else if (number == SIGINT && is_second(&now)) {
         if (hooks.restore)
             hooks.restore();
+        half_written_delete();
         _exit(SIGNALS_STATUS);
     }
     stop_came = 1;
@@ -127,15 +129,42 @@ static void on_crash(int number, siginfo_t *info, void *context)
 static void on_stop_at_once(int number)
 {
     (void)number;
+    half_written_delete();
     _exit(SIGNALS_STATUS);
 }
 
+/* Ends a program that does not catch the signal, whose default action is in effect again. */
+static void on_end(int number)
+{
+    half_written_delete();
+    raise(number);
+}
+
 /* --- installing --- */
+
+/* Returns whether nothing but the default, or on_end in its place, handles a signal. */
+static bool is_default(const struct sigaction *present)
+{
+    return present->sa_handler == SIG_DFL || present->sa_handler == on_end;
+}
+
+/* Lets a signal that would end the program delete half-written files before. */
+static void tidy_at_end(int number)
+{
+    struct sigaction action = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND | SA_NODEFER};
+    struct sigaction present;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(number, NULL, &present) == 0 && present.sa_handler == SIG_DFL)
+        sigaction(number, &action, NULL);
+}
 
 void signals_begin(void)
 {
     const struct sigaction action = {.sa_handler = on_save, .sa_flags = SA_RESTART};
     sigset_t blocked; /* by spawn_start, until now */
+    for (int i = 1; i < SIGNALS_MOST; i++)
+        if (act_of(i) == ACT_STOP || act_of(i) == ACT_HANG_UP || i == SIGPIPE)
+            tidy_at_end(i);
     sigaction(SIGUSR1, &action, NULL);
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGUSR1);
@@ -152,7 +181,7 @@ static bool is_ours(int number, const struct sigaction *present)
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
         if (number == always[i])
             return true;
-    return act_of(number) == ACT_CRASH || present->sa_handler == SIG_DFL;
+    return act_of(number) == ACT_CRASH || is_default(present);
 }
 
 /* Where a signal ends the use of a terminal (hooks.wake), it also ends a write to one that takes no

@@ -23,8 +23,9 @@ struct signal_hooks {
                                    or its terminal is to end */
 };
 
-/* Lets SIGUSR1 only set its flag from now on, so that a scheduler's warning ends no command. Call
- * it first in main. */
+/* Lets SIGUSR1 only set its flag from now on, so that a scheduler's warning ends no command, and
+ * signals that would end the program delete its half-written files before. Call it first in main.
+ */
 void signals_begin(void);
 
 /* Installs the handlers of the table. Later calls change the hooks only. SIGHUP stays ignored if it
