@@ -123,6 +123,10 @@ static bool evaluate_model(struct model *model, const struct run_config *config,
     if (dataset && dataset_facts(dataset)->renumbered)
         output_note(_("tinca: %s: its classes have the model's numbers, by their names\n"),
                     config->data);
+    if (dataset && model->other_numbers)
+        output_note(_("tinca: %s: its classes have other numbers as names than the model's: the "
+                      "model's class 0 is taken for %s, and so on in the order of the set\n"),
+                    config->data, dataset_class_name(dataset, 0));
     const bool evaluated = dataset && eval_errors_begin(errors, model, dataset, error) &&
                            model_evaluate_set(model, dataset, &request, evaluation, error) &&
                            eval_errors_finish(errors, error);

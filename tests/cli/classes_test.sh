@@ -211,7 +211,14 @@ is "  class 2 is 2" per_class.2.name 2
 run eval by-number.safetensors --data folder:twelve --predictions rows.csv --threads 1
 if awk -F, 'NR > 1 { split($2, at, "/"); bad += at[length(at) - 1] != $3 || $3 != $4 } END { exit bad || NR != 13 }' rows.csv; then
     ok "  in the predictions, too"; else not_ok "  in the predictions, too" "$(cut -c 1-200 rows.csv)"; fi
-run measure by-number.safetensors --data folder:twelve --threads 1
+mkdir shifted && for i in 0 1 2 3 4 5 6 7 8 9 10 11; do cp -r "twelve/$i" "shifted/$((i + 1))"; done
+succeeds "folders with other numbers take the classes in their order" eval by-number.safetensors --data folder:shifted \
+    --per-class --threads 1 --json
+is "  whose names they give" per_class.1.name 10
+says "shifted: its classes have other numbers as names than the model's: the model's class 0 is taken for 1" \
+    "  which is said"
+run eval numbers.safetensors --data folder:three --threads 1
+if [ -s err ]; then not_ok "  names that are none need no note" "$(told)"; else ok "  names that are none need no note"; fi
 # shellcheck disable=SC2086
 {
     succeeds "a run validates on the folders" train ./twelve.json --weights by-number.safetensors --data list:twelve.csv \

@@ -125,8 +125,10 @@ static size_t first_other(const struct model *model, const struct dataset *datas
     return i;
 }
 
-static void take_names(struct model *model, const struct dataset *dataset)
+static void take_names(struct model *model, const struct dataset *dataset, bool known)
 {
+    const struct class_list list = class_list_of_set(dataset);
+    model->other_numbers = !known && class_list_has_numbers(&list);
     for (size_t i = 0; i < model->network->classes; i++)
         snprintf(model->class_names[i], sizeof model->class_names[i], "%s",
                  dataset_class_name(dataset, i));
@@ -142,7 +144,7 @@ static bool compare_names(struct model *model, const struct dataset *dataset, bo
     const size_t other = first_other(model, dataset);
     const bool same = known || other == facts->classes, numbers = class_list_is_numbered(&list);
     if (numbers && facts->classes == outputs) {
-        take_names(model, dataset);
+        take_names(model, dataset, known);
         return true;
     }
     if (same || (facts->classes == outputs && !numbers && !named_by_files(dataset)))

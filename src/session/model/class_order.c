@@ -57,6 +57,17 @@ bool class_list_is_numbered(const struct class_list *list)
     return true;
 }
 
+bool class_list_has_numbers(const struct class_list *list)
+{
+    struct key key;
+    for (size_t i = 0; i < list->count; i++) {
+        make_key(list->name(list->owner, i), &key);
+        if (key.text[strspn(key.text, "0123456789")])
+            return false;
+    }
+    return true;
+}
+
 static int compare_keys(const void *a, const void *b)
 {
     return strcmp(((const struct key *)a)->text, ((const struct key *)b)->text);

@@ -21,6 +21,7 @@ struct model {
     struct weights weights;
     struct preprocessing preprocessing;
     char (*class_names)[64]; /* network->classes of them; from the training set */
+    bool other_numbers;      /* they were numbers, and a set has named them by other numbers */
     struct device *device;
     /* tinca.crc32 of its file, and that of the model that it was made from; "": not known */
     char checksum[MODEL_CHECKSUM], parent[MODEL_CHECKSUM];
