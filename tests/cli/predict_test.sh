@@ -159,8 +159,13 @@ refuses 1 'not what this model computes' "another model" predict "$T/other.safet
     -o "$T/part.csv" --continue
 check "  and leaves the older result" grep -q 'an older result' "$T/part.csv"
 begin_part
+refuses 1 'device and precision' "another device" predict "$T/m.safetensors" "$T/many" --format csv \
+    -o "$T/part.csv" --device reference --continue
+run predict "$T/m.safetensors" "$T/many" --format csv -o "$T/part.csv" --device reference # computes in bf16 everywhere
+mv "$T/part.csv" "$T/part.csv.part"
 refuses 1 'device and precision' "another precision" predict "$T/m.safetensors" "$T/many" --format csv \
-    -o "$T/part.csv" --precision bf16 --continue
+    -o "$T/part.csv" --device reference --precision bf16 --continue
+begin_part
 rm "$T/many/170.png"
 cp "$T/set/a, dog/2.png" "$T/many/170.png"
 touch -d '2001-01-01' "$T/many/170.png" # a file that was copied with its time
