@@ -304,10 +304,9 @@ static struct finding compare_with_one(const struct run *run)
     return finding;
 }
 
-/* Finds what the run's pictures follow. A run that was killed before it recorded its data begins as
- * a new one. */
-static bool find_preprocessing(const struct trainer *trainer, uint64_t first,
-                               struct run_preprocessing *from)
+/* Finds what the run's pictures follow. A run without a record of its data, because it was killed
+ * before or the damaged record was deleted, follows what a new one would. */
+static bool find_preprocessing(const struct trainer *trainer, struct run_preprocessing *from)
 {
     const struct run *run = trainer->run;
     char *ancestor = file_join(run->directory, "ancestor.safetensors");
@@ -315,7 +314,7 @@ static bool find_preprocessing(const struct trainer *trainer, uint64_t first,
     const bool found = ancestor && data;
     if (!found)
         error_set_memory(trainer->error, "a path", 0);
-    else if (run->resumes && (first > 0 || file_exists(data)))
+    else if (run->resumes && file_exists(data))
         *from = run_preprocessing_again(&run->config, run->directory);
     else
         *from = run_preprocessing_of(&run->config,
@@ -330,7 +329,7 @@ static bool prepare_run(struct trainer *trainer, uint64_t first)
 {
     const struct run *run = trainer->run;
     struct run_preprocessing from;
-    if (!find_preprocessing(trainer, first, &from) ||
+    if (!find_preprocessing(trainer, &from) ||
         !ranks_begin(run->cluster, &run->config, &from, first, trainer->error))
         return false;
     char device[DEVICE_NAME_SIZE]; /* of rank 0 the first GPU, which `cuda` names, too */
