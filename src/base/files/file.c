@@ -6,15 +6,15 @@
  * PATH sees which of these files a killed process has left, and uses or removes them: N is the
  * first number, from 0, that no living writer uses. Where files cannot be locked, nothing is
  * removed, and N becomes the number of the process once the first ones are taken. A signal that
- * ends the process in order deletes the file at once (half_written.h). */
+ * ends the process in order deletes the file at once (file_delete_half_written). */
 #include "base/files/file.h"
 
-#include "base/files/half_written.h"
 #include "base/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +213,40 @@ static int open_part(const char *path, char *name, size_t size, mode_t mode)
     return create_part(name, mode);
 }
 
+/* The temporary files of the living writers. A writer that finds no room is not in the list: its
+ * file is left to the next writer of its name. */
+enum { MOST_HALF_WRITTEN = 32 };
+static const char *_Atomic half_written[MOST_HALF_WRITTEN];
+
+/* Adds a path, which must stay until remove_half_written. */
+static void add_half_written(const char *path)
+{
+    for (size_t i = 0; i < MOST_HALF_WRITTEN; i++) {
+        const char *none = NULL;
+        if (atomic_compare_exchange_strong(&half_written[i], &none, path))
+            return;
+    }
+}
+
+/* Removes a path; does nothing with one that was not added. */
+static void remove_half_written(const char *path)
+{
+    for (size_t i = 0; path && i < MOST_HALF_WRITTEN; i++) {
+        const char *same = path;
+        if (atomic_compare_exchange_strong(&half_written[i], &same, NULL))
+            return;
+    }
+}
+
+void file_delete_half_written(void)
+{
+    for (size_t i = 0; i < MOST_HALF_WRITTEN; i++) {
+        const char *const path = atomic_load(&half_written[i]);
+        if (path)
+            unlink(path);
+    }
+}
+
 bool file_writer_open_mode(struct file_writer *writer, const char *path, mode_t mode,
                            struct error *error)
 {
@@ -229,7 +263,7 @@ bool file_writer_open_mode(struct file_writer *writer, const char *path, mode_t 
     int descriptor = open_part(path, writer->temporary, size, mode);
     writer->stream = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
     if (writer->stream) {
-        half_written_add(writer->temporary);
+        add_half_written(writer->temporary);
         return true;
     }
     error_set_errno(error, path, "check that the folder exists and can be written to",
@@ -297,7 +331,7 @@ bool file_writer_commit_with_backup(struct file_writer *writer, const char *prev
     }
     writer->stream = NULL;
     if (written && put_in_place(writer, previous)) {
-        half_written_remove(writer->temporary);
+        remove_half_written(writer->temporary);
         free(writer->temporary);
         writer->temporary = NULL; /* renamed: there is nothing to remove */
         written = file_sync_directory_of(writer->path);
@@ -318,9 +352,9 @@ bool file_writer_commit_with_backup(struct file_writer *writer, const char *prev
 
 void file_writer_abandon(struct file_writer *writer)
 {
+    remove_half_written(writer->temporary); /* before another writer may have this name */
     if (writer->temporary)
-        unlink(writer->temporary); /* before its lock is gone: then another writer may have it */
-    half_written_remove(writer->temporary);
+        unlink(writer->temporary); /* before its lock is gone */
     if (writer->stream)
         fclose(writer->stream);
     free(writer->temporary);

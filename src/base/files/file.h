@@ -64,6 +64,10 @@ bool file_writer_commit_with_backup(struct file_writer *writer, const char *prev
 /* Removes the temporary file and frees the writer. Does nothing after a commit. */
 void file_writer_abandon(struct file_writer *writer);
 
+/* Deletes the temporary files of all writers of this process, for handlers of signals that end it.
+ * Async-signal-safe. */
+void file_delete_half_written(void);
+
 /* Writes `size` bytes as a whole file; see file_writer_open. */
 bool file_write(const char *path, const void *bytes, size_t size, bool private_file,
                 struct error *error);

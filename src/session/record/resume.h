@@ -27,8 +27,8 @@ bool resume_check_processes(const struct run_config *config, const char *id, siz
                             struct error *error);
 
 /* Returns false with an error if the network of the run in this folder comes from a file that is
- * missing. The folder's network.json describes the network, but not how the pictures of a saved
- * model are prepared, so it does not take the file's place. */
+ * missing. The folder's network.json does not take the file's place: it describes the network, but
+ * not how the pictures of a saved model are prepared, which data.json of earlier versions lacks. */
 bool resume_check_network(const struct run_config *config, const char *directory,
                           struct error *error);
 

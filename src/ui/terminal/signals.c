@@ -5,7 +5,7 @@
  * more, so that the report and the core file show the place. */
 #include "ui/terminal/signals.h"
 
-#include "base/files/half_written.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "session/record/last_checkpoint.h"
 
@@ -72,7 +72,7 @@ static void on_stop(int number)
     else if (number == SIGINT && is_second(&now)) {
         if (hooks.restore)
             hooks.restore();
-        half_written_delete();
+        file_delete_half_written();
         _exit(SIGNALS_STATUS);
     }
     stop_came = 1;
@@ -129,14 +129,14 @@ static void on_crash(int number, siginfo_t *info, void *context)
 static void on_stop_at_once(int number)
 {
     (void)number;
-    half_written_delete();
+    file_delete_half_written();
     _exit(SIGNALS_STATUS);
 }
 
 /* Ends a program that does not catch the signal, whose default action is in effect again. */
 static void on_end(int number)
 {
-    half_written_delete();
+    file_delete_half_written();
     raise(number);
 }
 
