@@ -26,11 +26,10 @@ struct imported_log {
     char loss_name[96]; /* the column, key or tag of the losses; "": the log has no names */
     char top1_name[96]; /* the same for the accuracy of validations */
     bool several_top1;  /* others could be meant, too */
-    char
-        left_out[96]; /* the accuracy of the training, where there is none of a validation; or "" */
-    bool epoch_means; /* losses are means over the epoch so far */
-    size_t damaged;   /* lines that should have had values but are unreadable */
-    size_t replaced;  /* iterations that a later part of the log repeats */
+    char left_out[96];  /* the accuracy of the training, if no validation has one; else "" */
+    bool epoch_means;   /* losses are means over the epoch so far */
+    size_t damaged;     /* lines that should have had values but are unreadable */
+    size_t replaced;    /* iterations that a later part of the log repeats */
     struct series_point *points; /* epoch: NaN where it follows from images and batch alone;
                                     ms_per_image is that of an iteration */
     size_t count, capacity;
