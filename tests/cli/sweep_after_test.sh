@@ -126,11 +126,15 @@ begin_one() { # begin_one ARGUMENT...: starts the sweep; sets $cell when its pro
     sweep=$!
     wait_until applies
 }
-# has_checkpoint: whether the newest run, of a technique, has a checkpoint; asks for one
+# has_checkpoint COUNT: whether there are COUNT runs, of which the newest, $tuned, has a checkpoint; asks for one.
+# They are listed once, since the next run may begin between two lists.
 has_checkpoint() {
-    for tuned in "$T/one/tinca/runs/"*; do :; done
-    kill -USR1 "$(job)" 2>/dev/null
-    [ "$(ls "$T/one/tinca/runs" | wc -l)" = "$1" ] && [ -s "$tuned/checkpoint.safetensors" ]
+    set -- "$1" "$T/one/tinca/runs/"*
+    [ $# = $(($1 + 1)) ] || return 1
+    shift $(($# - 1))
+    tuned=$1
+    [ -s "$tuned/journal.jsonl" ] && kill -USR1 "$(job)" 2>/dev/null # earlier, the signal would end it
+    [ -s "$tuned/checkpoint.safetensors" ]
 }
 goes_on() { grep -qs '"event":"resume","iteration":[1-9]' "$1/journal.jsonl"; }
 begin_one --networks mlp --batches 20 --threads 1 --iterations 10 --data digits,limit=100 --after prune:0.5 --after-epochs 100000
