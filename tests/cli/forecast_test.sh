@@ -62,7 +62,7 @@ small() { # small BATCH...: fast networks; the data loader's ring is full after 
         measure 4 lenet digits,limit=1024 "$batch"
     done
 }
-if [ "${WHOLE-}" ]; then
+if whole_list; then
     small 1 2 4 8 16 32 64 128 256 512
     for batch in 1 2 4 8 16 32 64 128 256 512; do
         for net in squeezenet resnet20 resnet56 resnet110; do

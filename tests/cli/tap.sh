@@ -24,6 +24,9 @@ tap_count=0
 tap_failed=0
 tap_in_vain= # what a test waited for until the limit
 
+# whole_list: whether all cases of a list are tried, as make check-long does, or a part that is spread over them
+whole_list() { [ "${WHOLE-}" ]; }
+
 ok() {
     tap_count=$((tap_count + 1))
     echo "ok $tap_count - $1"

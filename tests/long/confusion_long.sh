@@ -9,7 +9,7 @@ here=$(pwd)
 SAMPLE=${SAMPLE:-23}
 OFFSET=${OFFSET:-$(($$ % SAMPLE))}
 
-if make -s run_confusion_test >"$T/log" 2>&1 && ./run_confusion_test --long >"$T/log" 2>&1; then
+if make -s run_confusion_test >"$T/log" 2>&1 && WHOLE=1 ./run_confusion_test >"$T/log" 2>&1; then
     ok "the code behind the commands: all changes"
 else
     not_ok "the code behind the commands: all changes" "$(tail -n 20 "$T/log")"

@@ -1,20 +1,35 @@
 #!/bin/sh
-# The whole lists of cases of which `make check` tries a spread sample (tests/sample.h), program by program.
+# The whole lists of cases of which `make check` tries a spread sample: every test program that includes tests/sample.h
+# and every script that asks whole_list of tests/cli/tap.sh. ONLY=PATTERN: those whose names match.
+srcdir=${srcdir:-.}
+export WHOLE=1 srcdir
 count=0 failed=0
-try() {
+try() { # try NAME COMMAND...
+    name=$1
+    shift
+    echo "$name" | grep -q -- "${ONLY-}" || return
     count=$((count + 1))
-    if "$@" >whole_lists.out 2>&1; then
-        echo "ok $count - $* ($(grep -c '^ok' whole_lists.out) results)"
+    begun=$(date +%s)
+    if "$@" >whole_lists.out 2>&1 </dev/null; then
+        echo "ok $count - $name ($(grep -c '^ok' whole_lists.out) results, $(($(date +%s) - begun)) s)"
     else
         failed=1
-        echo "not ok $count - $*"
+        echo "not ok $count - $name"
         grep -Ev '^ok ' whole_lists.out | tail -n 40 | sed 's/^/# /'
     fi
     rm -f whole_lists.out
 }
-for program in blocked_kernels_test blocked_training_test chains_test; do
-    try "./$program" --long
+for source in $(grep -rl '^#include "sample.h"' "$srcdir/tests" --include='*.c'); do
+    program=$(basename "$source" .c)
+    if make -s "$program" >whole_lists.out 2>&1; then
+        try "$program" "./$program"
+    else
+        try "$program" false
+    fi
 done
-try ./trajectory_test '' # every case with every instruction set
+for script in $(cd "$srcdir" && grep -rlw whole_list tests --include='*_test.sh'); do
+    try "$script" sh "$srcdir/$script"
+done
+try trajectory_test ./trajectory_test '' # every case with every instruction set
 echo "1..$count"
 exit $failed

@@ -567,11 +567,9 @@ static void check_amx(const struct kernel_set *set)
     check_wide(set, sizeof wide_cases / sizeof *wide_cases);
 }
 
-/* [--long] */
-int main(int argc, char **argv)
+int main(void)
 {
     struct kernel_set bf16, amx;
-    sample_begin(argc, argv);
     for (size_t i = 0; i < POOLS; i++)
         pools[i] = pool_create(thread_counts[i], NULL);
     for (int set = 0; set < INSTRUCTION_SETS; set++)

@@ -595,7 +595,7 @@ static void check_larger(const struct kernel_set *set, size_t least_runs)
     const size_t cases = sizeof larger_cases / sizeof *larger_cases;
     for (size_t i = 0; i < cases; i++)
         failures += check_case(&larger_cases[i], set, &runs);
-    const size_t least = sample_is_all ? least_runs : least_runs / 2; /* in half of the variants */
+    const size_t least = sample_is_whole() ? least_runs : least_runs / 2; /* in half of the variants */
     tap_ok(failures == 0 && runs >= (SANITIZED ? 1 : least), "%s: larger cases: %zu runs agree",
            set->name, runs);
 }
@@ -631,11 +631,9 @@ static void check_amx(const struct kernel_set *set)
     check_larger(set, sizeof larger_cases / sizeof *larger_cases);
 }
 
-/* [--long] */
-int main(int argc, char **argv)
+int main(void)
 {
     struct kernel_set bf16, amx;
-    sample_begin(argc, argv);
     for (size_t i = 0; i < POOLS; i++)
         pools[i] = pool_create(thread_counts[i], NULL);
     for (int set = 0; set < INSTRUCTION_SETS; set++)

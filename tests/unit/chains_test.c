@@ -370,10 +370,8 @@ static void test_bf16(void)
         tap_skip("bf16 with AMX: this processor, or its kernel, has no AMX-BF16");
 }
 
-/* [--long] */
-int main(int argc, char **argv)
+int main(void)
 {
-    sample_begin(argc, argv);
     test_separable();
     test_moves();
     test_large_batch();

@@ -226,13 +226,12 @@ static void test_file(const char *name)
     free(whole);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     static const char *const files[] = {"config.json",       "journal.jsonl", "summary.json",
                                         "network.json",      "data.json",     "provenance.json",
                                         "measurements.json", "profile.json",  "pruned.json",
                                         "correct.json",      "killed.json",   "outputs.json"};
-    sample_begin(argc, argv);
     if (!make_home())
         return 99;
     if (tap_ok(make_runs(), "a run with all files, and another one"))
