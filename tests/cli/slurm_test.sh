@@ -112,6 +112,20 @@ eventually has_more "$first" "$had"
 check "restarted: the same run continues" has_more "$first" "$had"
 state 1 >/dev/null
 check "  and it is the same run" test "$(run_of 1)" = "$first"
+has_checkpoint() { [ -s "$XDG_STATE_HOME/tinca/runs/$first/checkpoint.safetensors" ]; }
+eventually has_checkpoint
+kill -KILL "$(pgrep -P $job)"
+wait $job
+check "its program is killed: status 137" test $? = 137
+check "  interrupted" is_state 1 interrupted
+# shellcheck disable=SC2086
+succeeds "  due" sweep $endless --due
+shows '^1-2$' "  for the next array, like the other cell"
+had=$(iterations "$first")
+element endless.sh 1 &
+job=$!
+eventually has_more "$first" "$had"
+check "  which continues the same run" has_more "$first" "$had"
 kill -TERM $job
 wait $job
 check "cancelled: saved, status 130" test $? = 130
