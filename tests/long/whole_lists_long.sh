@@ -23,6 +23,8 @@ for source in $(grep -rl '^#include "sample.h"' "$srcdir/tests" --include='*.c')
     program=$(basename "$source" .c)
     if make -s "$program" >whole_lists.out 2>&1; then
         try "$program" "./$program"
+    elif grep -q 'No rule to make target' whole_lists.out; then
+        echo "# $program is not in this build"
     else
         try "$program" false
     fi
