@@ -407,8 +407,9 @@ double harness_difference(const float *got, const float *wanted, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(got[i]) || !isfinite(wanted[i]))
             return INFINITY;
-        largest = fmax(largest, fabs(wanted[i]));
-        difference = fmax(difference, fabs((double)got[i] - wanted[i]));
+        const double size = fabs(wanted[i]), apart = fabs((double)got[i] - wanted[i]);
+        largest = size > largest ? size : largest; /* fmax() would be a call */
+        difference = apart > difference ? apart : difference;
     }
     return difference / (largest + 1e-2);
 }

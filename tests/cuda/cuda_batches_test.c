@@ -16,7 +16,7 @@
 
 #include <sys/stat.h>
 
-enum { BATCH = 6, TRIES = SANITIZED ? 2 : 4 };
+enum { BATCH = 6, TRIES = 2 };
 
 static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f, MOMENTUM_CAFFE};
 

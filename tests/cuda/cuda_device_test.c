@@ -20,7 +20,8 @@
 #ifdef EMULATED
 #include "cuda/emulated_device.h"
 #include "cuda/emulated_module.h"
-enum { STEP = 9, WIDE_STEP = 3, MANY = 136, IMAGES = 2 };
+#include "sample.h"
+enum { STEP = 19, WHOLE_STEP = 9, WIDE_STEP = 3, MANY = 136, IMAGES = 2 };
 #else
 /* just more than 132 tiles of 128 x 128, the multiprocessors of the largest GPUs */
 enum { STEP = 1, WIDE_STEP = 1, MANY = 1416, IMAGES = 128 };
@@ -390,6 +391,9 @@ int main(int argc, char **argv)
     struct error error = {0};
     if (tests_listed(tests, TESTS, argc, argv, &status))
         return status;
+#ifdef EMULATED
+    share_step = sample_is_whole() ? WHOLE_STEP : STEP;
+#endif
     if (!read_share()) {
         fprintf(stderr, "%s: CASES is FIRST/STEP, such as 2/16\n", argv[0]);
         return 2;

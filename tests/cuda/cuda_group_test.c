@@ -5,6 +5,7 @@
 #include "choose_tests.h"
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
+#include "sample.h"
 
 #include "engine/execution/gan.h"
 #include "engine/profile/profile.h"
@@ -93,7 +94,8 @@ static void test_like_one(const struct subject *subject, const char *gpus,
     lab_close(&one);
 }
 
-/* A wide network, and deep ones with channel moves; under a sanitizer they take ten minutes. */
+/* A wide network, and deep ones with channel moves, `make check` one of each; under a sanitizer
+ * they take ten minutes. */
 static void test_networks(void)
 {
 #ifndef __SANITIZE_ADDRESS__
@@ -102,8 +104,10 @@ static void test_networks(void)
                                               {"resnet20", TECHNIQUE_SHIFT, 2, 2},
                                               {"resnet20", TECHNIQUE_SHUFFLE, 2, 2}};
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
-        test_like_one(&subjects[i], "cuda:0,1", &sgd, 1e-4);
-    test_like_one(&lenet, "cuda:0,1", &sgd, 1e-5);
+        if (sample_has(i + 2, 3, 3))
+            test_like_one(&subjects[i], "cuda:0,1", &sgd, 1e-4);
+    if (sample_is_whole())
+        test_like_one(&lenet, "cuda:0,1", &sgd, 1e-5);
     test_like_one(&lenet, "cuda:0,1,2,3", &sgd, 1e-5);
 #endif
 }
@@ -398,7 +402,7 @@ static bool is_reported(size_t n, int gpu, int status)
 static void test_breakdowns(int gpu, int status)
 {
     size_t reported = 0;
-    const size_t step = SANITIZED ? 21 : 7;
+    const size_t step = sample_is_whole() ? 7 : 21;
     while (reported < 60 && is_reported(1 + reported * step, gpu, status))
         reported++;
     tap_ok(reported >= 2 && reported < 60 && !is_reported(1 + (reported + 1) * step, gpu, status),

@@ -8,7 +8,7 @@
 #include "cuda/lab.h"
 #include "cuda/wgmma_products.h"
 #include "op_harness.h"
-#include "sanitized.h"
+#include "sample.h"
 
 #include "engine/devices/cuda/cuda.h"
 #include "engine/ops/op.h"
@@ -102,14 +102,23 @@ static bool compute(const struct wide_case *c, const struct arrays *x, uint64_t 
 /* float16 takes the path of bfloat16: sanitizers see nothing new in it. */
 enum { MOST_PRECISION = SANITIZED ? 2 : 3 };
 
+/* Returns whether what takes long is tried with case i: `make check` divides the cases between
+ * bfloat16 and float16. */
+static bool is_tried(size_t i, int precision)
+{
+    return precision == 1 || sample_has(i + (size_t)precision, 2, 1);
+}
+
 static bool check_product(const struct wide_case *c, int precision)
 {
     static const uint64_t orders[] = {77, 5};
+    const size_t number = (size_t)(c - cases) + (size_t)precision;
     struct arrays x;
     bool good = make_arrays(&x, c) && compute(c, &x, 0, x.got);
-    for (size_t i = 0; good && i < (SANITIZED ? 1 : 2); i++)
-        good = compute(c, &x, orders[i], x.other) &&
-               memcmp(x.got, x.other, (x.sums + GUARD) * sizeof *x.got) == 0;
+    for (size_t i = 0; good && i < 2; i++)
+        good = !sample_has(number + i, 2, 2) ||
+               (compute(c, &x, orders[i], x.other) &&
+                memcmp(x.got, x.other, (x.sums + GUARD) * sizeof *x.got) == 0);
     const bool kept = memcmp(x.got + x.sums, x.before + x.sums, GUARD * sizeof *x.got) == 0;
     const double unrounded = difference(c, x.a, x.b, x.before, x.got);
     wide_round(precision, x.a, x.left);
@@ -129,12 +138,16 @@ static void test_products(void)
     static const char *const names[] = {"float32", "TF32", "bfloat16", "float16"};
     emulated_set_busy_blocks(2);
     for (int precision = 1; precision <= MOST_PRECISION; precision++) {
-        size_t good = 0;
+        size_t good = 0, tried = 0;
         emulated_set_precision(precision);
         for (size_t i = 0; i < CASES; i++)
-            good += check_product(&cases[i], precision);
-        tap_ok(good == CASES, "%s: %zu of %d products are the sums of the rounded operands",
-               names[precision], good, CASES);
+            if (is_tried(i, precision)) {
+                good += check_product(&cases[i], precision);
+                tried++;
+            }
+        tap_ok(good == tried && tried > 0,
+               "%s: %zu of %zu products are the sums of the rounded operands", names[precision],
+               good, tried);
     }
     emulator_set_order(0);
 }
@@ -305,8 +318,9 @@ static const struct kernel *products_kernel(const struct op *op)
     return NULL;
 }
 
-/* Compares operator i with the reference, and what it runs as with a name. */
-static bool check_operator(size_t i, const char *wanted_name, double most)
+/* Compares operator i with the reference, and what it runs as with a name; checks the promises of
+ * kernel.h if `promises`. */
+static bool check_operator(size_t i, const char *wanted_name, double most, bool promises)
 {
     const struct op_case *c = &operators[i].op_case;
     const struct kernel *kernel = products_kernel(c->op);
@@ -321,7 +335,7 @@ static bool check_operator(size_t i, const char *wanted_name, double most)
         site.context = emulated_device()->state;
         name = kernel->runs_as(&site);
         apart = op_harness_compare(got, wanted, &where);
-        kept = op_harness_check_contract(c, kernel, NULL, why, sizeof why);
+        kept = !promises || op_harness_check_contract(c, kernel, NULL, why, sizeof why);
     }
     op_harness_free(wanted);
     op_harness_free(got);
@@ -335,7 +349,7 @@ static bool check_refused_operator(double most)
 {
     emulated_set_precision(1);
     emulator_refuse_tensor_maps(true);
-    const bool right = check_operator(0, "linear cuBLAS", most);
+    const bool right = check_operator(0, "linear cuBLAS", most, true);
     emulator_refuse_tensor_maps(false);
     wide_open_again();
     return right;
@@ -352,7 +366,7 @@ static void test_operators(void)
         size_t good = 0;
         emulated_set_precision(precision);
         for (size_t i = 0; i < OPERATORS; i++)
-            good += check_operator(i, operators[i].name, most[precision]);
+            good += check_operator(i, operators[i].name, most[precision], is_tried(i, precision));
         tap_ok(good == OPERATORS, "precision %d: %zu of %d operators are right and named",
                precision, good, OPERATORS);
     }

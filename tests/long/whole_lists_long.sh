@@ -23,6 +23,8 @@ for source in $(grep -rl '^#include "sample.h"' "$srcdir/tests" --include='*.c')
     program=$(basename "$source" .c)
     if make -s "$program" >whole_lists.out 2>&1; then
         try "$program" "./$program"
+    elif grep -q 'No rule to make target' whole_lists.out; then
+        echo "# $program is not in this build"
     else
         try "$program" false
     fi
@@ -30,6 +32,5 @@ done
 for script in $(cd "$srcdir" && grep -rlw whole_list tests --include='*_test.sh'); do
     try "$script" sh "$srcdir/$script"
 done
-try trajectory_test ./trajectory_test '' # every case with every instruction set
 echo "1..$count"
 exit $failed

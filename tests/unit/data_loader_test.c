@@ -389,7 +389,7 @@ static size_t count_wrong(const float *values, const uint8_t *samples, size_t co
 static void test_samples(const char *spec, const struct dataset_request *request, bool training,
                          size_t threads)
 {
-    enum { BATCHES = 9 };
+    enum { BATCHES = 5 };
     struct counted_memory memory = {0};
     struct dataset *set = opened(spec, request);
     const struct dataset_facts *facts = dataset_facts(set);

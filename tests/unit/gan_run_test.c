@@ -28,12 +28,12 @@ static const char tiny[] =
     "  {\"op\": \"leaky_relu\", \"slope\": 0.2},\n"
     "  {\"op\": \"conv\", \"output\": 1, \"kernel\": 4, \"stride\": 2, \"pad\": 1}]}}\n";
 
-enum { EPOCHS = 3, IMAGES = 6, VALIDATED = 3 };
+enum { EPOCHS = 3, IMAGES = 4, VALIDATED = 2 };
 
 static struct run *train(const char *threads)
 {
     struct run_config config = configure(
-        SETTINGS("data=maps,limit=6", "validate=maps,split=test,limit=3", "epochs=3", "batch=1",
+        SETTINGS("data=maps,limit=4", "validate=maps,split=test,limit=2", "epochs=3", "batch=1",
                  "solver=adam", "lr=0.002", "momentum=0.5", "schedule=linear", "tolerance=40"));
     struct run_options options = {0};
     struct error error;
@@ -103,12 +103,12 @@ static void check_model(const struct run *run)
                 "the generator can be loaded"))
         return note_error(&error);
     model.tolerance = 40;
-    bool evaluated = model_evaluate(&model, "maps,split=test,limit=3", 0, &evaluation, &error);
+    bool evaluated = model_evaluate(&model, "maps,split=test,limit=2", 0, &evaluation, &error);
     tap_ok(evaluated && evaluation.pixel_accuracy == snapshot.pixel_accuracy &&
                evaluation.loss == snapshot.validation_loss,
            "and its evaluation equals the validation: %g %%", evaluation.pixel_accuracy);
     model.tolerance = 255;
-    tap_ok(model_evaluate(&model, "maps,split=test,limit=3", 0, &evaluation, &error) &&
+    tap_ok(model_evaluate(&model, "maps,split=test,limit=2", 0, &evaluation, &error) &&
                evaluation.pixel_accuracy == 100,
            "with a tolerance of 255 every pixel is right");
     model_free(&model);
@@ -155,7 +155,7 @@ static void check_study(const struct run *run)
     image_free(&samples);
     study_pictures_free(&pictures);
     study_free(&study);
-    request.data = "maps,split=train,limit=6";
+    request.data = "maps,split=train,limit=4";
     study = (struct study){.seed = 1};
     tap_ok(study_pictures_of_run(&pictures, &study, run, &request, &error) &&
                study.seen_in_training == IMAGES,

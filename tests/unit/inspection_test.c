@@ -314,7 +314,7 @@ static const struct inspection *inspected_at_end(struct run *run, const char *wh
 static void test_end(void)
 {
     struct run_snapshot snapshot;
-    struct run *done = start_tiny_for(SANITIZED ? "epochs=40" : "epochs=200");
+    struct run *done = start_tiny_for(SANITIZED ? "epochs=40" : "epochs=100");
     if (!tap_ok(done, "a run"))
         return;
     run_wait(done, -1);
@@ -344,8 +344,7 @@ static void test_end(void)
 static struct run *start_contest(void)
 {
     return start("contest.json",
-                 SETTINGS(SANITIZED ? "data=maps,limit=3" : "data=maps,limit=6",
-                          SANITIZED ? "epochs=4" : "epochs=6", "batch=1", "solver=adam", "lr=0.002",
+                 SETTINGS("data=maps,limit=3", "epochs=4", "batch=1", "solver=adam", "lr=0.002",
                           "momentum=0.5", "schedule=linear", "threads=2"));
 }
 

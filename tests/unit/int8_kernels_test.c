@@ -36,7 +36,7 @@ static uint32_t pick(uint32_t limit)
 static void test_requantize(void)
 {
     bool nearest = true, clamped = true;
-    for (size_t i = 0; i < (SANITIZED ? 20000 : 200000); i++) {
+    for (size_t i = 0; i < (sample_is_whole() && !SANITIZED ? 200000 : 20000); i++) {
         const double real = ldexp(1 + pick(1 << 30) * 0x1p-30, (int)pick(34) - 30);
         const int32_t sum = (int32_t)(pick(UINT32_MAX) >> pick(31)) * (pick(2) ? 1 : -1);
         const struct requantizer by = requantizer_make(real);
@@ -383,6 +383,10 @@ static union attributes conv_attributes_of(const struct conv_case *c)
 /* What is fused, in the order of the calls. */
 enum { NOTHING, RELU, ADD, ADD_RELU, RELU_ADD, LARGE_FACTORS, FLOATS, FUSIONS };
 
+/* `make check` tries a case with every STEP-th of them; large ones whose tiles are emulated, which
+ * takes a thousand times as long, with every LARGE_STEP-th. */
+enum { STEP = 3, LARGE_STEP = FUSIONS };
+
 static void set_fusion(struct bench *bench, int fusion)
 {
     static const struct node relu = {.op = &op_relu};
@@ -397,9 +401,10 @@ static void set_fusion(struct bench *bench, int fusion)
 /* How many fusions a case of test_conv_case has had. */
 static size_t fused;
 
-/* Tests a case with all that may be fused; under a sanitizer with two of them, the next case with
- * others. */
-static bool test_conv_case(const struct conv_case *c, const struct kernel *const *kernels)
+/* Tests a case with every `step`-th of all that may be fused, the next case with others; under a
+ * sanitizer with two of them. */
+static bool test_conv_case(const struct conv_case *c, const struct kernel *const *kernels,
+                           size_t step)
 {
     static size_t number;
     const union attributes attributes = conv_attributes_of(c);
@@ -407,7 +412,7 @@ static bool test_conv_case(const struct conv_case *c, const struct kernel *const
     number++;
     fused = 0;
     for (int fusion = 0; fusion < FUSIONS; fusion++) {
-        if (!sample_has((size_t)fusion + number, 1, 4))
+        if (!sample_has((size_t)fusion + number, step, step > 4 ? step : 4))
             continue;
         fused++;
         struct bench bench;
@@ -442,11 +447,11 @@ static void test_depthwise(const char *set, const struct kernel *const *kernels)
     };
     bool same = true;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        same &= test_conv_case(&cases[i], kernels);
+        same &= test_conv_case(&cases[i], kernels, STEP);
     for (size_t width = 1; width <= 14; width += SANITIZED ? 3 : 1)
         for (size_t stride = 1; stride <= 2; stride++) {
             const struct conv_case c = {{17, 3, width}, 17, 3, 3, stride, 1, 1, 17};
-            same &= test_conv_case(&c, kernels);
+            same &= test_conv_case(&c, kernels, STEP);
         }
     tap_ok(same, "%s: depthwise convolutions have the bits of the reference", set);
 }
@@ -455,12 +460,12 @@ static void test_convs(const char *set, const struct kernel *const *kernels)
 {
     bool same = true;
     for (size_t i = 0; i < sizeof conv_cases / sizeof *conv_cases; i++)
-        same &= test_conv_case(&conv_cases[i], kernels);
+        same &= test_conv_case(&conv_cases[i], kernels, STEP);
     /* around the sizes of tiles: positions and blocks of channels */
     for (size_t size = 1; size <= 10; size += SANITIZED ? 3 : 1)
         for (size_t outputs = 15; outputs <= 49; outputs += 17) {
             const struct conv_case c = {{5 + size, 1, size}, outputs, 1, 1, 1, 0, 1, 1};
-            same &= test_conv_case(&c, kernels);
+            same &= test_conv_case(&c, kernels, STEP);
         }
     tap_ok(same, "%s: convolutions have the bits of the reference", set);
 }
@@ -480,7 +485,7 @@ static void test_winograd(const char *set, const struct kernel *const *kernels)
     bool same = true;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const size_t before = compared;
-        same &= test_conv_case(&cases[i], kernels);
+        same &= test_conv_case(&cases[i], kernels, STEP);
         if (compared != before + 2 * fused) {
             tap_note("case %zu: not Winograd and the direct convolution", i);
             same = false;
@@ -499,7 +504,7 @@ static void test_linear(const char *set, const struct kernel *const *kernels)
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
         for (size_t outputs = 1; outputs <= 50; outputs += 7)
             for (int fusion = 0; fusion < FUSIONS; fusion++) {
-                if (!sample_has((size_t)fusion + i + outputs, 1, 4))
+                if (!sample_has((size_t)fusion + i + outputs, STEP, 4))
                     continue;
                 const union attributes attributes = {
                     .linear = {.outputs = outputs, .bias = outputs % 2, .int8_weights = true}};
@@ -650,14 +655,15 @@ static void test_vnni(void)
 
 /* --- AMX --- */
 
-/* Returns whether each of `count` cases has an AMX kernel and all fusions of it the right bits. */
+/* Returns whether each of `count` cases has an AMX kernel and every `step`-th fusion of it the
+ * right bits. */
 static bool test_amx_cases(const struct conv_case *cases, size_t count,
-                           const struct kernel *const *kernels)
+                           const struct kernel *const *kernels, size_t step)
 {
     bool same = true;
     for (size_t i = 0; i < count; i++) {
         const size_t before = compared;
-        same &= test_conv_case(&cases[i], kernels);
+        same &= test_conv_case(&cases[i], kernels, step);
         if (compared != before + fused) {
             tap_note("case %zu: no kernel for AMX took it", i);
             same = false;
@@ -677,7 +683,7 @@ static bool test_amx_sizes(const struct kernel *const *kernels)
         for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
             const struct conv_case c = {
                 {channels[i], 1, widths[k]}, outputs[(i + k) % 6], 1, 1, 1, 0, 1, 1};
-            same &= test_amx_cases(&c, 1, kernels);
+            same &= test_amx_cases(&c, 1, kernels, STEP);
         }
     return same;
 }
@@ -696,7 +702,7 @@ static void test_amx_convs(const char *set, const struct kernel *const *kernels)
         {{128, 30, 31}, 16, 1, 1, 3, 0, 1, 1},
     };
     const unsigned long before = amx_emulator_products();
-    tap_ok(test_amx_cases(cases, sizeof cases / sizeof *cases, kernels),
+    tap_ok(test_amx_cases(cases, sizeof cases / sizeof *cases, kernels, LARGE_STEP),
            "%s: convolutions have the bits of the reference", set);
     tap_ok(test_amx_sizes(kernels), "%s: so they have around the sizes of tiles", set);
     tap_note("%lu products of emulated tiles in one thread", amx_emulator_products() - before);
@@ -713,7 +719,7 @@ static void test_amx_linear(const char *set, const struct kernel *const *kernels
     for (size_t k = 0; k < sizeof images / sizeof *images; k++)
         for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
             for (int fusion = 0; fusion < FUSIONS; fusion++) {
-                if (!sample_has((size_t)fusion + i + k, 1, 4))
+                if (!sample_has((size_t)fusion + i + k, STEP, 4))
                     continue;
                 cases++;
                 const size_t count = outputs[(k + i + (size_t)fusion) % 6];

@@ -117,7 +117,7 @@ static void test_fitting(void)
     stat(journal, &status);
     bool all = true;
     for (off_t limit = status.st_size; all && limit > 300;
-         limit -= status.st_size / (SANITIZED ? 9 : 37))
+         limit -= status.st_size / (sample_is_whole() ? 37 : 9))
         all = agrees((uint64_t)limit, false, JOURNAL_COLUMNS_SUMMED);
     tap_ok(all, "and for each first part of the journal");
     stat(columns, &status);
@@ -138,7 +138,9 @@ static void test_damaged(void)
 {
     struct stat status = {0};
     bool good = make_columns() && stat(columns, &status) == 0;
-    for (int i = 0; good && i < 40; i += SANITIZED ? 4 : 1) {
+    for (int i = 0; good && i < 40; i++) {
+        if (!sample_has((size_t)i, 2, 4))
+            continue;
         const long at = i < 10 ? i * 8 : (long)(status.st_size - 1) * i / 39;
         good = flip(columns, at) && agrees(UINT64_MAX, false, JOURNAL_TEXT) && flip(columns, at);
     }
@@ -365,7 +367,7 @@ static void test_hostile(void)
     bool good = true;
     for (size_t f = 0; good && f < HEADER_BODY_LENGTH; f++)
         for (size_t i = 0; good && i < sizeof values / sizeof *values; i++)
-            if (sample_has(f + i, 1, 3) && (f != HEADER_VERSION || values[i] != COLUMNS_VERSION))
+            if (sample_has(f + i, 2, 3) && (f != HEADER_VERSION || values[i] != COLUMNS_VERSION))
                 good = make_columns() && forge(f, values[i]) &&
                        agrees(UINT64_MAX, false, JOURNAL_TEXT);
     tap_ok(good, "wrong counts with a right checksum are refused");

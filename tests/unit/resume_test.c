@@ -221,7 +221,7 @@ static void test_kinds(void)
                   "batch=10", "solver=nesterov", "schedule=step"),
          false},
         {"two networks", "painter.json",
-         SETTINGS("data=maps,limit=6", "validate=maps,split=test,limit=3", "epochs=4", "batch=1",
+         SETTINGS("data=maps,limit=3", "validate=maps,split=test,limit=1", "epochs=4", "batch=1",
                   "solver=adam", "lr=0.002", "momentum=0.5", "schedule=linear", "tolerance=40"),
          true}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

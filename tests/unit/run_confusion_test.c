@@ -33,7 +33,7 @@ const char *__asan_default_options(void)
     return "allocator_may_return_null=1";
 }
 
-enum { STEP = 113, STEP_SANITIZED = 389 };
+enum { STEP = 199, STEP_SANITIZED = 389 };
 
 static char directory[512]; /* of the run */
 static struct run *other;   /* a sound run beside it */

@@ -145,10 +145,11 @@ static void begin(fiber *f)
 static fiber *take_next(void)
 {
     while (block.next < block.order.size()) {
-        fiber *f = &block.fibers[block.order[block.next++]];
-        fiber_state *state = &block.states[f->number];
+        const unsigned number = block.order[block.next++];
+        fiber_state *state = &block.states[number];
         if (*state > FIBER_READY)
             continue;
+        fiber *f = &block.fibers[number];
         if (*state == FIBER_NEW)
             begin(f);
         *state = FIBER_READY;
@@ -195,7 +196,7 @@ static void set_order(std::vector<unsigned> &order, size_t count)
     for (size_t i = 0; i < count; i++)
         order[i] = (unsigned)i;
     for (size_t i = count; block.seed && i > 1; i--)
-        std::swap(order[i - 1], order[draw() % i]);
+        std::swap(order[i - 1], order[(draw() >> 32) * i >> 32]);
 }
 
 extern "C" void emulator_set_order(uint64_t seed)

@@ -58,13 +58,10 @@ static uint32_t fp16_of(float value)
 
 static float fp16_value(uint32_t half)
 {
-    const uint32_t exponent = half >> 10 & 31, fraction = half & 0x3ff;
-    const float sign = half & 0x8000 ? -1.0f : 1.0f;
-    if (exponent == 31)
-        return fraction ? NAN : sign * INFINITY;
-    if (exponent == 0)
-        return sign * (float)fraction / 16777216.0f;
-    return sign * float_of((exponent + 112) << 23 | fraction << 13);
+    const uint32_t sign = (half & 0x8000) << 16, fraction = half & 0x3ff;
+    if ((half & 0x7c00) == 0x7c00)
+        return fraction ? NAN : float_of(sign | bits_of(INFINITY));
+    return float_of(sign | (half & 0x7fff) << 13) * 0x1p112f; /* exact, below 2^-14 too */
 }
 
 uint32_t pack_bf16(float low, float high)

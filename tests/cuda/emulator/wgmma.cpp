@@ -198,26 +198,31 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
 
 enum { ROWS = 64, COLUMNS = 128, SUMS = ROWS * COLUMNS / 128, LINE_TERMS = 16 };
 
-static float load_tf32(const unsigned char *at)
+/* The kinds of products, in 32 bytes of a line: loads the terms of 16 bytes. */
+typedef void load_chunk(const unsigned char *at, float *terms);
+
+static void load_tf32(const unsigned char *at, float *terms)
 {
-    uint32_t word;
-    memcpy(&word, at, sizeof word);
-    return emulator_tf32_value(word);
-}
-static float load_bf16(const unsigned char *at)
-{
-    return emulator_bf16_value((uint32_t)at[0] | (uint32_t)at[1] << 8);
-}
-static float load_fp16(const unsigned char *at)
-{
-    return emulator_fp16_value((uint32_t)at[0] | (uint32_t)at[1] << 8);
+    uint32_t words[CHUNK / 4];
+    memcpy(words, at, CHUNK);
+    for (int i = 0; i < CHUNK / 4; i++)
+        terms[i] = emulator_tf32_value(words[i]);
 }
 
-/* The kinds of products, in 32 bytes of a line. */
+template <float value_of(uint32_t half)>
+static void load_halves(const unsigned char *at, float *terms)
+{
+    uint16_t halves[CHUNK / 2];
+    memcpy(halves, at, CHUNK);
+    for (int i = 0; i < CHUNK / 2; i++)
+        terms[i] = value_of(halves[i]);
+}
+
 static const struct product_kind {
-    uint32_t terms, bytes;
-    float (*load)(const unsigned char *at);
-} kinds[] = {{8, 4, load_tf32}, {16, 2, load_bf16}, {16, 2, load_fp16}};
+    uint32_t terms;
+    load_chunk *load;
+} kinds[] = {
+    {8, load_tf32}, {16, load_halves<emulator_bf16_value>}, {16, load_halves<emulator_fp16_value>}};
 
 static uint32_t field(uint64_t descriptor, int bit)
 {
@@ -238,8 +243,8 @@ static void load_line(const struct product_kind *kind, uint64_t descriptor, uint
                       float terms[LINE_TERMS])
 {
     const uint32_t at = field(descriptor, 0) + line / 8 * field(descriptor, 32) + line % 8 * 128;
-    for (uint32_t k = 0; k < kind->terms; k++)
-        terms[k] = kind->load(swizzled(at + k * kind->bytes));
+    for (uint32_t chunk = 0; chunk < 2; chunk++)
+        kind->load(swizzled(at + chunk * CHUNK), terms + chunk * kind->terms / 2);
 }
 
 /* Adds to the sums of this thread: rows g and g + 8 of its warp's 16, columns 2 t and 2 t + 1 of
