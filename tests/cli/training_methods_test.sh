@@ -39,14 +39,14 @@ done
 falling="--schedule inv --gamma 0.05 --power 0.75"
 # shellcheck disable=SC2086
 {
-    run train $job $falling --epochs 8 --save "$T/inv.safetensors" -q
-    "$TINCA" train $job $falling --epochs 7 --max-time 0.01s >stopped 2>&1
+    run train $job $falling --epochs 4 --save "$T/inv.safetensors" -q
+    "$TINCA" train $job $falling --epochs 3 --max-time 0.01s >stopped 2>&1
     id=$(sed -n 's/^\(2[^:]*\): stopped after .*/\1/p' stopped)
-    run resume "$id" --max-time '' --epochs 8 --save "$T/resumed.safetensors"
+    run resume "$id" --max-time '' --epochs 4 --save "$T/resumed.safetensors"
     [ "$status" -eq 0 ] && cmp -s "$T/inv.safetensors" "$T/resumed.safetensors" &&
         ok "inv: stopped and resumed to be longer, the same bits" ||
         not_ok "inv: stopped and resumed to be longer, the same bits" "$(cat stopped err)"
-    run train $job --epochs 8 --save "$T/fixed.safetensors" -q
+    run train $job --epochs 4 --save "$T/fixed.safetensors" -q
     cmp -s inv.safetensors fixed.safetensors && not_ok "  which are not those of a fixed rate" ||
         ok "  which are not those of a fixed rate"
 }
@@ -76,7 +76,8 @@ falling="--schedule inv --gamma 0.05 --power 0.75"
     run train $job --epochs 2 --save "$T/plain.safetensors" -q
     cmp -s none.safetensors plain.safetensors && ok "a decay of 0 is no average" || not_ok "a decay of 0 is no average"
     refuses 2 'ema' "a decay of 1 is refused" train $job --ema 1
-    refuses 1 'discriminator' "a generator is not averaged" train pix2pix --data maps,limit=4 --iterations 1 --ema 0.9
+    adversarial_network gan.json
+    refuses 1 'discriminator' "a generator is not averaged" train ./gan.json --data maps,limit=4 --iterations 1 --ema 0.9
 }
 
 # --- the maximum time ---
