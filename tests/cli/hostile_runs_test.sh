@@ -140,7 +140,8 @@ every_command() {
             done
             ;;
         models)
-            try models "$1" --measure --images 2 --threads 1
+            try models "$1" --only --measure --images 2 --threads 1
+            try models "$1" --threads 1
             try models --threads 1 --json
             try models --format markdown
             try models --csv
