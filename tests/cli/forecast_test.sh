@@ -115,7 +115,7 @@ if whole_list; then measure 4 squeezenet "folder:$T/folder" 2 --validate "folder
 # pairs with a tiny network, with and without validation
 picture_network "$T/tinier.json" 32 8 16 3
 measure 4 "$T/tinier.json" "pairs:$T/pairs" 1
-measure 4 "$T/tinier.json" maps,limit=20 4
+measure 4 "$T/tinier.json" maps,limit=8 2
 measure 4 "$T/tinier.json" "pairs:$T/pairs" 1 --validate "pairs:$T/pairs"
 measure 4 "$T/tiny.json" "pairs:$T/pairs" 1 --validate "pairs:$T/pairs"
 measure 4 "$T/tiny.json" maps,limit=8 1 --validate maps,limit=4

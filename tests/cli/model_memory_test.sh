@@ -117,11 +117,13 @@ fi
 trap 'end_processes; rmdir "$group"; rm -rf "$T"' EXIT
 bounded predict predict wide.safetensors picture.png
 mkdir -p set/a set/b && cp picture.png set/a/1.png && cp picture.png set/b/2.png
-run train alexnet --data folder:set --batch 2 --iterations 0 --threads 1 --save alexnet.safetensors -q
-if [ "$status" = 0 ]; then
-    bounded "predict with AlexNet" predict alexnet.safetensors picture.png
-else
-    skip "predict with AlexNet" "$(told)"
+if whole_list; then # a model of 230 MB
+    run train alexnet --data folder:set --batch 2 --iterations 0 --threads 1 --save alexnet.safetensors -q
+    if [ "$status" = 0 ]; then
+        bounded "predict with AlexNet" predict alexnet.safetensors picture.png
+    else
+        skip "predict with AlexNet" "$(told)"
+    fi
 fi
 bounded eval eval wide.safetensors --data $data
 bounded quantize quantize wide.safetensors --calibrate $data --images 20 --max-loss 100 -o quantized.safetensors
