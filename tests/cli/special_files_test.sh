@@ -30,7 +30,11 @@ put() {
     fifo) mkfifo "$runs/$id/$2" ;;
     folder) mkdir "$runs/$id/$2" ;;
     device) ln -s /dev/zero "$runs/$id/$2" ;;
-    sparse) truncate -s 3G "$runs/$id/$2" ;;
+    sparse)
+        case $2 in journal.*) size=800M ;; *) size=3G ;; esac # attach reads all of a journal
+        if whole_list; then size=3G; fi
+        truncate -s $size "$runs/$id/$2"
+        ;;
     esac
 }
 
