@@ -36,7 +36,7 @@ cp "$srcdir/networks/lenet.json" net.json
 cp "$srcdir/mappings/sequential-lenet.json" map.json
 # shellcheck disable=SC2086 # lists of words
 {
-    begin train lenet --data digits,limit=32 --test digits,limit=16 --iterations 6 --seed 3 --width-rate 0.5 \
+    begin train lenet --data digits,limit=32 --test digits,limit=16 --iterations 6 --seed 3 --width-rate 2 \
         --name confused --tag tag --save m.safetensors --export saved.json --tune $train
     begin train mlp --data digits,limit=32 --widths 16 --iterations 6 --seed 4 --name second $train
     begin measure confused --images 4 --threads 1
@@ -171,7 +171,7 @@ try_model() {
         try export "$1" --format caffe -o m.prototxt
         try quantize "$1" -o qq.safetensors --calibrate digits,limit=8 --threads 1 -q
         try factorize "$1" -o f.safetensors --parameters 0.8 --threads 1 -q
-        try train lenet --width-rate 0.5 --weights "$1" --data digits,limit=8 --batch 4 --iterations 1 --threads 1 -q
+        try train lenet --width-rate 2 --weights "$1" --data digits,limit=8 --batch 4 --iterations 1 --threads 1 -q
         try train mlp --teacher "$1" --data digits,limit=8 --batch 4 --iterations 1 --threads 1 -q
         ;;
     esac
