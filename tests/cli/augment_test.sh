@@ -94,7 +94,8 @@ adversarial_network gan.json
         train ./gan.json --data maps,limit=4 --iterations 1 --class-weights balanced
     refuses 2 'loss over classes|have no classes' "or to balance" \
         train ./gan.json --data maps,limit=4 --iterations 1 --sampling balanced
-    refuses 2 'pairs' "pairs keep their colours" train ./gan.json --data maps,limit=4 --batch 2 --iterations 1 --augment color=0.1
+    refuses 2 'pairs' "pairs keep their colours" \
+        train ./gan.json --data maps,limit=4 --batch 2 --iterations 1 --augment color=0.1
     refuses 2 'one of shuffled, balanced' "another sampling" train $job --sampling random
 }
 done_testing

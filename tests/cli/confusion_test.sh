@@ -3,8 +3,8 @@
 # other is replaced by one of each other type, or by one that no writer makes (tests/confuse.h), and every command that
 # reads the file must end with a documented status: no crash, no assertion, no endless loop, nothing that a sanitizer
 # finds. With the files as they were written each command does its work. Every SAMPLE-th case is tried, from OFFSET on,
-# and where SAMPLE is not given, as in make check, with every third of the commands of a long list, others for each case;
-# tests/long/confusion_long.sh tries more, with a program under AddressSanitizer. KINDS: only these kinds of files.
+# and where SAMPLE is not given, as in make check, with every third of the commands of a long list, others for each
+# case; tests/long/confusion_long.sh tries more, with a program under AddressSanitizer. KINDS: only these kinds of files.
 srcdir=$(cd "${srcdir:-.}" && pwd)
 . "$srcdir/tests/cli/tap.sh"
 case $TINCA in /*) ;; *) TINCA=$PWD/${TINCA:-tinca} ;; esac

@@ -9,7 +9,7 @@ tail='{"op": "flatten"}, {"op": "linear", "output": "classes"}]}'
 
 # network COUNT TEXT: writes COUNT layers, in each @ replaced by its number and ~ by the number before it
 network() {
-    awk -v count="$1" -v layer="$2" -v head="$head" -v tail="$tail" 'BEGIN {
+    LC_ALL=C awk -v count="$1" -v layer="$2" -v head="$head" -v tail="$tail" 'BEGIN {
         print head "{\"op\": \"relu\", \"name\": \"n0\"},"
         for (i = 1; i <= count; i++) {
             text = layer

@@ -30,7 +30,7 @@ count_runs() { ls "$runs" | grep -c .; }
 # shellcheck disable=SC2086 # a list of options
 run train lenet $data --epochs 2 --threads 1 --save m.safetensors -q
 [ "$status" = 0 ] || not_ok "a model to begin with" "$(told)"
-run train resnet20 --width-rate 0.5 --data shapes,limit=20 --batch 10 --iterations 2 --threads 1 --save r.safetensors -q
+run train resnet20 --width-rate 2 --data shapes,limit=20 --batch 10 --iterations 2 --threads 1 --save r.safetensors -q
 rm -rf "$runs"
 
 # --- targets and criteria ---

@@ -77,7 +77,8 @@ falling="--schedule inv --gamma 0.05 --power 0.75"
     cmp -s none.safetensors plain.safetensors && ok "a decay of 0 is no average" || not_ok "a decay of 0 is no average"
     refuses 2 'ema' "a decay of 1 is refused" train $job --ema 1
     adversarial_network gan.json
-    refuses 1 'discriminator' "a generator is not averaged" train ./gan.json --data maps,limit=4 --iterations 1 --ema 0.9
+    refuses 1 'discriminator' "a generator is not averaged" \
+        train ./gan.json --data maps,limit=4 --iterations 1 --ema 0.9
 }
 
 # --- the maximum time ---
