@@ -1,6 +1,6 @@
 # tinca runs --check: sound runs of every kind have no problems, and each of more than a hundred kinds of
 # damage to a copy is reported with its file; the advised remedies are tried. A column says whether a
-# checksum or the structure shows the damage. Then bits at 70 random positions are flipped, at 210 with WHOLE=1.
+# checksum or the structure shows the damage. Then bits at 76 random positions are flipped, at 210 with WHOLE=1.
 . "${srcdir:-.}/tests/cli/tap.sh"
 DAMAGE=${DAMAGE:-$(dirname "$TINCA")/damage}
 case $DAMAGE in /*) ;; *) DAMAGE=$PWD/$DAMAGE ;; esac
