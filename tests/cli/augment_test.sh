@@ -6,7 +6,7 @@ srcdir=${srcdir:-.}
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
-job="lenet --data digits,limit=400 --batch 20"
+job="lenet --data digits,limit=100 --batch 20"
 
 # --- the same bits, interrupted or not, whatever the threads ---
 all="--augment crop=2,flip,rotate=15,color=0.4,cutout=6,mixup=0.2,cutmix=1 --class-weights balanced
@@ -80,6 +80,7 @@ all="--augment crop=2,flip,rotate=15,color=0.4,cutout=6,mixup=0.2,cutmix=1 --cla
 }
 
 # --- refusals ---
+adversarial_network gan.json
 # shellcheck disable=SC2086
 {
     for wrong in maybe mixup rotate=200 flip,flip crop=4, blur=3; do
@@ -88,12 +89,13 @@ all="--augment crop=2,flip,rotate=15,color=0.4,cutout=6,mixup=0.2,cutmix=1 --cla
     refuses 2 'only one' "a batch of one cannot be mixed" train $job --batch 1 --augment mixup=1
     refuses 2 'border of 28' "a border as large as the image" train $job --augment crop=28
     refuses 2 'loss over classes|not softmax_cross_entropy' "a GAN has no labels to mix" \
-        train pix2pix --data maps,limit=4 --batch 2 --iterations 1 --augment mixup=1
+        train ./gan.json --data maps,limit=4 --batch 2 --iterations 1 --augment mixup=1
     refuses 2 'loss over classes|not softmax_cross_entropy' "and no classes to weigh" \
-        train pix2pix --data maps,limit=4 --iterations 1 --class-weights balanced
+        train ./gan.json --data maps,limit=4 --iterations 1 --class-weights balanced
     refuses 2 'loss over classes|have no classes' "or to balance" \
-        train pix2pix --data maps,limit=4 --iterations 1 --sampling balanced
-    refuses 2 'pairs' "pairs keep their colours" train pix2pix --data maps,limit=4 --iterations 1 --augment color=0.1
+        train ./gan.json --data maps,limit=4 --iterations 1 --sampling balanced
+    refuses 2 'pairs' "pairs keep their colours" \
+        train ./gan.json --data maps,limit=4 --batch 2 --iterations 1 --augment color=0.1
     refuses 2 'one of shuffled, balanced' "another sampling" train $job --sampling random
 }
 done_testing

@@ -2,8 +2,9 @@
 # Type confusion: in each JSON file that tinca reads, and in each JSON text within a saved model, one value after the
 # other is replaced by one of each other type, or by one that no writer makes (tests/confuse.h), and every command that
 # reads the file must end with a documented status: no crash, no assertion, no endless loop, nothing that a sanitizer
-# finds. With the files as they were written each command does its work. Every SAMPLE-th case is tried, from OFFSET on;
-# tests/long/confusion_long.sh tries more, with a program under AddressSanitizer. KINDS: only these kinds of files.
+# finds. With the files as they were written each command does its work. Every SAMPLE-th case is tried, from OFFSET on,
+# and where SAMPLE is not given, as in make check, with every third of the commands of a long list, others for each
+# case; tests/long/confusion_long.sh tries more, with a program under AddressSanitizer. KINDS: only these kinds of files.
 srcdir=$(cd "${srcdir:-.}" && pwd)
 . "$srcdir/tests/cli/tap.sh"
 case $TINCA in /*) ;; *) TINCA=$PWD/${TINCA:-tinca} ;; esac
@@ -11,6 +12,7 @@ case $TINCA in /*) ;; *) TINCA=$PWD/${TINCA:-tinca} ;; esac
 CONFUSE_JSON=${CONFUSE_JSON:-$(dirname "$TINCA")/confuse_json}
 MAKE_PICTURE=$(dirname "$TINCA")/make_picture
 case $CONFUSE_JSON in /*) ;; *) CONFUSE_JSON=$PWD/$CONFUSE_JSON ;; esac
+if [ "${SAMPLE-}" ] || whole_list; then step=1; else step=3; fi
 SAMPLE=${SAMPLE:-2999} OFFSET=${OFFSET:-0}
 KINDS=${KINDS:-run stopped sweep model network machine settings figures prune study mapping log grid queue}
 export ASAN_OPTIONS="exitcode=99:detect_leaks=0:allocator_may_return_null=1:${ASAN_OPTIONS:-}" UBSAN_OPTIONS="halt_on_error=1:exitcode=99:${UBSAN_OPTIONS:-}"
@@ -34,7 +36,7 @@ cp "$srcdir/networks/lenet.json" net.json
 cp "$srcdir/mappings/sequential-lenet.json" map.json
 # shellcheck disable=SC2086 # lists of words
 {
-    begin train lenet --data digits,limit=32 --test digits,limit=16 --iterations 6 --seed 3 --width-rate 0.5 \
+    begin train lenet --data digits,limit=32 --test digits,limit=16 --iterations 6 --seed 3 --width-rate 2 \
         --name confused --tag tag --save m.safetensors --export saved.json --tune $train
     begin train mlp --data digits,limit=32 --widths 16 --iterations 6 --seed 4 --name second $train
     begin measure confused --images 4 --threads 1
@@ -83,7 +85,7 @@ END
 # the checksums would end the reading of a changed file
 sed -i -e '/"crc32"/d' -e 's/"journal_crc32": *[0-9]*,//' "$confused/summary.json" "$confused/outputs.json"
 cp -Rp "$T/place" "$T/whole"
-complaints= cases=0 calls=0 of=
+complaints= cases=0 calls=0 of= kind= place=0
 
 # restore: everything is again as it was written
 restore() {
@@ -93,6 +95,10 @@ restore() {
 
 # try WORDS...: the command ends with a documented status; with status 0 while nothing is changed
 try() {
+    place=$((place + 1))
+    case $of:$kind in
+    case*:run | case*:model) [ $((place % step)) = 0 ] || return 0 ;;
+    esac
     calls=$((calls + 1))
     status=0
     timeout 600 "$TINCA" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
@@ -165,7 +171,7 @@ try_model() {
         try export "$1" --format caffe -o m.prototxt
         try quantize "$1" -o qq.safetensors --calibrate digits,limit=8 --threads 1 -q
         try factorize "$1" -o f.safetensors --parameters 0.8 --threads 1 -q
-        try train lenet --width-rate 0.5 --weights "$1" --data digits,limit=8 --batch 4 --iterations 1 --threads 1 -q
+        try train lenet --width-rate 2 --weights "$1" --data digits,limit=8 --batch 4 --iterations 1 --threads 1 -q
         try train mlp --teacher "$1" --data digits,limit=8 --batch 4 --iterations 1 --threads 1 -q
         ;;
     esac
@@ -179,7 +185,8 @@ try_network() {
 try_machine() {
     try devices --json
     try train mlp --data digits,limit=8 --batch 4 --iterations 1 --threads 1 -q
-    try bench mlp --iterations 1 --threads 1 --profile
+    if whole_list; then try bench mlp --iterations 1 --threads 1 --profile; fi # it measures the machine for seconds
+    try bench mlp --iterations 1 --threads 1
     try advise confused second --need both
     try devices --tune
 }
@@ -219,7 +226,7 @@ root_array=10 # the case in which a document is an array, which is always tried
 try_case() {
     [ "$1" = queue ] || restore
     "$CONFUSE_JSON" "$T/whole/$2" "$3" >"$2"
-    of="case $3 of $2"
+    of="case $3 of $2" place=$cases
     "try_$1" "$2"
     cases=$((cases + 1))
 }

@@ -9,7 +9,7 @@ case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
 job="--data digits,limit=64,only=0 --batch 16 --lr 0.1 --average-loss 40 --seed 3 --threads 1 -q"
-length=600
+length=100
 
 # One run is killed when it has a checkpoint, and one is not disturbed.
 # shellcheck disable=SC2086
@@ -35,7 +35,7 @@ is "the same bits as the run recorded" bit_for_bit true
 is "the window fills up to its length" step.filling true
 run explain ./parts --iteration 41 --json
 is "  and is full from then on" step.filling false
-refuses 2 "1 to $length" "an iteration that the run does not have" explain ./parts --iteration 601
+refuses 2 "1 to $length" "an iteration that the run does not have" explain ./parts --iteration $((length + 1))
 mkdir begun && cp whole/config.json begun/ && head -n 1 whole/journal.jsonl >begun/journal.jsonl
 refuses 1 "no iteration on record" "a run that has just begun" explain ./begun
 

@@ -94,10 +94,10 @@ done
 # --- the negative loss ---
 
 run sweep --networks lenet --batches 16 --data digits,only=0,limit=256 --iterations 40 --lr 0.01 --threads 1 \
-    --vary seed=1,2,4,8,16,32 --name negative --json
-is "one class, six seeds" states.done 6
+    --vary seed=1,2,4 --name negative --json
+is "one class, three seeds" states.done 3
 checked=0 wrong=
-for cell in 0 1 2 3 4 5; do
+for cell in 0 1 2; do
     first=$("$JSON_LOOK" "$T/out" "cells.$cell.result.first_negative_iteration")
     id=$("$JSON_LOOK" "$T/out" "cells.$cell.run")
     [ "$first" = null ] && continue

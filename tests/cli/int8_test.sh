@@ -24,11 +24,11 @@ JSON
 sed 's/.*"sigmoid".*//' "$T/small.json" >"$T/whole.json"
 
 succeeds "a quantized network is trained in float32" train "$T/whole.json" \
-    --data digits,limit=200 --validate digits,split=test,limit=50 --epochs 2 --seed 3 \
+    --data digits,limit=200 --validate digits,split=test,limit=20 --epochs 2 --seed 3 \
     --save "$T/model.safetensors" --export "$T/run.json" -q
 run=$("$JSON_LOOK" "$T/run.json" runs.0.id)
 for device in cpu reference; do
-    succeeds "$device: eval" eval "$T/model.safetensors" --data digits,split=test,limit=50 \
+    succeeds "$device: eval" eval "$T/model.safetensors" --data digits,split=test,limit=20 \
         --device $device --predictions "$T/rows.$device" --json
     is "  is in int8 without being asked" precision int8
     succeeds "  measure" measure "$run" --device $device --json
@@ -43,13 +43,13 @@ else
     not_ok "both devices compute the same predictions" "$(diff "$T/rows.cpu" "$T/rows.reference")"
 fi
 for set in generic avx2; do
-    TINCA_CPU=$set "$TINCA" eval "$T/model.safetensors" --data digits,split=test,limit=50 \
+    TINCA_CPU=$set "$TINCA" eval "$T/model.safetensors" --data digits,split=test,limit=20 \
         --threads 2 --predictions "$T/rows.$set" >"$T/out" 2>"$T/err"
     if cmp -s "$T/rows.cpu" "$T/rows.$set"; then ok "TINCA_CPU=$set gives them, too"; else
         not_ok "TINCA_CPU=$set gives them, too" "$(cat "$T/err")"
     fi
 done
-succeeds "eval in float32" eval "$T/model.safetensors" --data digits,split=test,limit=50 \
+succeeds "eval in float32" eval "$T/model.safetensors" --data digits,split=test,limit=20 \
     --precision float32 --predictions "$T/rows.float32" --json
 is "  is in float32" precision float32
 if cmp -s "$T/rows.cpu" "$T/rows.float32"; then not_ok "  gives others"; else

@@ -1,5 +1,6 @@
-/* json_look FILE [PATH]: checks that FILE is exactly one JSON document and prints the value at PATH
- * ("runs.0.series.loss.3"; "#" at the end is a length). Exit status 1 when either is not so. */
+/* json_look FILE [PATH]...: checks that FILE is exactly one JSON document and prints the value at
+ * each PATH ("runs.0.series.loss.3"; "#" at the end is a length) in a line. Exit status 1 when
+ * either is not so. */
 #include "base/json/json.h"
 
 #include <stdio.h>
@@ -41,26 +42,36 @@ static void print_value(const struct json *value)
         printf("%s\n", json_is_null(value) ? "null" : json_is_object(value) ? "object" : "array");
 }
 
+/* Prints the value at a path. Returns whether there is one. */
+static bool print_path(const struct json *root, const char *name)
+{
+    char path[256];
+    bool length = false;
+    snprintf(path, sizeof path, "%s", name);
+    const struct json *value = walk(root, path, &length);
+    if (!value)
+        printf("there is no %s\n", name);
+    else if (length)
+        printf("%zu\n", json_is_object(value) ? json_member_count(value) : json_length(value));
+    else
+        print_value(value);
+    return value;
+}
+
 int main(int argc, char **argv)
 {
     struct json_document document;
     struct error error;
-    char text[1200], path[256];
-    bool length = false;
-    if (argc < 2 || argc > 3)
+    char text[1200];
+    bool found = true;
+    if (argc < 2)
         return 2;
     if (!json_read_file(&document, argv[1], JSON_MAX_BYTES, &error)) {
         printf("%s\n", error_format(&error, text, sizeof text));
         return 1;
     }
-    snprintf(path, sizeof path, "%s", argc == 3 ? argv[2] : "");
-    const struct json *value = walk(document.root, path, &length);
-    if (!value)
-        printf("there is no %s\n", argv[2]);
-    else if (length)
-        printf("%zu\n", json_is_object(value) ? json_member_count(value) : json_length(value));
-    else if (argc == 3)
-        print_value(value);
+    for (int i = 2; i < argc; i++)
+        found = print_path(document.root, argv[i]) && found;
     json_document_free(&document);
-    return value ? 0 : 1;
+    return found ? 0 : 1;
 }

@@ -78,7 +78,7 @@ is "  one call for each iteration" layers.0.calls 2
 has "  matrix products" gemm
 has "  energy" joules_per_image
 has "  and power" watts
-succeeds "bench without --json" bench lenet --batch 2 --iterations 2 --profile
+succeeds "bench without --json" bench lenet --batch 2 --iterations 2
 shows 'ms/image +median' "  shows ms/image"
 
 # A generator and a discriminator: both are listed, and the memory is that of training both.

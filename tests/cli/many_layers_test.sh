@@ -1,6 +1,7 @@
 #!/bin/sh
 # Networks with many layers: the work grows linearly with their number. 19,000 layers take seconds; quadratic
-# work would take minutes of processor time, which `ulimit -t` limits.
+# work would take minutes of processor time, which `ulimit -t` limits. Each reader and each table is tried; WHOLE=1:
+# each in both forms, as text and as JSON.
 . "${srcdir:-.}/tests/cli/tap.sh"
 
 head='{"name": "many", "input": [2, 2, 2], "classes": 2, "layers": ['
@@ -8,7 +9,7 @@ tail='{"op": "flatten"}, {"op": "linear", "output": "classes"}]}'
 
 # network COUNT TEXT: writes COUNT layers, in each @ replaced by its number and ~ by the number before it
 network() {
-    awk -v count="$1" -v layer="$2" -v head="$head" -v tail="$tail" 'BEGIN {
+    LC_ALL=C awk -v count="$1" -v layer="$2" -v head="$head" -v tail="$tail" 'BEGIN {
         print head "{\"op\": \"relu\", \"name\": \"n0\"},"
         for (i = 1; i <= count; i++) {
             text = layer
@@ -60,15 +61,17 @@ arrays() {
     head -c $((4 * $1)) /dev/zero >>"$2"
 }
 arrays 200000 "$T/many.safetensors"
-bounded 0 "the values of 200,000 arrays" weights "$T/many.safetensors"
-bounded 0 "the same as JSON" weights "$T/many.safetensors" --json
 bounded 1 "200,000 arrays beside 19,000 layers" weights "$T/many.safetensors" --network "$T/many.json"
-bounded 0 "the same as JSON" weights "$T/many.safetensors" --network "$T/many.json" --json
+if whole_list; then
+    bounded 0 "the same as JSON" weights "$T/many.safetensors" --network "$T/many.json" --json
+    bounded 0 "the values of 200,000 arrays" weights "$T/many.safetensors"
+fi
+bounded 0 "the values of 200,000 arrays as JSON" weights "$T/many.safetensors" --json
 (ulimit -t 60 && exec "$TINCA" weights "$T/many.safetensors" --rename 'n*.bias=b*.bias' --save "$T/renamed.safetensors") \
     2>"$T/err" && ok "200,000 arrays are renamed" || not_ok "200,000 arrays are renamed" "$(cat "$T/err")"
 
 network 9500 '{"op": "relu", "name": "r@"}, {"op": "add", "name": "n@", "from": ["r@", "n~"]}'
-bounded_info "19,000 layers with \"from\""
+bounded_info "19,000 layers with \"from\", as JSON" --json
 network 6000 '{"block": "residual", "name": "n@", "output": 2}'
 run info "$T/many.json"
 if [ "$status" = 1 ] && grep -q "too many layers" "$T/err"; then

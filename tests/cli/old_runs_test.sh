@@ -77,9 +77,14 @@ for id in $done; do
     succeeds "  a new run begins with its weights" train dot.json --weights "$home/$id/best.safetensors" \
         --data digits,limit=40 --batch 20 --epochs 1 --threads 1 -q
 done
+forked=
 for id in $stopped; do
     if [ -f "$home/$id/checkpoint.safetensors" ]; then
-        succeeds "a run forks from $id" train --fork "$id@last" --iterations 5 --threads 1 -q
+        # resume reads all that a fork does; WHOLE=1: a fork of each
+        if whole_list || [ -z "$forked" ]; then
+            succeeds "a run forks from $id" train --fork "$id@last" --iterations 5 --threads 1 -q
+            forked=$id
+        fi
         run resume "$id" -q
         [ "$status" = 0 ] && ok "resume finishes $id" || not_ok "resume finishes $id" "$(told)"
         run runs --json

@@ -26,7 +26,7 @@ hides() {
 
 run train lenet --data digits,limit=400 --batch 20 --epochs 4 --threads 1 --save m.safetensors -q
 [ "$status" = 0 ] || not_ok "a model to begin with" "$(told)"
-run train resnet20 --data shapes,limit=60 --batch 20 --iterations 20 --threads 1 --save r.safetensors -q
+run train resnet20 --data shapes,limit=40 --batch 20 --iterations 8 --threads 1 --save r.safetensors -q
 [ "$status" = 0 ] || not_ok "a model with batch norms" "$(told)"
 rm -rf "$runs"
 
@@ -108,8 +108,8 @@ succeeds "layers are kept" quantize m.safetensors --calibrate digits,limit=200 -
 is "  in float32" layers.0.weights float32
 is "  because it was asked" layers.2.kept asked
 is "  the others are not" layers.1.weights int8
-succeeds "a network with batch norms" quantize r.safetensors --calibrate shapes,limit=60 --images 20 --threads 1 \
-    --data shapes,limit=40 -o rq.safetensors --json
+succeeds "a network with batch norms" quantize r.safetensors --calibrate shapes,limit=40 --images 10 --threads 1 \
+    --data shapes,limit=20 -o rq.safetensors --json
 within "  the noise of its logits" layers.21.output_sqnr_db 5 60
 cat >concat.json <<'NETWORK'
 {"name": "branches", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
@@ -124,7 +124,7 @@ succeeds "branches that a relu reads behind their concat" quantize c.safetensors
     --images 20 --threads 1 --data digits,limit=50 -o cq.safetensors --json
 within "  what the relu clips is no noise" layers.0.output_sqnr_db 20 60
 within "  in neither" layers.1.output_sqnr_db 20 60
-succeeds "  is evaluated" eval rq.safetensors --data shapes,limit=40 --threads 1
+succeeds "  is evaluated" eval rq.safetensors --data shapes,limit=20 --threads 1
 
 # --- fine-tuning ---
 tuned=
@@ -201,6 +201,7 @@ if cmp -s q.safetensors kept.safetensors; then ok "  stays as it was"; else not_
 # --- the table of models ---
 succeeds "the table of models" models --threads 1
 shows "lenet.quantize:entropy.*e.safetensors" "  has what was made, wherever it lies"
+rm -rf again.safetensors ./*t.safetensors [ckrx]*.safetensors "$runs" # fewer to measure
 succeeds "measuring" models --threads 1 --measure --images 3 --json
 hides "^$(printf '\t\t\t')\"ms\":.*null" "  measures it on the set of its report, without being told"
 rm e.safetensors

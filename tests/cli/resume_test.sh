@@ -6,7 +6,7 @@ srcdir=${srcdir:-.}
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
-job="lenet --data digits,limit=200 --validate digits,split=test,limit=40 --batch 20 --epochs 12 --seed 3 --threads 1"
+job="lenet --data digits,limit=80 --validate digits,split=test,limit=40 --batch 20 --epochs 5 --seed 3 --threads 1"
 often="--checkpoint 0.01 --checkpoint-share 100"
 
 has_checkpoint() { ls "$XDG_STATE_HOME"/tinca/runs/*/checkpoint.safetensors >files 2>/dev/null; }
@@ -46,15 +46,15 @@ same_figures() { # same_figures RUN [UNDISTURBED]
     is "a killed run is interrupted" runs.0.status interrupted
     succeeds "resume by the beginning of the ID" resume "${id%??}" --save k.safetensors \
         --export k.json
-    shows "$id: done after 120 iterations" "  to its end"
+    shows "$id: done after 20 iterations" "  to its end"
     shows 'checkpoints?, .* % of the run' "  with the cost of checkpoints"
-    grep -q 'continues after iteration [0-9]* of 120' "$T/err" && ok "  and the iteration from which it continued" ||
+    grep -q 'continues after iteration [0-9]* of 20' "$T/err" && ok "  and the iteration from which it continued" ||
         not_ok "  and the iteration from which it continued" "$(told)"
     same_figures "$XDG_STATE_HOME/tinca/runs/$id"
     cmp -s k.safetensors whole/weights.safetensors && ok "  with the same bits" ||
         not_ok "  with the same bits"
-    is "  and has each iteration once" "runs.0.series.iteration.#" 120 k.json
-    is "  in order" runs.0.series.iteration.119 120 k.json
+    is "  and has each iteration once" "runs.0.series.iteration.#" 20 k.json
+    is "  in order" runs.0.series.iteration.19 20 k.json
     refuses 2 "complete" "a complete run" resume "$id"
     rm -r "$XDG_STATE_HOME/tinca/runs"
 
@@ -76,7 +76,7 @@ same_figures() { # same_figures RUN [UNDISTURBED]
     succeeds "a run that was begun with --save and --export" resume "$id"
     cd .. || exit 99
     cmp -s s.safetensors whole/weights.safetensors && ok "  has its weights in that file" || not_ok "  has its weights in that file"
-    is "  and its session" "runs.0.series.iteration.#" 120 s.json
+    is "  and its session" "runs.0.series.iteration.#" 20 s.json
     shows "weights in $T/s.safetensors" "  and says so"
     if grep -q "writes $T/s.safetensors, as it was begun with" "$T/err"; then ok "  also at its beginning"; else not_ok "  also at its beginning" "$(told)"; fi
     rm -r "$XDG_STATE_HOME/tinca/runs" s.json

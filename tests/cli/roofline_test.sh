@@ -9,13 +9,14 @@ at() { "$JSON_LOOK" "$T/out" "$1" 2>&1; }
 # passes KEY [PREFIX]: prints the values at KEY of all passes of a network, the solver's step included
 passes() {
     i=0 count=$(at "${2-}layers.#")
+    set -- "$1" "${2-}"
     while [ "$i" -lt "$count" ]; do
-        for direction in forward backward; do
-            if [ "$(at "${2-}layers.$i.$direction")" = object ]; then at "${2-}layers.$i.$direction.$1"; fi
-        done
+        set -- "$@" "${2}layers.$i.forward.$1" "${2}layers.$i.backward.$1"
         i=$((i + 1))
     done
-    if [ "$(at "${2-}update")" = object ]; then at "${2-}update.$1"; fi
+    set -- "$@" "${2}update.$1"
+    shift 2
+    "$JSON_LOOK" "$T/out" "$@" | grep -v '^there is no'
 }
 
 compare() { # compare NAME A OPERATOR B: compares numbers; "=" to nine digits, as json_look writes them

@@ -111,8 +111,8 @@ refuses 2 'cannot be combined' "--keep needs --prune" runs --keep best
 refuses 2 'lost for good.*--yes' "pruning without a terminal" runs --prune --keep none
 [ "$(files "$first")" = "best.safetensors weights.safetensors" ] && ok "  deletes nothing" || not_ok "  deletes nothing"
 # a stopped process still holds its run
-hold 5 train mlp --widths 1 --data digits,limit=2000 --batch 2000 --iterations 200 --device reference \
-    --checkpoint 0.05 --checkpoint-share 100 --threads 1 -q
+hold 5 train mlp --widths 1 --data digits,limit=40 --batch 20 --iterations 200 --device reference \
+    --checkpoint 0.001 --checkpoint-share 100 --threads 1 -q
 live=$(ls "$home" | grep -vxe "$first" -e "$second" -e "$third")
 run runs --delete --yes "id=$live"
 [ "$status" = 2 ] && grep -q 'is on' "$T/err" && [ -d "$home/$live" ] && ok "a run that is on is not deleted" ||

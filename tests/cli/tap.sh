@@ -19,6 +19,9 @@ export XDG_STATE_HOME="$T/state" XDG_CONFIG_HOME="$T/config" LC_ALL=C.UTF-8
 # depend on how fast the machine is. Other programs may use the cache.
 export XDG_CACHE_HOME="$T/cache"
 mkdir "$XDG_CACHE_HOME" && : >"$XDG_CACHE_HOME/tinca"
+# OpenBLAS starts a thread for each core when it is loaded, which waits actively for 2 to the power of this many cycles,
+# 26 unless it is told: tens of milliseconds of processor time, in each of thousands of short calls.
+export OPENBLAS_THREAD_TIMEOUT=4
 unset NO_COLOR LANGUAGE
 tap_count=0
 tap_failed=0

@@ -170,7 +170,7 @@ head -c 5000 "$file" >torn
 
 # resuming: another file in the same folder, no step twice
 # shellcheck disable=SC2086
-run train lenet --data digits,limit=400 --batch 10 --threads 1 $validate --epochs 30 --max-time 0.2 --checkpoint 0.05 \
+run train lenet --data digits,limit=400 --batch 10 --threads 1 $validate --epochs 10 --max-time 0.2 --checkpoint 0.05 \
     --checkpoint-share 100 -q --run-dir again --tensorboard again_board
 succeeds "a run that was stopped goes on" resume ./again --max-time '' -q
 [ "$(echo again_board/*/events* | wc -w)" = 2 ] && ok "  with a second event file" || not_ok "  with a second event file" "$(ls again_board/*)"

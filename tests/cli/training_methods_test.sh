@@ -7,15 +7,15 @@ srcdir=${srcdir:-.}
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
-job="lenet --data digits,limit=400 --batch 20 --threads 2"
+job="lenet --data digits,limit=100 --batch 20 --threads 2"
 
 weights_of() { cksum <"$1"; }
 
 # --- the same bits, interrupted or not ---
 # The run that is stopped after its second epoch has the solver's states and early stopping's in its
 # checkpoint.
-settings="--validate digits,limit=100 --solver adamw --lr 0.002 --weight-decay 0.01 --label-smoothing 0.1 \
---clip-norm 1 --warm-up 5 --schedule onecycle --stop-patience 3 --stop-metric top1 --epochs 6"
+settings="--validate digits,limit=40 --solver adamw --lr 0.002 --weight-decay 0.01 --label-smoothing 0.1 \
+--clip-norm 1 --warm-up 5 --schedule onecycle --stop-patience 5 --stop-metric top1 --epochs 6"
 # shellcheck disable=SC2086 # lists of options
 run train $job $settings --save "$T/whole.safetensors"
 [ "$status" -eq 0 ] && ok "all methods at once" || not_ok "all methods at once" "$(cat err)"
@@ -39,14 +39,14 @@ done
 falling="--schedule inv --gamma 0.05 --power 0.75"
 # shellcheck disable=SC2086
 {
-    run train $job $falling --epochs 8 --save "$T/inv.safetensors" -q
-    "$TINCA" train $job $falling --epochs 7 --max-time 0.01s >stopped 2>&1
+    run train $job $falling --epochs 4 --save "$T/inv.safetensors" -q
+    "$TINCA" train $job $falling --epochs 3 --max-time 0.01s >stopped 2>&1
     id=$(sed -n 's/^\(2[^:]*\): stopped after .*/\1/p' stopped)
-    run resume "$id" --max-time '' --epochs 8 --save "$T/resumed.safetensors"
+    run resume "$id" --max-time '' --epochs 4 --save "$T/resumed.safetensors"
     [ "$status" -eq 0 ] && cmp -s "$T/inv.safetensors" "$T/resumed.safetensors" &&
         ok "inv: stopped and resumed to be longer, the same bits" ||
         not_ok "inv: stopped and resumed to be longer, the same bits" "$(cat stopped err)"
-    run train $job --epochs 8 --save "$T/fixed.safetensors" -q
+    run train $job --epochs 4 --save "$T/fixed.safetensors" -q
     cmp -s inv.safetensors fixed.safetensors && not_ok "  which are not those of a fixed rate" ||
         ok "  which are not those of a fixed rate"
 }
@@ -69,14 +69,16 @@ falling="--schedule inv --gamma 0.05 --power 0.75"
         ok "  which are not those of the run without"
     [ "$("$JSON_LOOK" average.json runs.0.validation.loss.3)" = "$("$JSON_LOOK" resumed.json runs.0.validation.loss.3)" ] &&
         ok "  and the same validation" || not_ok "  and the same validation"
-    run eval average.safetensors --data digits,limit=100 --json
+    run eval average.safetensors --data digits,limit=40 --json
     [ "$("$JSON_LOOK" out top1)" = "$("$JSON_LOOK" average.json runs.0.validation.top1.5)" ] &&
         ok "  the saved model is the validated one" || not_ok "  the saved model is the validated one" "$(cat out)"
     run train $job --epochs 2 --ema 0 --save "$T/none.safetensors" -q
     run train $job --epochs 2 --save "$T/plain.safetensors" -q
     cmp -s none.safetensors plain.safetensors && ok "a decay of 0 is no average" || not_ok "a decay of 0 is no average"
     refuses 2 'ema' "a decay of 1 is refused" train $job --ema 1
-    refuses 1 'discriminator' "a generator is not averaged" train pix2pix --data maps,limit=4 --iterations 1 --ema 0.9
+    adversarial_network gan.json
+    refuses 1 'discriminator' "a generator is not averaged" \
+        train ./gan.json --data maps,limit=4 --iterations 1 --ema 0.9
 }
 
 # --- the maximum time ---
@@ -110,7 +112,7 @@ wait $process
     head -n 1 out >first && is "  first the run" event run first
     id=$("$JSON_LOOK" first id)
     sed -n 2p out >second && is "  then its start" event start second
-    [ "$(grep -c '^{"iteration"' out)" -eq 40 ] && ok "  a line for each iteration" ||
+    [ "$(grep -c '^{"iteration"' out)" -eq 10 ] && ok "  a line for each iteration" ||
         not_ok "  a line for each iteration" "$(head -c 500 out)"
     tail -n 1 out >last && is "  at last the result" event result last
     is "  it is done" status "done" last
@@ -127,8 +129,8 @@ two"
 
 # --- early stopping ---
 # shellcheck disable=SC2086
-run train $job --validate digits,limit=100 --lr 0 --epochs 50 --stop-patience 2 --export "$T/early.json"
-[ "$status" -eq 0 ] && grep -q 'done after 60 iterations' out && ok "a run that learns nothing ends after three epochs" ||
+run train $job --validate digits,limit=40 --lr 0 --epochs 50 --stop-patience 2 --export "$T/early.json"
+[ "$status" -eq 0 ] && grep -q 'done after 15 iterations' out && ok "a run that learns nothing ends after three epochs" ||
     not_ok "early stopping" "$status $(cat out err)"
 is "  it is done" runs.0.status done "$T/early.json"
 is "  and says why" runs.0.findings.0.kind early-stop "$T/early.json"
@@ -154,10 +156,10 @@ run train $job --stop-patience 2
     cmp -s "$T/seed.safetensors" "$T/same.safetensors" && ok "  is the same as from its initial weights" ||
         not_ok "  is the same as from its initial weights"
     succeeds "other classes get a new last layer" \
-        train lenet --data digits,limit=400,classes=20 --weights initial.safetensors --epochs 1
+        train lenet --data digits,limit=100,classes=20 --weights initial.safetensors --epochs 1
     grep -q 'the output layers (ip2) are made anew: 20 outputs' err && ok "  which is said" ||
         not_ok "  which is said" "$(cat err)"
-    fine="--data digits,limit=400,classes=20 --batch 20 --threads 2 --weights initial.safetensors --reset ip2
+    fine="--data digits,limit=100,classes=20 --batch 20 --threads 2 --weights initial.safetensors --reset ip2
           --freeze conv* --unfreeze-at 2 --rates ip1=0.1 --solver adam --lr 0.001"
     set -f
     succeeds "fine-tuning" train lenet $fine --epochs 4 --save "$T/fine.safetensors" -q

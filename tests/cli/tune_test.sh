@@ -106,7 +106,7 @@ has "  records the other kernel" "chosen.conv winograd.15"
 
 # A run computes all of its validations with the kernels that it chose at its start, also after resume.
 data="--data shapes,limit=40 --validate shapes,split=test,limit=20"
-job="$picture --device cpu $data --batch 20 --epochs 30 --seed 3 --threads 1"
+job="$picture --device cpu $data --batch 20 --epochs 6 --seed 3 --threads 1"
 often="--checkpoint 0.01 --checkpoint-share 100"
 runs=$XDG_STATE_HOME/tinca/runs
 losses() { sed -n 's/.*"event":"validation",\(.*\),"seconds".*/\1/p' "$1/journal.jsonl"; }

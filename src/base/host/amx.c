@@ -7,6 +7,7 @@
 #if defined(HAVE_AMX_KERNELS)
 
 #include <cpuid.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #if HAVE_SYS_SYSCALL_H
@@ -41,14 +42,26 @@ static bool may_use_tiles(void)
 #endif
 }
 
+/* Returns EDX of leaf 7 of CPUID, for which the processor is asked once: in a virtual machine each
+ * question costs tens of microseconds, and a plan asks for each kernel of each layer. */
+static unsigned features(void)
+{
+    static atomic_uint known; /* never 0 once it is known */
+    enum { ASKED = 1 };       /* a bit that is reserved */
+    unsigned eax, ebx, ecx, edx = atomic_load(&known);
+    if (edx == 0) {
+        edx = __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) ? edx | ASKED : ASKED;
+        atomic_store(&known, edx);
+    }
+    return edx;
+}
+
 /* Returns whether the processor has tiles and their products `product`, and the kernel lets this
  * process use them. */
 static bool has_tiles(unsigned product)
 {
-    unsigned eax, ebx, ecx, edx;
-    if (weaker_set_wanted() || !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx))
-        return false;
-    return (edx & product) && (edx & EDX_AMX_TILE) && may_use_tiles();
+    return !weaker_set_wanted() && (features() & product) && (features() & EDX_AMX_TILE) &&
+           may_use_tiles();
 }
 
 bool host_has_amx(void)

@@ -6,15 +6,23 @@
 #if defined(HAVE_VNNI_KERNELS)
 
 #include <cpuid.h>
+#include <stdatomic.h>
 
 /* Leaf 7 of CPUID, subleaf 1: Intel Architecture Instruction Set Extensions Programming Reference.
  */
 enum { EAX_AVX_VNNI = 1 << 4 };
 
+/* Asks once, since a question to the processor costs tens of microseconds in a virtual machine. */
 static bool has_avx_vnni(void)
 {
+    enum { UNKNOWN, LACKS, HAS };
+    static atomic_int known;
     unsigned eax, ebx, ecx, edx;
-    return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & EAX_AVX_VNNI);
+    if (atomic_load(&known) == UNKNOWN)
+        atomic_store(&known, __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & EAX_AVX_VNNI)
+                                 ? HAS
+                                 : LACKS);
+    return atomic_load(&known) == HAS;
 }
 
 enum host_vnni host_vnni(void)

@@ -44,7 +44,8 @@ static bool measure(struct search *search, const struct json *tree, bool profile
         .batch = 1,
         .iterations = ITERATIONS,
         .seed = 1,
-        .profile = profile};
+        .profile = profile,
+        .without_limits = true};
     const bool measured = text && bench_run(&settings, bench, search->error);
     free(text);
     return measured;

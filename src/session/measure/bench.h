@@ -41,7 +41,8 @@ struct bench_settings {
     struct cluster *cluster; /* the processes that share the batch, which all call bench_run at the
                                 same time; NULL: there are no others */
     bool profile; /* afterwards repeat the iterations with a profile attached, which costs a little
-                     time, and measure the limits of the device */
+                     time, and measure the limits of the device, which costs a second */
+    bool without_limits; /* do not measure those */
 };
 
 /* One of the networks and the time that it took. */
