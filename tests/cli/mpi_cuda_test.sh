@@ -155,7 +155,7 @@ fails() {
     # shellcheck disable=SC2086
     background "$1" -n 1 $2 "$TINCA" train $long --run-dir "$T/$1" : -n 1 $3 "$TINCA" train $long --run-dir "$T/$1"
 }
-trained() { [ "$(grep -c '"loss"' "$1/journal.jsonl" 2>/dev/null || echo 0)" -gt 3 ]; }
+trained() { [ "$(grep -s '"loss"' "$1/journal.jsonl" | wc -l)" -gt 3 ]; }
 # disturb NAME SIGNAL: sends a signal to rank 1 while it trains
 disturb() {
     fails "$1" "" ""
