@@ -320,6 +320,19 @@ check_call_cycles() {
     rm -f "$list"
 }
 
+whole_list() { [ "${WHOLE-}" ]; }
+
+# formatted_files: prints the files whose format is checked: with the whole list (WHOLE) all sources and tests, else every
+# fourth of them and those that the last commit and the working tree have changed. clang-format takes 13 s for all.
+formatted_files() {
+    {
+        find "$srcdir/src" "$srcdir/tests" -type f \( -name '*.[ch]' -o -name '*.cu' \) | sort |
+            if whole_list; then cat; else awk 'NR % 4 == 1'; fi
+        git -C "$srcdir" diff --name-only --relative HEAD~1 -- src tests 2>/dev/null | grep '\.\([ch]\|cu\)$' |
+            while read -r file; do [ -f "$srcdir/$file" ] && echo "$srcdir/$file"; done
+    } | sort -u
+}
+
 # Other versions of clang-format break some lines differently.
 check_format() {
     name="sources are formatted (.clang-format)"
@@ -330,8 +343,7 @@ check_format() {
     elif [ ! -f "$srcdir/.clang-format" ]; then
         skip "$name" "the tree has no .clang-format"
     else
-        found=$(find "$srcdir/src" "$srcdir/tests" \( -name '*.[ch]' -o -name '*.cu' \) -exec \
-            $formatter --style=file --dry-run {} + 2>&1 | grep 'warning:' | cut -d: -f1 | sort | uniq -c)
+        found=$(formatted_files | xargs $formatter --style=file --dry-run 2>&1 | grep 'warning:' | cut -d: -f1 | sort | uniq -c)
         [ -z "$found" ]
         report $? "$name" "$found"
     fi

@@ -29,14 +29,16 @@ alike() {
 regular_network norms.json
 digits="--data digits,limit=96 --seed 3"
 small="2:64K:1 3:whole:1 6:1:1"
+one="6:1:1"
+if whole_list; then one=$small; fi
 every && small="2:whole:1 2:1:2 2:64K:1 2:auto:1 3:whole:1 3:1:2 6:1:1 6:auto:1"
 # shellcheck disable=SC2086 # lists of options
 {
     alike lenet 6 "$small" lenet $digits --batch 12 --iterations 4
     alike lenet 12 "4:auto:1" lenet $digits --batch 24 --iterations 5
-    alike resnet20 6 "2:64K:1 3:whole:1" resnet20 --data shapes,limit=24 --batch 6 --iterations 2 --augment yes
+    alike resnet20 6 "3:whole:1" resnet20 --data shapes,limit=24 --batch 6 --iterations 2 --augment yes
     alike resnet20 12 "4:1:1" resnet20 --data shapes,limit=24 --batch 12 --iterations 1
-    alike norms 6 "$small" ./norms.json $digits --batch 12 --iterations 4 --validate digits,limit=20 --clip-norm 1
+    alike norms 6 "$one" ./norms.json $digits --batch 12 --iterations 4 --validate digits,limit=20 --clip-norm 1
     alike norms 12 "4:1:2" ./norms.json $digits --batch 12 --iterations 3 --device reference
     alike adam 14 "2:1:1" ./norms.json $digits --batch 28 --iterations 3 --solver adam --freeze conv1
     # where the processor has no instructions for it, the reference rounds to bf16

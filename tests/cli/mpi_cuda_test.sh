@@ -44,8 +44,8 @@ like_group sgd 2 cuda:0,1 --iterations 8
 like_group adam 4 cuda:0,1,2,3 --iterations 6 --solver adam
 like_group fp16 2 cuda:0,1 --iterations 6 --precision fp16
 small=$job
-job="lenet --data digits,limit=64 --batch 8 --threads 1 --seed 1 --validate digits,limit=220"
-like_group lenet 2 cuda:0,1 --iterations 6
+job="lenet --data digits,limit=64 --batch 4 --threads 1 --seed 1 --validate digits,limit=20"
+like_group lenet 2 cuda:0,1 --iterations 3
 job=$small
 
 # --- GPUs of equal numbers ---
@@ -108,8 +108,8 @@ fi
 # --- stopped and resumed ---
 # shellcheck disable=SC2086
 {
-    mpi 2 train $job --device cuda --iterations 80 --run-dir whole -q
-    mpi 2 train $job --device cuda --iterations 80 --max-time 0.01s --run-dir resumed -q
+    mpi 2 train $job --device cuda --iterations 24 --run-dir whole -q
+    mpi 2 train $job --device cuda --iterations 24 --max-time 0.001s --run-dir resumed -q
 }
 if [ -e resumed/checkpoint.safetensors ]; then # it was stopped before its end
     mpi 2 resume "$T/resumed" --max-time 1h -q
@@ -155,7 +155,7 @@ fails() {
     # shellcheck disable=SC2086
     background "$1" -n 1 $2 "$TINCA" train $long --run-dir "$T/$1" : -n 1 $3 "$TINCA" train $long --run-dir "$T/$1"
 }
-trained() { [ "$(grep -c '"loss"' "$1/journal.jsonl" 2>/dev/null || echo 0)" -gt 3 ]; }
+trained() { [ "$(grep -s '"loss"' "$1/journal.jsonl" | wc -l)" -gt 3 ]; }
 # disturb NAME SIGNAL: sends a signal to rank 1 while it trains
 disturb() {
     fails "$1" "" ""

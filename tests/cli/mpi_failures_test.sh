@@ -128,7 +128,7 @@ resumed records 2
 # --- ranks that hang while their processes live ---
 # One opens a file, or renames it, and the call never returns; only SIGKILL ends that process.
 
-hanging="lenet --data folder:$T/here --batch 4 --epochs 100 --seed 3 --blocks 2 --threads 1 -q"
+hanging="lenet --data folder:$T/here --batch 4 --epochs 30 --seed 3 --blocks 2 --threads 1 -q"
 # hung NAME RANK PATTERN SECONDS FAULT PART SHARED: a call of this rank on files whose path has PART never returns, which
 # ends all ranks with a message that matches, soon after so many seconds
 hung() {
@@ -151,8 +151,8 @@ hung() {
 }
 # shellcheck disable=SC2086 # a list of options
 run train $hanging --run-dir "$T/undisturbed"
-hung reading-1 1 "reading its images" 3 read:20 a/3.png 1
-hung reading-0 0 "reading its images" 3 read:20 a/3.png 0
+hung reading-1 1 "reading its images" 3 read:8 a/3.png 1
+hung reading-0 0 "reading its images" 3 read:8 a/3.png 0
 hung beginning-1 1 "reading its images" 3 read:4 a/3.png 1 # the first that is not the set's opening
 hung saving-0 0 "writing files of the run" 1 rename:5 checkpoint 0
 
@@ -171,7 +171,9 @@ fi
 env LD_PRELOAD="$HOLD_LIBRARY" FAULT=write:50:ENOSPC FAULT_ONLY=checkpoint \
     ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS-}" \
     "$TINCA" train $long $often --run-dir "$T/single" >"$T/out" 2>"$T/err" </dev/null
-says "checkpoint.safetensors: .*No space left on device" "one process says what the disk has refused"
+if grep -q 'checkpoint.safetensors: .*No space left on device' err; then ok "one process says what the disk has refused"; else
+    not_ok "one process says what the disk has refused" "$(told)"
+fi
 same "  and goes on" whole single
 
 done_testing

@@ -11,14 +11,16 @@ cd "$T" || exit 99
 # losses FOLDER: prints the losses of a run
 losses() { sed -n 's/.*"iteration":\([0-9]*\).*"loss":\([^,}]*\).*/\1 \2/p' "$1/journal.jsonl"; }
 
-# alike NAME OPTION...: 1, 2 and 4 processes train to the same bits and report the same losses
+# alike NAME RANKS OPTION...: one process and so many (with the whole list: 2 and 4) train to the same bits and report
+# the same losses
 alike() {
-    name=$1
-    shift
+    name=$1 several=$2
+    shift 2
+    if whole_list; then several="2 4"; fi
     run train "$@" --blocks 4 --threads 2 --run-dir "$T/$name-1" -q
     [ "$status" = 0 ] || not_ok "$name trains in one process" "$(told)"
     losses "$name-1" >first.txt
-    for ranks in 2 4; do
+    for ranks in $several; do
         mpi $ranks train "$@" --blocks 4 --threads 1 --run-dir "$T/$name-$ranks" -q
         same "$name: $ranks processes" "$name-1" "$name-$ranks"
         losses "$name-$ranks" >second.txt
@@ -32,20 +34,20 @@ short="--batch 16 --iterations 6 --seed 3"
 weights=1,2,3,4,5,6,7,8,9,10
 # shellcheck disable=SC2086 # lists of options
 {
-    alike plain lenet --data digits,limit=64 $short
-    alike mixup lenet --data digits,limit=64 $short --augment crop=2,rotate=10,mixup=0.4
+    alike plain "2 4" lenet --data digits,limit=64 $short
+    alike mixup 4 lenet --data digits,limit=64 $short --augment crop=2,rotate=10,mixup=0.4
     differ "  mixup does something" plain-1 mixup-1
-    alike cutmix lenet --data digits,limit=64 $short --augment cutmix=1 --sampling balanced
-    alike both resnet20 --data shapes,limit=32 --batch 8 --iterations 3 --seed 3 \
+    alike cutmix 2 lenet --data digits,limit=64 $short --augment cutmix=1 --sampling balanced
+    alike both 4 resnet20 --data shapes,limit=32 --batch 8 --iterations 3 --seed 3 \
         --augment flip,mixup=0.2,cutmix=1 --label-smoothing 0.1
-    alike weighted lenet --data digits,limit=64 $short --class-weights $weights
+    alike weighted 2 lenet --data digits,limit=64 $short --class-weights $weights
     differ "  class weights do something" plain-1 weighted-1
-    alike everything lenet --data digits,limit=64 $short --class-weights balanced --augment mixup=0.4,cutmix=1
+    alike everything 4 lenet --data digits,limit=64 $short --class-weights balanced --augment mixup=0.4,cutmix=1
 
-    mpi 2 train lenet --data digits,limit=640 --batch 16 --iterations 150 --seed 3 --blocks 4 --threads 1 \
-        --augment mixup=0.4 --class-weights $weights --max-time 0.1s --run-dir "$T/stopped" -q
+    mpi 2 train lenet --data digits,limit=64 --batch 16 --iterations 40 --seed 3 --blocks 4 --threads 1 \
+        --augment mixup=0.4 --class-weights $weights --max-time 0.001s --run-dir "$T/stopped" -q
     mpi 4 resume "$T/stopped" --max-time '' -q
-    run train lenet --data digits,limit=640 --batch 16 --iterations 150 --seed 3 --blocks 4 \
+    run train lenet --data digits,limit=64 --batch 16 --iterations 40 --seed 3 --blocks 4 \
         --augment mixup=0.4 --class-weights $weights --run-dir "$T/unstopped" -q
     same "a run that mixes goes on with other processes" unstopped stopped
 }
@@ -66,10 +68,10 @@ run train ./teacher.json --data digits,limit=128 --batch 16 --iterations 16 --se
 # shellcheck disable=SC2086 # a list of options
 {
     taught="--teacher $T/teacher.safetensors --temperature 3 --distill-weight 0.7"
-    alike taught lenet --data digits,limit=64 $short $taught
+    alike taught 4 lenet --data digits,limit=64 $short $taught
     differ "  the teacher teaches" plain-1 taught-1
-    alike mixed lenet --data digits,limit=64 $short $taught --augment mixup=0.3 --validate digits,limit=120
-    alike few lenet --data digits,limit=64 --batch 4 --iterations 4 --seed 3 $taught
+    alike mixed 2 lenet --data digits,limit=64 $short $taught --augment mixup=0.3 --validate digits,limit=120
+    alike few 4 lenet --data digits,limit=64 --batch 4 --iterations 4 --seed 3 $taught
     if [ "$(grep -c '"loss_teacher":[0-9]' taught-4/journal.jsonl)" = 6 ]; then ok "both parts of the loss are recorded"; else
         not_ok "both parts of the loss are recorded" "$(head -n 3 taught-4/journal.jsonl)"
     fi
@@ -109,10 +111,11 @@ NETWORK
 losses() { sed -n 's/.*"iteration":\([0-9]*\).*"loss":\([^,}]*\).*"loss_discriminator":\([^,}]*\).*/\1 \2 \3/p' "$1/journal.jsonl"; }
 # shellcheck disable=SC2086 # lists of options
 {
-    job="./adversarial.json --data maps,limit=32 --batch 8 --seed 3"
-    alike adversarial $job --iterations 6 --validate maps,limit=10 --solver adam
-    alike clipped $job --iterations 3 --clip-norm 0.5 --augment flip
-    mpi 2 train $job --iterations 24 --blocks 4 --threads 1 --max-time 0.1s --run-dir "$T/half" -q
+    small_pairs pairs 32
+    job="./adversarial.json --data pairs:$T/pairs --batch 8 --seed 3"
+    alike adversarial "2 4" $job --iterations 6 --validate pairs:$T/pairs,limit=10 --solver adam
+    alike clipped 4 $job --iterations 3 --clip-norm 0.5 --augment flip
+    mpi 2 train $job --iterations 24 --blocks 4 --threads 1 --max-time 0.001s --run-dir "$T/half" -q
     mpi 4 resume "$T/half" --max-time '' -q
     run train $job --iterations 24 --blocks 4 --run-dir "$T/entire" -q
     same "a run with a discriminator goes on with other processes" entire half

@@ -8,7 +8,7 @@ case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
 
-job="lenet --data digits,limit=256 --batch 32 --epochs 2 --threads 1 --seed 3"
+job="lenet --data digits,limit=256 --batch 32 --epochs 1 --threads 1 --seed 3"
 
 # --- what is refused, and what one process says ---
 
@@ -48,7 +48,7 @@ alike() {
 }
 
 alike lenet "2:whole:1 2:1:1 2:64K:2 4:auto:1" lenet --data digits,limit=128 --batch 16 --iterations 8 --seed 3
-alike resnet20 "2:auto:1 4:1:1" resnet20 --data shapes,limit=40 --batch 8 --iterations 5
+alike resnet20 "2:auto:1 4:1:1" resnet20 --data shapes,limit=20 --batch 4 --iterations 4
 alike squeezenet "4:64K:2" squeezenet-shift --data shapes,limit=16 --batch 4 --iterations 4
 
 # losses FOLDER: the last losses of a run; a slow machine writes more lines of other kinds between them
@@ -99,8 +99,8 @@ recorded() {
 # a run that is stopped with one size of messages goes on with another, to the same bits
 # shellcheck disable=SC2086 # a list of options
 {
-    job="lenet --data digits,limit=128 --batch 16 --iterations 200 --threads 1 --seed 3"
-    mpi 2 train $job --max-time 0.02s --run-dir "$T/stopped" -q
+    job="lenet --data digits,limit=64 --batch 16 --iterations 20 --threads 1 --seed 3"
+    mpi 2 train $job --max-time 0.001s --run-dir "$T/stopped" -q
     mpi 2 resume "$T/stopped" --max-time '' --bucket whole -q
     if [ "$status" = 0 ]; then
         run train $job --blocks 2 --run-dir "$T/unstopped" -q

@@ -55,7 +55,7 @@ predicts() {
     END { exit !good }' parameters; then ok "  by the model"; else not_ok "  by the model" "$(cat parameters)"; fi
 }
 
-mpi 2 bench lenet --cluster --threads 1 --iterations 3 --json
+mpi 2 bench lenet --cluster --threads 1 --iterations 1 --json
 [ "$status" = 0 ] && ok "two ranks" || not_ok "two ranks" "$status: $(told)"
 is "  without --batch with an image for each of 64 ranks" batch 64
 is "  on one host" hosts 1
@@ -82,7 +82,7 @@ predicts 100_gbit 5 64 3 0.08
 cores=$(nproc)
 if [ "$cores" -lt 2 ]; then skip "one process with the threads of all ranks" "there is one core"; else
     is "  one process can have two threads" all_threads 2
-    OMPI_MCA_hwloc_base_binding_policy=core:overload-allowed mpi 2 bench lenet --cluster --batch 16 --threads 1 --iterations 2 --json
+    OMPI_MCA_hwloc_base_binding_policy=core:overload-allowed mpi 2 bench perceptron --cluster --batch 16 --threads 1 --iterations 1 --json
     is "  also where each rank is bound to a core" all_threads 2
     is "  which has one thread then" threads 1
     positive "  its time" one_process_all_threads_ms
@@ -90,10 +90,10 @@ fi
 mpi 3 bench perceptron --cluster --threads 1 --iterations 1 --json
 is "three ranks have equal shares" batch 66
 is "  and predict 64, too" predictions.100_gbit.5.ranks 64
-TINCA_SHARED_MEMORY=0 mpi 4 bench resnet20 --technique shift --cluster --batch 8 --threads 1 --iterations 2 --json
+TINCA_SHARED_MEMORY=0 mpi 4 bench resnet20 --technique shift --cluster --batch 4 --threads 1 --iterations 1 --json
 [ "$status" = 0 ] && ok "four ranks" || not_ok "four ranks" "$status: $(told)"
 ! grep -q shared_memory out && follows 4 2 && ok "  by the model" || not_ok "  by the model" "$(cat out)"
-mpi 2 bench lenet --cluster --batch 16 --threads 1 --iterations 2
+mpi 2 bench perceptron --cluster --batch 16 --threads 1 --iterations 1
 [ "$status" = 0 ] && has_line 'predicted .* ms$' out && has_line 'measured .* the model is off by' out &&
     has_line '100 Gbit/s' out && ok "the text" || not_ok "the text" "$status: $(cat out err)"
 # a verdict only of turns, with the blocks, t and p beside it

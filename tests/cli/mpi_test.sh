@@ -42,16 +42,26 @@ need_mpi "training in several processes"
     fi
 }
 
-# alike NAME OPTION...: 1, 2 and 4 processes train the network to the same bits, with any threads
+# alike NAME RANKS OPTION...: one process and so many (with the whole list: 2 and 4) train the network to the same bits,
+# with any threads
 alike() {
-    name=$1
-    shift
+    name=$1 several=$2
+    shift 2
+    if whole_list; then several="2 4"; fi
     run train "$@" --blocks 4 --threads 1 --run-dir "$T/$name-1" -q
     [ "$status" = 0 ] || not_ok "$name trains in one process" "$(told)"
-    mpi 2 train "$@" --blocks 4 --threads 2 --run-dir "$T/$name-2" -q
-    same "$name: two processes of two threads" "$name-1" "$name-2"
-    mpi 4 train "$@" --threads 1 --run-dir "$T/$name-4" -q
-    same "  four processes, which choose the blocks" "$name-1" "$name-4"
+    case $several in
+    2*)
+        mpi 2 train "$@" --blocks 4 --threads 2 --run-dir "$T/$name-2" -q
+        same "$name: two processes of two threads" "$name-1" "$name-2"
+        ;;
+    esac
+    case $several in
+    *4)
+        mpi 4 train "$@" --threads 1 --run-dir "$T/$name-4" -q
+        same "$name: four processes, which choose the blocks" "$name-1" "$name-4"
+        ;;
+    esac
 }
 
 # --- the same bits ---
@@ -60,11 +70,11 @@ regular_network regular.json
 short="--batch 16 --iterations 4 --seed 3"
 # shellcheck disable=SC2086 # lists of options
 {
-    alike lenet lenet --data digits,limit=64 $short
-    alike resnet20 resnet20 --data shapes,limit=32 --batch 8 --iterations 2 --augment yes
-    alike squeezenet squeezenet-shift --data shapes,limit=16 --batch 4 --iterations 3
-    alike regular ./regular.json --data digits,limit=64 $short --validate digits,limit=20 --clip-norm 1
-    alike adam ./regular.json --data digits,limit=64 $short --solver adam --sampling balanced --freeze conv1 \
+    alike lenet "2 4" lenet --data digits,limit=64 $short
+    alike resnet20 4 resnet20 --data shapes,limit=32 --batch 8 --iterations 2 --augment yes
+    alike squeezenet 2 squeezenet-shift --data shapes,limit=16 --batch 4 --iterations 3
+    alike regular 4 ./regular.json --data digits,limit=64 $short --validate digits,limit=20 --clip-norm 1
+    alike adam 2 ./regular.json --data digits,limit=64 $short --solver adam --sampling balanced --freeze conv1 \
         --device reference
     "$JSON_LOOK" lenet-4/config.json config.blocks >found 2>&1
     if grep -q '^4$' found; then ok "the run records its blocks"; else not_ok "the run records its blocks" "$(cat found)"; fi
@@ -171,7 +181,8 @@ fi
 # Four runs are disturbed when they have two checkpoints; those with a stopped rank end ten seconds later, and
 # meanwhile the undisturbed run is computed.
 
-long="lenet --data digits,limit=400 --batch 20 --iterations 400 --seed 3 --blocks 4"
+# The run has 12 epochs, with a checkpoint at the end of each at least.
+long="lenet --data digits,limit=100 --batch 20 --iterations 60 --seed 3 --blocks 4"
 often="--checkpoint 0.05 --checkpoint-share 100"
 writer_stops() { is_rank 0 $launcher && is_stopped "$process"; }
 writer_stops_or_gone() { writer_stops || gone $launcher; }

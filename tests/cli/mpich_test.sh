@@ -23,14 +23,17 @@ regular_network regular.json
 openmpi=$TINCA
 mpich=$T/mpich/tinca
 
-for job in "lenet --data digits,limit=64 --batch 16" "./regular.json --data digits,limit=64 --batch 16" "resnet20 --data shapes,limit=32 --batch 16" \
-    "squeezenet --technique shift --data shapes,limit=32 --batch 16"; do
+for job in "lenet --data digits,limit=64 --batch 16" "./regular.json --data digits,limit=64 --batch 16" "resnet20 --data shapes,limit=8 --batch 4" \
+    "squeezenet --technique shift --data shapes,limit=8 --batch 4"; do
     network=$(basename "${job%% *}" .json)
     # shellcheck disable=SC2086 # a list of options
     "$openmpi" train $job --iterations 3 --blocks 4 --threads 1 --seed 3 -q --run-dir "$network-1" 2>err ||
         not_ok "$network, one process" "$(cat err)"
-    # the processes of this host send messages, unless they share memory
-    for ranks in 1 2 4 shared; do
+    # the processes of this host send messages, unless they share memory; each number of them has a small network, and
+    # all networks with the whole list
+    case $network in regular) several="1 2 4 shared" ;; lenet) several=2 ;; resnet20) several=4 ;; *) several=shared ;; esac
+    if whole_list; then several="1 2 4 shared"; fi
+    for ranks in $several; do
         case $ranks in shared) processes=2 shares=1 ;; *) processes=$ranks shares=0 ;; esac
         # shellcheck disable=SC2086
         TINCA_SHARED_MEMORY=$shares mpiexec.mpich -n $processes "$mpich" train $job --iterations 3 --blocks 4 --threads 1 --seed 3 -q \
@@ -45,7 +48,7 @@ for job in "lenet --data digits,limit=64 --batch 16" "./regular.json --data digi
 done
 mpiexec.mpich -n 2 "$mpich" devices --json >out 2>err </dev/null
 grep -q '"mpi".*MPICH' out && ok "tinca devices names MPICH" || not_ok "tinca devices names MPICH" "$(cat out err)"
-mpiexec.mpich -n 2 "$mpich" bench lenet --cluster --batch 16 --threads 1 --iterations 2 >out 2>err </dev/null
+mpiexec.mpich -n 2 "$mpich" bench perceptron --cluster --batch 16 --threads 1 --iterations 1 >out 2>err </dev/null
 [ $? = 0 ] && grep -q 'the model is off by' out && ok "bench --cluster" || not_ok "bench --cluster" "$(cat out err)"
 mpiexec.mpich -n 2 "$mpich" train lenet --data folder:nowhere --iterations 1 -q >out 2>err </dev/null
 [ $? != 0 ] && grep -q nowhere err && ok "an error ends all processes" || not_ok "an error ends all" "$(cat err)"

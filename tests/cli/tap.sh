@@ -129,6 +129,17 @@ picture_network() {
 NETWORK
 }
 
+# small_pairs FOLDER COUNT: makes a set of pairs whose pictures are small and differ. Those of the generated set "maps"
+# take 35 ms each to be drawn.
+small_pairs() {
+    mkdir -p "$1"
+    pair=0
+    while [ $pair -lt "$2" ]; do
+        "$(dirname "$TINCA")/make_picture" interlaced $((40 + 2 * pair)) $((20 + pair)) "$1/$((100 + pair)).png" || exit 99
+        pair=$((pair + 1))
+    done
+}
+
 # adversarial_network FILE: writes a network with a discriminator that makes pictures of 16x16 pixels
 adversarial_network() {
     cat >"$1" <<NETWORK

@@ -4,12 +4,16 @@
  * write (write(2), pwrite(2) and stdio's fwrite and fflush, on regular files), open (of files to be
  * written), fsync, rename, unlink (and unlinkat), mkdir, malloc (every way to allocate), thread
  * (pthread_create), or allocate (posix_fallocate), or read (open of files to be read; it fails and
- * counts on paths that FAULT_ONLY names). WHAT is an errno's name   the call fails so, once
- * (ENOSPC, EDQUOT, EROFS, EIO, ESTALE) NAME+             and so do all later ones NAME+M and so do
- * the next M kill              the process is killed there; half of what was to be written is
- * written stop              the process stops there, as SIGSTOP does; when it goes on, so does the
- * call hang              the call never returns, as with a disk that does not answer; other threads
- * go on A failing malloc or thread needs no name. A sync that fails drops what was written behind
+ * counts on paths that FAULT_ONLY names). A failing malloc or thread needs no WHAT, which is one
+ * of:
+ * - an errno's name (ENOSPC, EDQUOT, EROFS, EIO, ESTALE): the call fails so, once;
+ * - NAME+: and so do all later ones; NAME+M: and so do the next M;
+ * - kill: the process is killed there; half of what was to be written is written;
+ * - stop: the process stops there, as SIGSTOP does; when it goes on, so does the call; stop+M: it
+ *   stops at the next M, too;
+ * - hang: the call never returns, as with a disk that does not answer; other threads go on.
+ *
+ * A sync that fails drops what was written behind
  * the file's end at its last good sync, as Linux may do: there are zeros then, and the next sync
  * succeeds without complaint. FAULT_ONLY=PART: write fails and counts on files only whose path
  * contains PART, rename if the new path does, unlink and mkdir if theirs does. FAULT_COUNT=FILE
@@ -66,7 +70,7 @@ static void read_what(const char *what)
 {
     char *end = NULL;
     kills = strcmp(what, "kill") == 0;
-    stops = strcmp(what, "stop") == 0;
+    stops = strncmp(what, "stop", 4) == 0;
     hangs = strcmp(what, "hang") == 0;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (strncmp(what, codes[i].name, strlen(codes[i].name)) == 0)

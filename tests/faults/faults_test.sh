@@ -1,14 +1,14 @@
 #!/bin/sh
 # Failing system calls. A disk that is full, read-only, over quota or gone for a while costs a run nothing; if
 # it fails permanently, the run ends with the reason. Failing allocations and threads end in a message. STEP:
-# every STEP-th allocation fails in turn (15; 1: each).
+# every STEP-th allocation fails in turn (30; 1: each).
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 . "$srcdir/tests/faults/same_run.sh"
-STEP=${STEP:-15}
+STEP=${STEP:-30}
 needs_faults "calls that fail"
 cd "$T" || exit 99
-job="train lenet --data digits,limit=200 --validate digits,split=test,limit=40 --batch 10 --epochs 5
+job="train mlp --widths 16 --data digits,limit=200 --validate digits,split=test,limit=40 --batch 10 --epochs 5
     --seed 3 --threads 1 --checkpoint 0.02 --checkpoint-share 100 -q"
 
 # with FAULT ARGUMENT...: runs the program with a failing call; sets $status
@@ -24,7 +24,7 @@ with() {
 succeeds "an undisturbed run" $job --run-dir whole
 
 # Temporary faults: the run reports them and continues, and nothing is missing in the end.
-for fault in write:5:ENOSPC+60/space write:60:EDQUOT+60/quota write:30:EIO+40/error \
+for fault in write:5:ENOSPC+60/space write:60:EDQUOT+20/quota write:30:EIO+40/error \
     write:40:ESTALE+50/tale fsync:5:ENOSPC+3/space fsync:7:EIO+3/error rename:3:EROFS+2/[Rr]ead-only \
     rename:4:EIO+3/error open:6:ENOSPC+3/space; do
     rm -rf r
@@ -34,10 +34,10 @@ for fault in write:5:ENOSPC+60/space write:60:EDQUOT+60/quota write:30:EIO+40/er
     same "  and nothing is lost" whole r
 done
 
-# With a checkpoint at the end of each epoch alone, as on a very fast machine, a run has more than 160 writes.
+# With a checkpoint at the end of each epoch alone, as on a very fast machine, a run has 129 writes.
 # Permanent faults: the status is that of a failure, the message has the reason, earlier files are intact, and
 # once the disk works the run is resumed to the same bits.
-for fault in write:100:ENOSPC+/space write:140:EDQUOT+/quota fsync:6:EIO+/error \
+for fault in write:100:ENOSPC+/space write:120:EDQUOT+/quota fsync:6:EIO+/error \
     rename:2:EROFS+/[Rr]ead-only open:6:ENOSPC+/space; do
     rm -rf r
     # shellcheck disable=SC2086

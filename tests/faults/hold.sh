@@ -3,11 +3,11 @@
 HOLD_LIBRARY=$(cd "$(dirname "$TINCA")" && pwd)/faults.so
 [ -f "$HOLD_LIBRARY" ] || HOLD_LIBRARY=$(dirname "$HOLD_LIBRARY")/faults_without_memory.so
 
-# holding N: prints the variables that stop a run before the N-th rename of a checkpoint. A checkpoint is two
-# renames, of the last one to the previous one and of the new one: before the third the run has one checkpoint,
-# before the fifth it has two. In a fork the first rename is that of the ancestor's checkpoint. HOLD_ONLY: another file.
+# holding N [+M]: prints the variables that stop a run before the N-th rename of a checkpoint, and before the next M. A
+# checkpoint is two renames, of the last one to the previous one and of the new one: before the third the run has one
+# checkpoint, before the fifth it has two. In a fork the first rename is that of the ancestor's checkpoint. HOLD_ONLY: another file.
 holding() {
-    echo "LD_PRELOAD=$HOLD_LIBRARY FAULT=rename:$1:stop FAULT_ONLY=${HOLD_ONLY:-checkpoint}" \
+    echo "LD_PRELOAD=$HOLD_LIBRARY FAULT=rename:$1:stop${2-} FAULT_ONLY=${HOLD_ONLY:-checkpoint}" \
         "ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS-}"
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the fuzzers, FUZZ_SECONDS each (1 by default; a minute in make check-long), from their seeds and earlier
-# findings. For such a short time they are compiled with -O0: that takes a third of the time, and they try half as
-# many inputs in a second.
+# Runs the fuzzers, FUZZ_SECONDS each (1 by default; a minute in make check-long, which is the only target that runs
+# them), from their seeds and earlier findings. For such a short time they are compiled with -O0: that takes 85 CPU
+# seconds, a third of the time, and they try half as many inputs in a second.
 # Needs clang with libFuzzer. A fuzzer writes its findings to fuzz/new-TARGET-*; once a finding is understood,
 # move it to tests/fuzz/found/TARGET/.
 srcdir=$(cd "${srcdir:-.}" && pwd)

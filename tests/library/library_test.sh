@@ -73,8 +73,8 @@ fi
 
 # --- models and pictures ---
 cd "$T" || exit 99
-"$TINCA" train resnet20 --data shapes,limit=64 --batch 16 --iterations 4 --seed 1 --save model.safetensors -q 2>err &&
-    "$TINCA" quantize model.safetensors --calibrate shapes,limit=64 -o int8.safetensors -q >out 2>>err ||
+"$TINCA" train resnet20 --width-rate 2 --data shapes,limit=32 --batch 8 --iterations 4 --seed 1 --save model.safetensors -q 2>err &&
+    "$TINCA" quantize model.safetensors --calibrate shapes,limit=32 -o int8.safetensors -q >out 2>>err ||
     not_ok "models are trained" "$(cat err)"
 "$TINCA" train lenet --data digits,limit=64 --batch 16 --iterations 4 --seed 1 --save grey.safetensors -q 2>err ||
     not_ok "a model of grey pictures is trained" "$(cat err)"

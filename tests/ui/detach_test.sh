@@ -8,10 +8,10 @@ job="--data digits,limit=200 --batch 20 --seed 3 --threads 1"
 runs=$XDG_STATE_HOME/tinca/runs
 
 # shellcheck disable=SC2086 # a list of options
-"$TINCA" train lenet $job --epochs 200 --run-dir "$T/whole" -q
+"$TINCA" train lenet $job --epochs 60 --run-dir "$T/whole" -q
 # The shell stands for the user's: its prompt must come back.
 cat >shell <<END
-"$TINCA" ui lenet $job --epochs 200 --start
+"$TINCA" ui lenet $job --epochs 60 --start
 echo status \$? PROMPT
 exec sleep 1000
 END
@@ -49,7 +49,7 @@ cmp -s "$second/weights.safetensors" whole/weights.safetensors && ok "  as has t
 
 # --- a sweep ---
 cat >shell <<END
-"$TINCA" ui lenet --data digits,limit=200 --batch 20 --epochs 200 --threads 1
+"$TINCA" ui lenet --data digits,limit=200 --batch 20 --epochs 60 --threads 1
 exec sleep 1000
 END
 screen_start 100x30 C.UTF-8 sh shell

@@ -134,13 +134,13 @@ inside() { # inside KEY: shows a view of the run
     screen_wait 'Curves'
     screen_keys "$1"
 }
-train 400 CONT 4000
+train 60 CONT 600
 inside 5
-screen_shows 'The last iterations, 3985 to 4000: ' "a run measures the times of its last iterations"
+screen_shows 'The last iterations, 585 to 600: ' "a run measures the times of its last iterations"
 screen_shows 'hidden.1.fc +[0-9.]+ +[0-9.]+ ' "layer by layer"
 screen_keys 4
 screen_shows 'forward.*backward' "and has its arena"
-screen_shows 'last iterations, 3985 to 4000' "which says when it was measured"
+screen_shows 'last iterations, 585 to 600' "which says when it was measured"
 rm -rf "$XDG_STATE_HOME"/tinca/runs/*-mlp-*
 train 100000 KILL 500
 inside 5
