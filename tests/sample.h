@@ -1,7 +1,7 @@
-/* sample.h: lets a test whose list of cases takes long try a part of it in `make check`, spread over
- * the whole list, a smaller one under a sanitizer (sanitized.h), and all of it where WHOLE is set in
- * the environment, which `make check-long` does (tests/long/whole_lists_long.sh). Scripts ask
- * whole_list of tests/cli/tap.sh.
+/* sample.h: lets a test whose list of cases takes long try a part of it in `make check`, spread
+ * over the whole list, a smaller one under a sanitizer (sanitized.h), and all of it where WHOLE is
+ * set in the environment, which `make check-long` does (tests/long/whole_lists_long.sh). Scripts
+ * ask whole_list of tests/cli/tap.sh.
  */
 #ifndef TINCA_TESTS_SAMPLE_H
 #define TINCA_TESTS_SAMPLE_H

@@ -40,15 +40,15 @@ END
 hostile_pattern=$(printf '[^\t -~\200-\377]|\302[\200-\237]|\342\200[\213-\217\250-\256]|\342\201[\240-\257]|\330\234')
 hostile_pattern=$hostile_pattern$(printf '|\357\273\277|\363\240[\200-\277]')'|^ *<img|^ *.; touch'
 
-# harmless FILE...: whether the files have none of it; one look at all of them, since nearly all are harmless
-harmless() {
+# are_harmless FILE...: whether the files have none of it; one look at all of them, since nearly all are harmless
+are_harmless() {
     [ $# = 0 ] || { ! LC_ALL=C grep -aqE "$hostile_pattern" "$@" && ! LC_ALL=C.UTF-8 grep -aqvx '.*' "$@"; }
 }
 
 # hostile_bytes FILE...: prints each kind of control or invisible character that the files contain. Line
 # feeds and the tabs of JSON are allowed.
 hostile_bytes() {
-    harmless "$@" && return
+    are_harmless "$@" && return
     for shown; do
         LC_ALL=C tr -d '\n\t' <"$shown" | LC_ALL=C grep -aq '[[:cntrl:]]' && echo "$shown: a control character"
         LC_ALL=C grep -aq "$(printf '\302[\200-\237]')" "$shown" && echo "$shown: C1"
