@@ -320,15 +320,12 @@ check_call_cycles() {
     rm -f "$list"
 }
 
-whole_list() { [ "${WHOLE-}${CI-}" ]; }
-
-# formatted_files: prints the files whose format is checked: with the whole list (WHOLE, or in CI) all sources and tests,
-# else every fourth of them and those that the last commit and the working tree have changed. clang-format takes 13 s for
-# all.
+# formatted_files: prints the files whose format is checked: in CI all sources and tests, else every fourth of them and
+# those that the last commit and the working tree have changed. clang-format takes 13 s for all.
 formatted_files() {
     {
         find "$srcdir/src" "$srcdir/tests" -type f \( -name '*.[ch]' -o -name '*.cu' \) | sort |
-            if whole_list; then cat; else awk 'NR % 4 == 1'; fi
+            if [ "${CI-}" ]; then cat; else awk 'NR % 4 == 1'; fi
         git -C "$srcdir" diff --name-only --relative HEAD~1 -- src tests 2>/dev/null | grep '\.\([ch]\|cu\)$' |
             while read -r file; do [ -f "$srcdir/$file" ] && echo "$srcdir/$file"; done
     } | sort -u

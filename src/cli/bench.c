@@ -328,7 +328,7 @@ static struct bench_settings make_settings(const struct run_config *config, cons
         settings.mode = PLAN_INFERENCE;
     settings.infers_int8 = !mode;
     settings.iterations = iterations;
-    settings.profile = profile;
+    settings.profile = settings.limits = profile;
     return settings;
 }
 

@@ -35,29 +35,27 @@ END
     printf 'a\342\200\256\302\233b<img onerror=x>\n' >"$folder/name.txt"
 }
 
-# what a text must not contain: control characters but line feeds and the tabs of JSON; C1; marks that change the
-# direction, isolates, the Arabic letter mark, byte order marks, tags
-hostile_pattern=$(printf '[^\t -~\200-\377]|\302[\200-\237]|\342\200[\213-\217\250-\256]|\342\201[\240-\257]|\330\234')
-hostile_pattern=$hostile_pattern$(printf '|\357\273\277|\363\240[\200-\277]')'|^ *<img|^ *.; touch'
-
-# are_harmless FILE...: whether the files have none of it; one look at all of them, since nearly all are harmless
-are_harmless() {
-    [ $# = 0 ] || { ! LC_ALL=C grep -aqE "$hostile_pattern" "$@" && ! LC_ALL=C.UTF-8 grep -aqvx '.*' "$@"; }
+# hostile_kinds: prints what a text must not contain, a line each: the kind, a colon and the pattern. Line feeds and the
+# tabs of JSON are allowed.
+hostile_kinds() {
+    printf '%s:%b\n' 'a control character' '[^\t -~\0200-\0377]' C1 '\0302[\0200-\0237]' \
+        bidirectional '\0342\0200[\0213-\0217\0250-\0256]' isolates '\0342\0201[\0240-\0257]' \
+        'Arabic letter mark' '\0330\0234' 'byte order mark' '\0357\0273\0277' tags '\0363\0240[\0200-\0277]' \
+        'a line that a name begins' '^ *(<img|.; touch)'
 }
+hostile_pattern=$(hostile_kinds | LC_ALL=C cut -d: -f2- | LC_ALL=C paste -sd '|' -)
 
-# hostile_bytes FILE...: prints each kind of control or invisible character that the files contain. Line
-# feeds and the tabs of JSON are allowed.
+# not_utf8 FILE...: whether one of the files has a line that is no UTF-8
+not_utf8() { LC_ALL=C.UTF-8 grep -aqvx '.*' "$@"; }
+
+# hostile_bytes FILE...: prints each kind that the files contain. All are looked at together first, since nearly all of
+# them have none.
 hostile_bytes() {
-    are_harmless "$@" && return
+    [ $# -gt 0 ] && { LC_ALL=C grep -aqE "$hostile_pattern" "$@" || not_utf8 "$@"; } || return 0
     for shown; do
-        LC_ALL=C tr -d '\n\t' <"$shown" | LC_ALL=C grep -aq '[[:cntrl:]]' && echo "$shown: a control character"
-        LC_ALL=C grep -aq "$(printf '\302[\200-\237]')" "$shown" && echo "$shown: C1"
-        LC_ALL=C grep -aq "$(printf '\342\200[\213-\217\250-\256]')" "$shown" && echo "$shown: bidirectional"
-        LC_ALL=C grep -aq "$(printf '\342\201[\240-\257]')" "$shown" && echo "$shown: isolates"
-        LC_ALL=C grep -aq "$(printf '\330\234')" "$shown" && echo "$shown: Arabic letter mark"
-        LC_ALL=C grep -aq "$(printf '\357\273\277')" "$shown" && echo "$shown: byte order mark"
-        LC_ALL=C grep -aq "$(printf '\363\240[\200-\277]')" "$shown" && echo "$shown: tags"
-        iconv -f UTF-8 -t UTF-8 <"$shown" >/dev/null 2>&1 || echo "$shown: no UTF-8"
-        grep -aq '^ *<img\|^ *.; touch' "$shown" && echo "$shown: a line that a name begins"
+        hostile_kinds | while IFS=: read -r kind pattern; do
+            LC_ALL=C grep -aqE "$pattern" "$shown" && echo "$shown: $kind"
+        done
+        not_utf8 "$shown" && echo "$shown: no UTF-8"
     done
 }

@@ -78,7 +78,8 @@ static void test_bench(enum plan_mode mode)
                                             .mode = mode,
                                             .batch = BATCH,
                                             .iterations = 7,
-                                            .profile = mode == PLAN_TRAINING};
+                                            .profile = mode == PLAN_TRAINING,
+                                            .limits = mode == PLAN_TRAINING};
     set_slow(true);
     const bool well = bench_run(&settings, &bench, &error);
     set_slow(false);

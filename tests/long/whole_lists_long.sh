@@ -1,6 +1,7 @@
 #!/bin/sh
-# The whole lists of cases of which `make check` tries a spread sample: every test program that includes tests/sample.h
-# and every script that asks whole_list of tests/cli/tap.sh. ONLY=PATTERN: those whose names match.
+# The whole lists of cases of which `make check` tries a spread sample: every test program with a source that includes
+# tests/sample.h, and every script that asks whole_list of tests/cli/tap.sh, itself or in a script that it reads.
+# ONLY=PATTERN: those whose names match.
 srcdir=${srcdir:-.}
 export WHOLE=1 srcdir
 count=0 failed=0
@@ -19,8 +20,25 @@ try() { # try NAME COMMAND...
     fi
     rm -f whole_lists.out
 }
-for source in $(grep -rl '^#include "sample.h"' "$srcdir/tests" --include='*.c'); do
-    program=$(basename "$source" .c)
+
+# programs: prints the test programs whose first source includes sample.h; one source may be that of several
+programs() {
+    sed -n 's,^\([a-z0-9_]*\)_SOURCES *= *\(tests/[^ ]*\.c\).*,\1 \2,p' "$srcdir/Makefile.am" |
+        while read -r program source; do
+            grep -q '^#include "sample.h"' "$srcdir/$source" && echo "$program"
+        done
+}
+# scripts: prints the tests that ask whole_list
+scripts() {
+    asking=$(cd "$srcdir" && grep -rlw whole_list tests --include='*.sh' | grep -v 'tap\.sh$\|_long\.sh$')
+    echo "$asking" | grep '_test\.sh$'
+    for helper in $(echo "$asking" | grep -v '_test\.sh$'); do
+        (cd "$srcdir" && grep -rlF "$helper" tests --include='*_test.sh')
+    done
+}
+
+for program in $(programs); do
+    echo "$program" | grep -q -- "${ONLY-}" || continue
     if make -s "$program" >whole_lists.out 2>&1; then
         try "$program" "./$program"
     elif grep -q 'No rule to make target' whole_lists.out; then
@@ -29,7 +47,7 @@ for source in $(grep -rl '^#include "sample.h"' "$srcdir/tests" --include='*.c')
         try "$program" false
     fi
 done
-for script in $(cd "$srcdir" && grep -rlw whole_list tests --include='*_test.sh'); do
+for script in $(scripts | sort -u); do
     try "$script" sh "$srcdir/$script"
 done
 echo "1..$count"

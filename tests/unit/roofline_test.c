@@ -222,7 +222,8 @@ static bool make_bench(struct bench *bench, const char *device, enum plan_mode m
                                       .mode = mode,
                                       .batch = 2,
                                       .iterations = 3,
-                                      .profile = true};
+                                      .profile = true,
+                                      .limits = true};
     return tap_ok(bench_run(&settings, bench, &error), "a benchmark on %s", device);
 }
 

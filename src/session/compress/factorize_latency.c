@@ -44,8 +44,7 @@ static bool measure(struct search *search, const struct json *tree, bool profile
         .batch = 1,
         .iterations = ITERATIONS,
         .seed = 1,
-        .profile = profile,
-        .without_limits = true};
+        .profile = profile};
     const bool measured = text && bench_run(&settings, bench, search->error);
     free(text);
     return measured;

@@ -462,7 +462,7 @@ bool bench_run(const struct bench_settings *settings, struct bench *bench, struc
     free(workload.labels);
     if (!measured)
         bench_free(bench);
-    else if (settings->profile && !settings->without_limits)
+    else if (settings->limits)
         bench->limits_measured =
             device_measure_limits(bench->device, &bench->limits, &bench->limits_error);
     return measured;

@@ -41,8 +41,8 @@ struct bench_settings {
     struct cluster *cluster; /* the processes that share the batch, which all call bench_run at the
                                 same time; NULL: there are no others */
     bool profile; /* afterwards repeat the iterations with a profile attached, which costs a little
-                     time, and measure the limits of the device, which costs a second */
-    bool without_limits; /* do not measure those */
+                     time */
+    bool limits;  /* and measure the limits of the device, which costs a second */
 };
 
 /* One of the networks and the time that it took. */
@@ -80,7 +80,7 @@ struct bench {
     uint64_t unrecorded_passes;  /* ... and passes of full batches that ran without a graph; those
                                     of the profile do not count */
     double profiled_seconds;     /* duration of an iteration with the profile attached */
-    bool limits_measured;        /* with a profile only; if false, limits_error says why */
+    bool limits_measured;        /* with bench_settings.limits; if false, limits_error says why */
     struct device_limits limits;
     struct error limits_error;
 };
