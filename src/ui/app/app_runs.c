@@ -1,8 +1,8 @@
 /* Runs of this session: starting one from the form, finding and showing one, and polling them. Each
  * poll copies the snapshot of the active run, compares it with the one before and shows the
  * difference as messages: new findings, a full disk, the end of the run. */
-#include "ui/app/app_runs.h"
 #include "session/seeds/seed_group.h"
+#include "ui/app/internal.h"
 
 #include "base/clock.h"
 #include "base/language.h"

@@ -1,4 +1,4 @@
-#include "ui/app/background.h"
+#include "ui/app/internal.h"
 
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"

@@ -1,7 +1,7 @@
 /* A change of the rate is a jump if it is large beside the rate and beside the change before it:
  * the steps of a smooth schedule are like their neighbours, even near its end, where the rate is
  * small. */
-#include "ui/plot/curve_marks.h"
+#include "ui/plot/axis_marks.h"
 
 #include "base/memory.h"
 

@@ -1,10 +1,9 @@
 /* Records stay in the order of the model's runs. Groups are found once for a set of runs; entries
  * are listed again after each choice, since they depend on the pins and the order of the table. */
-#include "ui/screens/compare/compare_curves.h"
+#include "ui/screens/compare/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"
-#include "ui/screens/compare/compare_model.h"
 
 #include <math.h>
 #include <stdio.h>

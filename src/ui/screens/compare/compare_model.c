@@ -1,6 +1,6 @@
 /* The state of the screen Compare. The runs stay at their indices, which determine colours and
  * curves; only the rows of the table are sorted. */
-#include "ui/screens/compare/compare_model.h"
+#include "ui/screens/compare/internal.h"
 
 #include "base/clock.h"
 #include "base/language.h"

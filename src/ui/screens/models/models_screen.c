@@ -3,7 +3,7 @@
  * background, once (session/models). */
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
-#include "ui/screens/models/models_view.h"
+#include "ui/screens/models/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"

@@ -1,4 +1,4 @@
-#include "ui/screens/run/run_model.h"
+#include "ui/screens/run/internal.h"
 
 #include "ui/app/app.h"
 

@@ -1,7 +1,7 @@
 /* An update makes a record of every run, filters and sorts them, and then makes the rows: with
  * groups a head before the runs of each group that is open. The selection is stored as the run's
  * directory or the group's value, so that it stays where it was when the order changes. */
-#include "ui/screens/runs/runs_model.h"
+#include "ui/screens/runs/internal.h"
 
 #include "base/clock.h"
 #include "base/memory.h"

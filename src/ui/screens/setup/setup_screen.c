@@ -5,8 +5,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
-#include "ui/screens/setup/form_panel.h"
-#include "ui/screens/setup/setup_model.h"
+#include "ui/screens/setup/internal.h"
 #include "ui/shared/completion_sources.h"
 #include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"

@@ -2,13 +2,11 @@
  * open sweep as a table, and the list of saved sweeps. */
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
-#include "ui/screens/sweep/sweep_dialogs.h"
-#include "ui/screens/sweep/sweep_model.h"
+#include "ui/screens/sweep/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"
 #include "session/files/run_directory.h"
-#include "ui/screens/sweep/sweep_view.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Finds the weights that the screen Try it offers: the best and the last ones of each run, with a
  * note about their accuracy. */
-#include "ui/screens/try/try_sources.h"
+#include "ui/screens/try/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"
