@@ -83,11 +83,6 @@ static const struct key_table table = {N_("Comparing runs"), bindings,
 static const char *const view_names[COMPARE_KINDS] = {N_("Curves"), N_("Table"), N_("Settings"),
                                                       N_("Scatter"), N_("Parallel")};
 
-struct compare_model *compare_model(const struct app *app)
-{
-    return app_state(app, SCREEN_COMPARE);
-}
-
 /* --- keys --- */
 
 static void move(struct compare_model *model, long steps)

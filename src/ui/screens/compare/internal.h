@@ -429,7 +429,10 @@ void compare_model_heading(const struct compare_model *model, size_t column, siz
 void compare_model_measure_columns(struct compare_model *model);
 
 /* Returns the state of the comparison. */
-struct compare_model *compare_model(const struct app *app);
+static inline struct compare_model *compare_model(const struct app *app)
+{
+    return app_state(app, SCREEN_COMPARE);
+}
 
 /* --- compare_view.c --- */
 

@@ -5,6 +5,7 @@
 #include "base/axis.h"
 #include "base/threads/background_job.h"
 #include "session/models/model_table.h"
+#include "ui/app/app.h"
 #include "ui/plot/plot.h"
 #include "ui/terminal/layout.h"
 
@@ -50,7 +51,10 @@ struct models_model {
 };
 
 /* Returns the state of the screen. */
-struct models_model *models_model(const struct app *app);
+static inline struct models_model *models_model(const struct app *app)
+{
+    return app_state(app, SCREEN_MODELS);
+}
 
 /* Starts to read the table, and to measure what is not measured if `measures` is set. */
 void models_model_start(struct models_model *model, bool measures);

@@ -35,11 +35,6 @@ static const struct key_table table = {N_("The models"), bindings,
 
 static const double POLL_SECONDS = 0.1;
 
-struct models_model *models_model(const struct app *app)
-{
-    return app_state(app, SCREEN_MODELS);
-}
-
 static void open(struct app *app)
 {
     if (!models_model(app)->job)

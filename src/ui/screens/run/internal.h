@@ -212,7 +212,10 @@ struct run_model {
 };
 
 /* Returns the state of the run screen. */
-struct run_model *run_model(const struct app *app);
+static inline struct run_model *run_model(const struct app *app)
+{
+    return app_state(app, SCREEN_RUN);
+}
 
 /* Resets what belongs to the run that was shown before: curves, zoom, cursor and scrolling. */
 void run_model_reset(struct run_model *model);

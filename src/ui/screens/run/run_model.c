@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-struct run_model *run_model(const struct app *app)
-{
-    return app_state(app, SCREEN_RUN);
-}
-
 void run_model_reset(struct run_model *model)
 {
     model->scroll = 0;

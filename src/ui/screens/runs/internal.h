@@ -6,6 +6,7 @@
 #include "session/history/run_field.h"
 #include "session/history/run_filter.h"
 #include "session/history/run_reader.h"
+#include "ui/app/app.h"
 #include "ui/app/run_cells.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot.h"
@@ -349,9 +350,12 @@ struct runs_model {
 };
 
 /* Returns the state of the run table. */
-struct runs_model *runs_model(const struct app *app);
+static inline struct runs_model *runs_model(const struct app *app)
+{
+    return app_state(app, SCREEN_RUNS);
+}
 
-/* Frees the model's memory. */
+/* Frees the model's memory, but for the preview's. */
 void runs_model_free(struct runs_model *model);
 
 /* Makes rows, groups and columns again if something has changed. The selection stays with its run.

@@ -34,7 +34,7 @@ static bool delete_one(struct app *app, const char *deletion, struct run_entry *
     const bool deleted = run_trash_takes(directory) ? run_trash_put(deletion, directory, error)
                                                     : run_remove(directory, error);
     if (deleted)
-        run_actions_drop_entry(app, entry);
+        app_drop_entry(app, entry);
     return deleted;
 }
 

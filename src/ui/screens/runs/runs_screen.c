@@ -321,6 +321,7 @@ static void open(struct app *app)
 
 static void close(struct app *app)
 {
+    runs_preview_free(&runs_model(app)->preview);
     runs_model_free(runs_model(app));
 }
 

@@ -60,7 +60,10 @@ struct setup_model {
 };
 
 /* Returns the state of the screen Set up, which the screen Pictures shares. */
-struct setup_model *setup_model(const struct app *app);
+static inline struct setup_model *setup_model(const struct app *app)
+{
+    return app_state(app, SCREEN_SETUP);
+}
 
 /* Frees the model's memory and ends its background work. */
 void setup_free(struct setup_model *model);

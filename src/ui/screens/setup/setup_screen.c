@@ -50,11 +50,6 @@ static const double ANSWER_SECONDS = 0.05;
 
 /* --- keys --- */
 
-struct setup_model *setup_model(const struct app *app)
-{
-    return app_state(app, SCREEN_SETUP);
-}
-
 static void open_list(struct app *app)
 {
     struct form *form = &app->shared.form;

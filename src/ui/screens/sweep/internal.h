@@ -154,7 +154,10 @@ struct sweep_model {
 };
 
 /* Returns the state of the screen. */
-struct sweep_model *sweep_model(const struct app *app);
+static inline struct sweep_model *sweep_model(const struct app *app)
+{
+    return app_state(app, SCREEN_SWEEP);
+}
 
 /* Frees the model's memory. */
 void sweep_model_free(struct sweep_model *model);

@@ -41,11 +41,6 @@ static const struct key_table table = {N_("A sweep"), bindings, sizeof bindings 
 
 static const double LISTING_SECONDS = 0.05;
 
-struct sweep_model *sweep_model(const struct app *app)
-{
-    return app_state(app, SCREEN_SWEEP);
-}
-
 static void close(struct app *app)
 {
     sweep_model_free(sweep_model(app));

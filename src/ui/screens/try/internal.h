@@ -4,6 +4,7 @@
 
 #include "session/inspect/probe.h"
 #include "session/model/confusion.h"
+#include "ui/app/app.h"
 #include "ui/terminal/draw.h"
 #include "ui/terminal/halfblock.h"
 #include "ui/widgets/chooser.h"
@@ -140,7 +141,10 @@ const char *try_model_class_name(const struct try_model *model, size_t label);
 bool try_model_make_cells(struct try_model *model, struct rect room);
 
 /* Returns the state of the screen. */
-struct try_model *try_model(const struct app *app);
+static inline struct try_model *try_model(const struct app *app)
+{
+    return app_state(app, SCREEN_TRY);
+}
 
 /* --- try_sources.c --- */
 

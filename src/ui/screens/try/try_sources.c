@@ -17,11 +17,6 @@
 static const char *const marks[RUN_SAVED_KINDS] = {
     [RUN_SAVED_BEST] = N_("best"), [RUN_SAVED_LAST] = N_("last")};
 
-struct try_model *try_model(const struct app *app)
-{
-    return app_state(app, SCREEN_TRY);
-}
-
 static const char *directory_of(const struct run_entry *entry)
 {
     return run_entry_is_saved(entry) ? entry->directory
