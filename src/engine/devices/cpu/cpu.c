@@ -7,7 +7,7 @@
 
 #include "base/language.h"
 #include "base/threads/pool.h"
-#include "engine/devices/drivers.h"
+#include "engine/devices/device.h"
 #include "engine/devices/host/host_memory.h"
 
 #include <cblas.h>
