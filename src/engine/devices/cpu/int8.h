@@ -564,4 +564,13 @@ static inline bool supports_int8(const struct kernel_site *site, const char **re
     return site->int8;
 }
 
+/* int8_copies.c: conversions between float32 and integers of 8 bits, the driver's `quantize` and
+ * `dequantize`. */
+void KERNEL(quantize)(struct pool *pool, struct quantization quantization,
+                      struct tensor_layout layout, struct shape shape, size_t batch,
+                      const float *from, uint8_t *to);
+void KERNEL(dequantize)(struct pool *pool, struct quantization quantization,
+                        struct tensor_layout layout, struct shape shape, size_t batch,
+                        const uint8_t *from, float *to);
+
 #endif
