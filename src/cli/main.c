@@ -7,7 +7,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/processes.h"
-#include "engine/devices/blas_core.h"
+#include "engine/devices/blas.h"
 #include "ui/terminal/signals.h"
 
 #include <fcntl.h>

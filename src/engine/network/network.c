@@ -9,9 +9,8 @@
 #include "base/json/json_checksum.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "engine/network/network_builder.h"
+#include "engine/network/internal.h"
 #include "engine/network/network_model.h"
-#include "engine/network/network_name.h"
 #include "engine/ops/op.h"
 
 #include <stdio.h>

@@ -1,8 +1,6 @@
-/* network_builder.h: the state while a network file becomes a graph, and the steps of doing so.
- * Only the files of this folder use it.
- */
-#ifndef TINCA_ENGINE_NETWORK_NETWORK_BUILDER_H
-#define TINCA_ENGINE_NETWORK_NETWORK_BUILDER_H
+/* internal.h: what the files of this folder share. */
+#ifndef TINCA_ENGINE_NETWORK_INTERNAL_H
+#define TINCA_ENGINE_NETWORK_INTERNAL_H
 
 #include "base/json/json.h"
 #include "engine/blocks/block.h"
@@ -11,6 +9,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* The state while a network file becomes a graph, and the steps of doing so.
+ * Only the files of this folder use it.
+ */
 
 /* A layer that became several nodes: "from" with the layer's name means the last of them. */
 struct compound {
@@ -62,12 +64,29 @@ bool builder_read_head(struct builder *builder, const struct network_request *re
  * error. */
 bool builder_add_layers(struct builder *builder, const struct json *layers);
 
-/* network_outputs.c: sets the network's number of classes from the finished graph. Returns false
+/* network_head.c: sets the network's number of classes from the finished graph. Returns false
  * with an error if its losses over classes read different numbers. */
 bool builder_count_classes(struct builder *builder);
 
 /* Returns the text of the file with `classes` outputs in the output layers of the built graph,
  * which the caller frees; NULL with an error. Changes the document's tree. */
 char *builder_remake_outputs(struct builder *builder, size_t classes);
+
+/* How a network is named: by a path, or by a name with suffixes. Only the files of
+ * this folder use it. */
+
+/* Completes the request by the suffixes of its name. Sets *builtin to the named network, or to NULL
+ * if the request has a path or a text. Returns false with an error if there is no such network, if
+ * a suffix contradicts the request, or if a value is out of range. */
+bool network_name_complete(struct network_request *request, const struct network_builtin **builtin,
+                           struct error *error);
+
+/* Returns the entry of network_activations with this name, or NULL if there is none. */
+const char *activation_find(const char *name);
+
+enum { ACTIVATION_LIST_SIZE = 128 };
+
+/* Writes the names of network_activations with commas between them. Returns `text`. */
+char *activation_list(char *text, size_t size);
 
 #endif

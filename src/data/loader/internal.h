@@ -1,7 +1,15 @@
-/* prefetch_queue.h: the ring of batches between the decode workers and the consumer. Internal to
- * data/loader/.
- *
- * Batches are numbered through all epochs, and batch n uses slot n % slots. A slot cycles through
+/* internal.h: the ring of batches between the decode workers and the consumer. */
+#ifndef TINCA_DATA_LOADER_INTERNAL_H
+#define TINCA_DATA_LOADER_INTERNAL_H
+
+#include "data/dataset/dataset_source.h"
+#include "data/loader/data_loader.h"
+#include "data/loader/epoch_order.h"
+#include "data/loader/training_example.h"
+
+#include <pthread.h>
+
+/* Batches are numbered through all epochs, and batch n uses slot n % slots. A slot cycles through
  * the states
  *
  *     FREE -> FILLING -> READY -> LENT -> FREE
@@ -23,15 +31,6 @@
  * became free, a new epoch or the end of a pause allows more work, or the loader closes), `ready`
  * wakes the consumer, and `idle` wakes the thread in data_loader_pause.
  */
-#ifndef TINCA_DATA_LOADER_PREFETCH_QUEUE_H
-#define TINCA_DATA_LOADER_PREFETCH_QUEUE_H
-
-#include "data/dataset/dataset_source.h"
-#include "data/loader/data_loader.h"
-#include "data/loader/epoch_order.h"
-#include "data/loader/training_example.h"
-
-#include <pthread.h>
 
 enum { MAX_WORKERS = 16, MAX_SLOTS = 34 };
 

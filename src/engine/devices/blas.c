@@ -1,13 +1,24 @@
-#include "engine/devices/blas_core.h"
+#include "engine/devices/blas.h"
 
 #include "base/host/host.h"
 #include "base/program_file.h"
 
 #include <cblas.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+char *blas_name(char *text, size_t size)
+{
+    /* "OpenBLAS 0.3.21 NO_AFFINITY ...": the build options after the version change no result */
+    const char *config = openblas_get_config(), *version = strchr(config, ' ');
+    const size_t length =
+        version ? (size_t)(version - config) + 1 + strcspn(version + 1, " ") : strlen(config);
+    snprintf(text, size, "%.*s %s", (int)length, config, openblas_get_corename());
+    return text;
+}
 
 static const char variable[] = "OPENBLAS_CORETYPE";
 

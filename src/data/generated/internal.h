@@ -1,14 +1,13 @@
-/* paint.h: colours, noise and distances for the generators. Internal to data/.
- *
- * Noise is a hash of integer coordinates and a seed, so pixels can be drawn in any order.
- */
-#ifndef TINCA_DATA_GENERATED_PAINT_H
-#define TINCA_DATA_GENERATED_PAINT_H
+/* internal.h: colours, noise and distances for the generators, and the fish of `tench`. */
+#ifndef TINCA_DATA_GENERATED_INTERNAL_H
+#define TINCA_DATA_GENERATED_INTERNAL_H
 
 #include "base/random.h"
 #include "data/images/image.h"
 
 #include <math.h>
+
+/* Noise is a hash of integer coordinates and a seed, so pixels can be drawn in any order. */
 
 struct colour {
     float r, g, b; /* 0 to 1 */
@@ -104,5 +103,37 @@ float polygon_distance(struct point p, const struct point *corners, size_t count
 /* Returns the point at t in 0..1 of the Catmull-Rom curve from p1 to p2. */
 struct point curve_point(struct point p0, struct point p1, struct point p2, struct point p3,
                          float t);
+
+/* --- the fish of the pictures of a tench (tench_fish.c) --- */
+
+struct fish {
+    uint32_t seed;
+    struct point middle;
+    float length;             /* snout to the end of the tail, in pixels */
+    float cosine, sine, side; /* side -1: the snout points right, with the back still on top */
+    float bend, depth;        /* curvature of the spine; height of the body */
+    float fin_spread;
+    struct colour back, flank, belly, fin;
+    float light_x, light_y, light_z, gloss;
+};
+
+/* Coordinates relative to the fish: s runs from the snout (0) to the end of the tail (1), v from
+ * the spine towards the belly, both in lengths of the fish. */
+struct fish_place {
+    float s, v;
+};
+
+void fish_choose(struct fish *fish, struct random_stream *draws);
+
+/* Convert pixels to coordinates of the fish and back; the second is an approximate inverse. */
+struct fish_place fish_locate(const struct fish *fish, struct point p);
+struct point fish_point(const struct fish *fish, struct fish_place place);
+
+/* Returns the share of the pixel that the fish with its fins covers, for its shadow. `blur` is the
+ * width of the soft edge in pixels. */
+float fish_shadow(const struct fish *fish, struct point p, float blur);
+
+/* Returns the colour of the fish over the colour `under`. */
+struct colour fish_colour(const struct fish *fish, struct point p, struct colour under);
 
 #endif
