@@ -29,35 +29,6 @@ const struct config_field *config_find(const char *key)
     return NULL;
 }
 
-void config_defaults(struct run_config *config)
-{
-    *config = (struct run_config){.network = "lenet",
-                                  .data = "digits",
-                                  .batch = 64,
-                                  .blocks = 1,
-                                  .bucket = "auto",
-                                  .device = "cpu",
-                                  .epochs = 10,
-                                  .seed = 1,
-                                  .seeds = 1,
-                                  .checkpoint = 60,
-                                  .checkpoint_share = 1,
-                                  .solver = SOLVER_SGD,
-                                  .learning_rate = 0.01,
-                                  .momentum = 0.9,
-                                  .schedule = LR_SCHEDULE_FIXED,
-                                  .gamma = 0.1,
-                                  .power = 1,
-                                  .average_loss = 1,
-                                  .l1_weight = 100,
-                                  .temperature = 4,
-                                  .distill_weight = 0.9,
-                                  .tolerance = 16,
-                                  .augment = "no",
-                                  .normalise = "auto",
-                                  .filter = "auto"};
-}
-
 /* --- given fields --- */
 
 bool config_on_gpu(const struct run_config *config)
@@ -85,6 +56,47 @@ bool config_is_known(const struct run_config *config, const char *imported, cons
     return config_is_given(config, key) &&
            (field->kind != CONFIG_TEXT ||
             strcmp((const char *)config + field->offset, "unknown") != 0);
+}
+
+/* --- classes --- */
+
+bool config_has_meaning(const struct config_field *field, enum config_task task)
+{
+    return task == TASK_RESUME ? field->resumes : !(field->lacks & task);
+}
+
+static bool is_taken(const struct config_field *field, unsigned classes, enum config_task task)
+{
+    return (field->class & classes) && config_has_meaning(field, task);
+}
+
+void config_take(struct run_config *to, const struct run_config *from, unsigned classes,
+                 enum config_task task)
+{
+    for (size_t i = 0; i < config_field_count; i++) {
+        const struct config_field *field = &config_fields[i];
+        if (!is_taken(field, classes, task))
+            continue;
+        memcpy((char *)to + field->offset, (const char *)from + field->offset, field->size);
+        to->given.fields[i] = from->given.fields[i];
+        if (IS_MEMBER(field, iterations))
+            to->has_iterations = from->has_iterations;
+        if (IS_MEMBER(field, reset_classes))
+            to->outputs_kept = from->outputs_kept;
+        if (IS_MEMBER(field, validate))
+            to->data_divides = from->data_divides;
+        if (IS_MEMBER(field, device))
+            to->processes = from->processes;
+    }
+}
+
+const struct config_field *config_refused(const struct run_config *config, unsigned classes,
+                                          enum config_task task)
+{
+    for (size_t i = 0; i < config_field_count; i++)
+        if (config->given.fields[i] && !is_taken(&config_fields[i], classes, task))
+            return &config_fields[i];
+    return NULL;
 }
 
 bool config_gives_any(const struct run_config *config)
@@ -238,38 +250,16 @@ static bool parse_value(const struct config_field *field, const char *value, voi
     }
 }
 
-/* Returns whether a text that has a form of its own is valid. */
-static bool check_form(const struct config_field *field, const char *value, struct error *error)
-{
-    struct network_widths widths;
-    uint64_t bytes;
-    double seconds;
-    if (IS_MEMBER(field, widths) && value[0] && !network_widths_parse(value, ',', &widths))
-        return refuse(field, value, _("1 to 16 numbers of 1 to 65536, as in 512,256"), error);
-    if (IS_MEMBER(field, memory_limit) && value[0] && !text_to_bytes(value, &bytes))
-        return refuse(field, value, _("a number of bytes, as in 600M or 1.5G"), error);
-    if (IS_MEMBER(field, bucket) && strcmp(value, "auto") != 0 && strcmp(value, "whole") != 0 &&
-        !(text_to_bytes(value, &bytes) && bytes > 0))
-        return refuse(field, value, _("auto, whole or a number of bytes, as in 256K"), error);
-    if (IS_MEMBER(field, max_time) && value[0] &&
-        !(text_to_seconds(value, &seconds) && seconds > 0))
-        return refuse(field, value, _("a time, as in 90s, 45m, 8h or 1d12h"), error);
-    return true;
-}
-
 /* Parses the value into the field's member, which an invalid value leaves as it was. */
 static bool store(struct run_config *config, const struct config_field *field, const char *value,
                   struct error *error)
 {
-    struct augmentation augmentation;
-    char canonical[AUGMENTATION_TEXT];
-    if (IS_MEMBER(field, augment)) {
-        if (!augmentation_parse(&augmentation, value, error))
-            return false;
-        value = augmentation_format(&augmentation, canonical, sizeof canonical);
-    }
-    return check_form(field, value, error) &&
-           parse_value(field, value, (char *)config + field->offset, error);
+    char text[CONFIG_REWRITTEN];
+    if (field->rewrite && !(value = field->rewrite(value, text, error)))
+        return false;
+    if (field->fits && !field->fits(value))
+        return refuse(field, value, gettext(field->expected), error);
+    return parse_value(field, value, (char *)config + field->offset, error);
 }
 
 bool config_set_default(struct run_config *config, const char *key, const char *value,

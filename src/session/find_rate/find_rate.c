@@ -351,25 +351,26 @@ static bool check(const struct rate_search *search, struct error *error)
     return true;
 }
 
-/* Leaves out what a search does not do: it neither validates, tests nor ends early. It trains on
- * the images of the run, without the share that the run holds out. Returns false with an error. */
+/* Leaves out the settings that have no meaning in a search: it neither validates, tests nor ends
+ * early. It trains on the images of the run, without the share that the run holds out. Returns
+ * false with an error. */
 static bool keep_training_only(struct run_config *config, size_t iterations, struct error *error)
 {
+    struct run_config search;
     char data[CONFIG_SPEC];
     if (!config_check_validation(config, error))
         return false;
     if (strlen(config_training_spec(config, data)) >= sizeof config->data)
         return error_set(error, ERROR_USAGE, "--data", "give it a shorter path",
                          "with the share that it trains on it is too long");
-    memcpy(config->data, data, strlen(data) + 1);
-    config->validate[0] = config->test[0] = '\0';
-    config->data_divides = false;
-    config->stop_patience = 0;
-    config->ema = 0;
-    config->has_iterations = true;
-    config->iterations = iterations;
+    config_defaults(&search);
+    config_take(&search, config, FIND_RATE_CLASSES, TASK_FIND_RATE);
+    memcpy(search.data, data, strlen(data) + 1);
+    search.has_iterations = true;
+    search.iterations = iterations;
     /* epochs that were given do not contradict the iterations */
-    config->given = (struct config_given){0};
+    search.given = (struct config_given){0};
+    *config = search;
     return true;
 }
 
