@@ -133,9 +133,9 @@ static void fill_companions(struct run_config *config)
         if (strcmp(companions[i].preset, config->preset) != 0)
             continue;
         if (is_unchosen(config, KEY(network), config->network))
-            config_set_default(config, KEY(network), companions[i].network, NULL);
+            config_put(config, KEY(network), companions[i].network, NULL);
         if (is_unchosen(config, KEY(data), config->data))
-            config_set_default(config, KEY(data), companions[i].data, NULL);
+            config_put(config, KEY(data), companions[i].data, NULL);
     }
 }
 
@@ -156,8 +156,7 @@ static void reset_network_values(struct run_config *config)
         if (rows[i].preset[0] || row_applies(&rows[i], config) || config_is_given(config, key))
             continue;
         if (strcmp(config_get(config, key, value, sizeof value), rows[i].value) == 0)
-            config_set_default(config, key, config_get(&defaults, key, fallback, sizeof fallback),
-                               NULL);
+            config_put(config, key, config_get(&defaults, key, fallback, sizeof fallback), NULL);
     }
 }
 
@@ -180,7 +179,6 @@ void presets_fill(struct run_config *config)
         /* the run's length is given in iterations */
         if (strcmp(rows[i].key, KEY(epochs)) == 0 && config->has_iterations)
             continue;
-        config_set_default(config, rows[i].key, suits_data(&rows[i], config) ? rows[i].value : "",
-                           NULL);
+        config_put(config, rows[i].key, suits_data(&rows[i], config) ? rows[i].value : "", NULL);
     }
 }

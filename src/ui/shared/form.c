@@ -8,6 +8,7 @@
 #include "data/images/spec_value.h"
 #include "session/config/config_differences.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "session/measure/model_operand.h"
 #include "ui/terminal/keys.h"
 
@@ -93,14 +94,14 @@ void form_begin(struct form *form, const struct run_config *config)
 {
     memset(form, 0, sizeof *form);
     form->config = *config;
-    form->config.seed_group[0] = '\0'; /* a run that is started joins no earlier group */
+    config_put(&form->config, KEY(seed_group), "", NULL); /* a run that is started joins no group */
     changed(form);
 }
 
 void form_replace(struct form *form, const struct run_config *config)
 {
     form->config = *config;
-    form->config.seed_group[0] = '\0';
+    config_put(&form->config, KEY(seed_group), "", NULL);
     form_cancel_edit(form);
     changed(form);
 }
@@ -275,7 +276,7 @@ void form_cycle(struct form *form, int direction)
 static bool set_field(struct run_config *config, const struct config_field *field, const char *text,
                       struct error *error)
 {
-    config->data_divides = false; /* the form shows the share, and may change it */
+    config_allow_share(config); /* the form shows the share, and may change it */
     if (field->holds != HOLDS_MODEL || !text[0])
         return config_set(config, field->key, text, error);
     char *path = model_operand_path(text, error);
@@ -310,14 +311,15 @@ bool form_set(struct form *form, const char *text)
 /* Returns the number of classes of the form's data set, if it has been opened; else 0. */
 static size_t known_classes(const struct form *form)
 {
-    return strcmp(form->opened_data, form->config.data) == 0 ? form->opened_classes : 0;
+    return strcmp(form->opened_data, data_settings(&form->config).data) == 0 ? form->opened_classes
+                                                                             : 0;
 }
 
 void form_take_classes(struct form *form, size_t classes)
 {
     if (known_classes(form) == classes)
         return;
-    snprintf(form->opened_data, sizeof form->opened_data, "%s", form->config.data);
+    snprintf(form->opened_data, sizeof form->opened_data, "%s", data_settings(&form->config).data);
     form->opened_classes = classes;
     form->forecast_stale = true;
 }

@@ -4,6 +4,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/config/settings.h"
 #include "ui/screens/compare/compare_model.h"
 
 #include <math.h>
@@ -72,8 +73,11 @@ static void place_record(struct compare_curves *curves, size_t at, const struct 
  * even if both groups have the same settings. */
 static bool differ_in_seed_only(const struct run_config *a, const struct run_config *b)
 {
+    const struct record_settings first_record = record_settings(a);
+    const struct record_settings second_record = record_settings(b);
     static const char *const of_seeds[] = {KEY(seed), KEY(seeds), KEY(seed_group)};
-    if (a->seed_group[0] && b->seed_group[0] && strcmp(a->seed_group, b->seed_group) != 0)
+    if (first_record.seed_group[0] && second_record.seed_group[0] &&
+        strcmp(first_record.seed_group, second_record.seed_group) != 0)
         return false;
     for (size_t i = 0; i < config_field_count; i++) {
         bool skip = false;

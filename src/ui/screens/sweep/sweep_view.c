@@ -9,6 +9,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_disk.h"
 #include "ui/shared/setting_words.h"
@@ -24,7 +25,8 @@ enum { CELL_COLUMNS = 11, GROUP_CELL_COLUMNS = 17 }; /* the latter fits "0.7123 
 /* Returns the columns of a cell, with the gap after it. */
 static int cell_columns(const struct sweep *sweep)
 {
-    return sweep->cells[0].config.seed_group[0] ? GROUP_CELL_COLUMNS : CELL_COLUMNS;
+    return record_settings(&sweep->cells[0].config).seed_group[0] ? GROUP_CELL_COLUMNS
+                                                                  : CELL_COLUMNS;
 }
 
 static struct rect cut_bottom(struct rect *area, int rows)
