@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "engine/network/network.h"
 #include "session/config/settings.h"
-#include "ui/screens/advisor/advisor_view.h"
+#include "ui/screens/advisor/internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,7 @@
 
 #include "base/language.h"
 #include "session/config/settings.h"
-#include "ui/screens/setup/form_panel.h"
-#include "ui/screens/setup/setup_model.h"
+#include "ui/screens/setup/internal.h"
 
 #include <stdio.h>
 

@@ -9,8 +9,8 @@
 #include "base/memory.h"
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
+#include "ui/screens/study/internal.h"
 #include "ui/screens/study/study_session.h"
-#include "ui/screens/study/study_view.h"
 #include "ui/terminal/terminal.h"
 
 #include <math.h>
