@@ -16,6 +16,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/study/study_pictures.h"
 #include "ui/screens/study/study_session.h"
 
@@ -357,7 +358,7 @@ static void make_display_rows(struct study_request *request, struct option_row r
 
 static int study_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"threads", "seed", NULL};
+    static const char *const fields[] = {KEY(threads), KEY(seed), NULL};
     struct run_config config;
     struct study_request request = {.results = STUDY_FILE};
     struct operands operands;
@@ -371,8 +372,8 @@ static int study_command_run(const struct command *command, int argc, char **arg
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
     request.run = operands.count ? operands.values[0] : NULL;
-    request.threads = config.threads;
-    request.seed = config.seed;
+    request.threads = machine_settings(&config).threads;
+    request.seed = training_settings(&config).seed;
     return request.report ? report(&request) : study_session(&request);
 }
 

@@ -13,6 +13,7 @@
 #include "session/config/config_internal.h"
 #include "session/config/presets.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,35 +30,6 @@ const struct config_field *config_find(const char *key)
     return NULL;
 }
 
-void config_defaults(struct run_config *config)
-{
-    *config = (struct run_config){.network = "lenet",
-                                  .data = "digits",
-                                  .batch = 64,
-                                  .blocks = 1,
-                                  .bucket = "auto",
-                                  .device = "cpu",
-                                  .epochs = 10,
-                                  .seed = 1,
-                                  .seeds = 1,
-                                  .checkpoint = 60,
-                                  .checkpoint_share = 1,
-                                  .solver = SOLVER_SGD,
-                                  .learning_rate = 0.01,
-                                  .momentum = 0.9,
-                                  .schedule = LR_SCHEDULE_FIXED,
-                                  .gamma = 0.1,
-                                  .power = 1,
-                                  .average_loss = 1,
-                                  .l1_weight = 100,
-                                  .temperature = 4,
-                                  .distill_weight = 0.9,
-                                  .tolerance = 16,
-                                  .augment = "no",
-                                  .normalise = "auto",
-                                  .filter = "auto"};
-}
-
 /* --- given fields --- */
 
 bool config_on_gpu(const struct run_config *config)
@@ -68,7 +40,7 @@ bool config_on_gpu(const struct run_config *config)
 void config_share(struct run_config *config, size_t processes)
 {
     config->processes = processes > 1 ? processes : 1;
-    if (config->processes > 1 && !config_is_given(config, "blocks") && !config_on_gpu(config))
+    if (config->processes > 1 && !config_is_given(config, KEY(blocks)) && !config_on_gpu(config))
         config->blocks = config->processes;
 }
 
@@ -85,6 +57,47 @@ bool config_is_known(const struct run_config *config, const char *imported, cons
     return config_is_given(config, key) &&
            (field->kind != CONFIG_TEXT ||
             strcmp((const char *)config + field->offset, "unknown") != 0);
+}
+
+/* --- classes --- */
+
+bool config_has_meaning(const struct config_field *field, enum config_task task)
+{
+    return task == TASK_RESUME ? field->resumes : !(field->lacks & task);
+}
+
+static bool is_taken(const struct config_field *field, unsigned classes, enum config_task task)
+{
+    return (field->class & classes) && config_has_meaning(field, task);
+}
+
+void config_take(struct run_config *to, const struct run_config *from, unsigned classes,
+                 enum config_task task)
+{
+    for (size_t i = 0; i < config_field_count; i++) {
+        const struct config_field *field = &config_fields[i];
+        if (!is_taken(field, classes, task))
+            continue;
+        memcpy((char *)to + field->offset, (const char *)from + field->offset, field->size);
+        to->given.fields[i] = from->given.fields[i];
+        if (IS_MEMBER(field, iterations))
+            to->has_iterations = from->has_iterations;
+        if (IS_MEMBER(field, reset_classes))
+            to->outputs_kept = from->outputs_kept;
+        if (IS_MEMBER(field, validate))
+            to->data_divides = from->data_divides;
+        if (IS_MEMBER(field, device))
+            to->processes = from->processes;
+    }
+}
+
+const struct config_field *config_refused(const struct run_config *config, unsigned classes,
+                                          enum config_task task)
+{
+    for (size_t i = 0; i < config_field_count; i++)
+        if (config->given.fields[i] && !is_taken(&config_fields[i], classes, task))
+            return &config_fields[i];
+    return NULL;
 }
 
 bool config_gives_any(const struct run_config *config)
@@ -115,8 +128,8 @@ static bool data_is_cropped(const char *data)
 void config_fill_dependent(struct run_config *config)
 {
     presets_fill(config);
-    if (!config_is_given(config, "augment") && strcmp(config->preset, "cifar") != 0)
-        config_set_default(config, "augment", data_is_cropped(config->data) ? "yes" : "no", NULL);
+    if (!config_is_given(config, KEY(augment)) && strcmp(config->preset, "cifar") != 0)
+        config_put(config, KEY(augment), data_is_cropped(config->data) ? "yes" : "no", NULL);
 }
 
 bool config_apply_preset(struct run_config *config, const char *name, struct error *error)
@@ -238,48 +251,37 @@ static bool parse_value(const struct config_field *field, const char *value, voi
     }
 }
 
-/* Returns whether a text that has a form of its own is valid. */
-static bool check_form(const struct config_field *field, const char *value, struct error *error)
-{
-    struct network_widths widths;
-    uint64_t bytes;
-    double seconds;
-    if (IS_MEMBER(field, widths) && value[0] && !network_widths_parse(value, ',', &widths))
-        return refuse(field, value, _("1 to 16 numbers of 1 to 65536, as in 512,256"), error);
-    if (IS_MEMBER(field, memory_limit) && value[0] && !text_to_bytes(value, &bytes))
-        return refuse(field, value, _("a number of bytes, as in 600M or 1.5G"), error);
-    if (IS_MEMBER(field, bucket) && strcmp(value, "auto") != 0 && strcmp(value, "whole") != 0 &&
-        !(text_to_bytes(value, &bytes) && bytes > 0))
-        return refuse(field, value, _("auto, whole or a number of bytes, as in 256K"), error);
-    if (IS_MEMBER(field, max_time) && value[0] &&
-        !(text_to_seconds(value, &seconds) && seconds > 0))
-        return refuse(field, value, _("a time, as in 90s, 45m, 8h or 1d12h"), error);
-    return true;
-}
-
 /* Parses the value into the field's member, which an invalid value leaves as it was. */
 static bool store(struct run_config *config, const struct config_field *field, const char *value,
                   struct error *error)
 {
-    struct augmentation augmentation;
-    char canonical[AUGMENTATION_TEXT];
-    if (IS_MEMBER(field, augment)) {
-        if (!augmentation_parse(&augmentation, value, error))
-            return false;
-        value = augmentation_format(&augmentation, canonical, sizeof canonical);
-    }
-    return check_form(field, value, error) &&
-           parse_value(field, value, (char *)config + field->offset, error);
+    char text[CONFIG_REWRITTEN];
+    if (field->rewrite && !(value = field->rewrite(value, text, error)))
+        return false;
+    if (field->fits && !field->fits(value))
+        return refuse(field, value, gettext(field->expected), error);
+    return parse_value(field, value, (char *)config + field->offset, error);
 }
 
-bool config_set_default(struct run_config *config, const char *key, const char *value,
-                        struct error *error)
+bool config_put(struct run_config *config, const char *key, const char *value, struct error *error)
 {
     const struct config_field *field = config_find(key);
     if (!field)
         return error_set(error, ERROR_USAGE, key, "the options are those of tinca train --help",
                          "there is no such setting");
     return store(config, field, value, error);
+}
+
+void config_put_count(struct run_config *config, const char *key, size_t count)
+{
+    const struct config_field *field = config_find(key);
+    assert(field->kind == CONFIG_COUNT);
+    *(size_t *)((char *)config + field->offset) = count;
+}
+
+void config_allow_share(struct run_config *config)
+{
+    config->data_divides = false;
 }
 
 static void mark_given(struct run_config *config, const struct config_field *field)
@@ -294,21 +296,22 @@ static bool check_division(const struct run_config *config, const char *value, s
 {
     if (!config->data_divides || strcmp(value, config->validate) == 0)
         return true;
-    return error_set(error, ERROR_USAGE, "--validate", "give --validate, or validate= of --data",
-                     "the training data holds out a share for validation already (%s)",
-                     config->validate);
+    return error_set(
+        error, ERROR_USAGE, OPTION(validate), "give --validate, or validate= of --data",
+        "the training data holds out a share for validation already (%s)", config->validate);
 }
 
 /* Sets the data. Its option validate=F becomes the value of the setting `validate`. */
 static bool set_data(struct run_config *config, const char *value, struct error *error)
 {
     char data[sizeof config->data], share[64], validate[sizeof config->validate];
-    const struct config_field *field = config_find("data"), *held = config_find("validate");
+    const struct config_field *field = config_find(KEY(data)), *held = config_find(KEY(validate));
     if (!config_data_take_option(value, "validate", data, sizeof data, share, sizeof share))
         return store(config, field, value, error);
     snprintf(validate, sizeof validate, "auto,share=%s", share);
-    if (config_is_given(config, "validate") && strcmp(config->validate, validate) != 0)
-        return error_set(error, ERROR_USAGE, "--data", "give --validate, or validate= of --data",
+    if (config_is_given(config, KEY(validate)) && strcmp(config->validate, validate) != 0)
+        return error_set(error, ERROR_USAGE, OPTION(data),
+                         "give --validate, or validate= of --data",
                          "validate=%s contradicts --validate %s", share, config->validate);
     if (!store(config, field, data, error) || !store(config, held, validate, error))
         return false;
@@ -364,7 +367,7 @@ bool config_set(struct run_config *config, const char *key, const char *value, s
 {
     const struct config_field *field = config_find(key);
     if (!field)
-        return config_set_default(config, key, value, error);
+        return config_put(config, key, value, error);
     if (!config_set_field(config, field, value, error))
         return false;
     if (config_has_dependents(field))
@@ -394,7 +397,7 @@ char *config_get(const struct run_config *config, const char *key, char *text, s
     const void *value = field ? (const char *)config + field->offset : NULL;
     if (size > 0)
         text[0] = '\0';
-    if (!field || (strcmp(key, "iterations") == 0 && !config->has_iterations))
+    if (!field || (strcmp(key, KEY(iterations)) == 0 && !config->has_iterations))
         return text;
     switch (field->kind) {
     case CONFIG_TEXT:
@@ -436,7 +439,7 @@ static bool check_targets(const struct run_config *config, struct error *error)
     augmentation_parse(&augmentation, config->augment, NULL); /* config_set checked it */
     const bool mixes = augmentation_mixes(&augmentation);
     if (mixes && config->batch < 2)
-        return error_set(error, ERROR_USAGE, "--augment", "give --batch 2 or more",
+        return error_set(error, ERROR_USAGE, OPTION(augment), "give --batch 2 or more",
                          "mixup and cutmix mix the images of a batch, and it has only one");
     return true;
 }
@@ -448,7 +451,7 @@ static bool check_teacher(const struct run_config *config, struct error *error)
     const bool warm = config->temperature != defaults.temperature;
     if (config->teacher[0] || (!warm && config->distill_weight == defaults.distill_weight))
         return true;
-    return error_set(error, ERROR_USAGE, warm ? "--temperature" : "--distill-weight",
+    return error_set(error, ERROR_USAGE, warm ? OPTION(temperature) : OPTION(distill_weight),
                      "give --teacher a saved model", "there is no teacher to compare with");
 }
 
@@ -457,14 +460,14 @@ static bool check_momentum(const struct run_config *config, struct error *error)
     if (config->cycle_momentum == 0)
         return true;
     if (config->schedule != LR_SCHEDULE_ONECYCLE)
-        return error_set(error, ERROR_USAGE, "--cycle-momentum", "give --schedule onecycle",
+        return error_set(error, ERROR_USAGE, OPTION(cycle_momentum), "give --schedule onecycle",
                          "the schedule %s has no cycle", lr_schedule_names[config->schedule]);
     if (!(config->cycle_momentum < config->momentum))
         return error_set(
-            error, ERROR_USAGE, "--cycle-momentum", "give a lower one, or a higher --momentum",
+            error, ERROR_USAGE, OPTION(cycle_momentum), "give a lower one, or a higher --momentum",
             "it is the lowest momentum, and --momentum %g the highest", config->momentum);
     return !config_on_gpu(config) ||
-           error_set(error, ERROR_USAGE, "--cycle-momentum",
+           error_set(error, ERROR_USAGE, OPTION(cycle_momentum),
                      "train without it, or choose the device cpu or reference",
                      "the device %s cannot change the momentum", config->device);
 }
@@ -472,26 +475,28 @@ static bool check_momentum(const struct run_config *config, struct error *error)
 static bool check_training(const struct run_config *config, struct error *error)
 {
     if ((config->clip_norm > 0 || config->clip_value > 0) && config_on_gpu(config))
-        return error_set(error, ERROR_USAGE, config->clip_norm > 0 ? "--clip-norm" : "--clip-value",
+        return error_set(error, ERROR_USAGE,
+                         config->clip_norm > 0 ? OPTION(clip_norm) : OPTION(clip_value),
                          "train without it, or choose the device cpu or reference",
                          "the device %s cannot limit gradients", config->device);
     if ((config->freeze[0] || config->rates[0]) && config_on_gpu(config))
-        return error_set(error, ERROR_USAGE, config->freeze[0] ? "--freeze" : "--rates",
+        return error_set(error, ERROR_USAGE, config->freeze[0] ? OPTION(freeze) : OPTION(rates),
                          "train without it, or choose the device cpu or reference",
                          "the device %s cannot give layers rates of their own", config->device);
     if (config->reduce == REDUCE_FAST && config->compress != COMPRESS_NONE)
-        return error_set(error, ERROR_USAGE, "--compress", "leave out --compress or --reduce fast",
+        return error_set(error, ERROR_USAGE, OPTION(compress),
+                         "leave out --compress or --reduce fast",
                          "MPI adds no values of bf16 itself");
     if (config->names[0] && !config->weights[0])
-        return error_set(error, ERROR_USAGE, "--names", "give --weights a file",
+        return error_set(error, ERROR_USAGE, OPTION(names), "give --weights a file",
                          "it says how a file names its weights");
     if (config->reset[0] && !config->weights[0])
-        return error_set(error, ERROR_USAGE, "--reset", "give --weights a file",
+        return error_set(error, ERROR_USAGE, OPTION(reset), "give --weights a file",
                          "without weights to begin with, every layer begins anew");
     if (!check_teacher(config, error) || !check_momentum(config, error))
         return false;
     if (config->stop_patience > 0 && !config->validate[0])
-        return error_set(error, ERROR_USAGE, "--stop-patience", "give --validate a data set",
+        return error_set(error, ERROR_USAGE, OPTION(stop_patience), "give --validate a data set",
                          "it counts validations, and this run has none");
     return true;
 }
@@ -502,9 +507,9 @@ bool config_check(const struct run_config *config, struct error *error)
         return error_set(error, ERROR_USAGE, "the network", "name one: tinca networks lists them",
                          "none was given");
     if (!config->data[0])
-        return error_set(error, ERROR_USAGE, "--data", "name one: tinca datasets lists them",
+        return error_set(error, ERROR_USAGE, OPTION(data), "name one: tinca datasets lists them",
                          "no data set was given");
-    if (config_is_given(config, "epochs") && config_is_given(config, "iterations"))
+    if (config_is_given(config, KEY(epochs)) && config_is_given(config, KEY(iterations)))
         return error_set(error, ERROR_USAGE, "--epochs and --iterations", "give one of them",
                          "both say how long the run is");
     if (config->batch == 0 || config->average_loss == 0 ||
@@ -512,12 +517,12 @@ bool config_check(const struct run_config *config, struct error *error)
         return error_set(error, ERROR_USAGE, "the configuration", NULL,
                          "batch, epochs and average-loss begin at 1");
     if (config->precision == PRECISION_INT8)
-        return error_set(error, ERROR_USAGE, "--precision",
+        return error_set(error, ERROR_USAGE, OPTION(precision),
                          "train in float32, and then quantize the model with tinca quantize",
                          "only trained networks compute in int8");
     if (config->precision != PRECISION_FLOAT32 && config->precision != PRECISION_BF16 &&
         !config_on_gpu(config))
-        return error_set(error, ERROR_USAGE, "--precision",
+        return error_set(error, ERROR_USAGE, OPTION(precision),
                          "choose float32 or bf16, or the device cuda",
                          "the device %s does not compute in %s", config->device,
                          device_precision_names[config->precision]);
@@ -525,7 +530,7 @@ bool config_check(const struct run_config *config, struct error *error)
         return false;
     const double last_seed = 999999999999999.0;
     if ((double)config->seed + (double)config->seeds - 1 > last_seed)
-        return error_set(error, ERROR_USAGE, "--seeds", "choose a lower --seed",
+        return error_set(error, ERROR_USAGE, OPTION(seeds), "choose a lower --seed",
                          "the seeds would exceed %.0f", last_seed);
     return config_check_validation(config, error) && config_check_test(config, error) &&
            check_targets(config, error) && check_training(config, error);
