@@ -1,7 +1,7 @@
 /* What quantization costs, layer by layer: a layer alone by the accuracy on the sample, and all
  * together by the noise of the outputs, for which the original network and the quantized one are
  * observed on the same images. */
-#include "session/compress/quantize_state.h"
+#include "session/compress/internal.h"
 
 #include "base/host/host.h"
 #include "base/language.h"
@@ -9,7 +9,6 @@
 #include "engine/ops/op.h"
 #include "engine/quantize/graph_copy.h"
 #include "engine/quantize/simulate.h"
-#include "session/compress/observer.h"
 
 #include <math.h>
 #include <stdio.h>
