@@ -479,7 +479,7 @@ static bool factorize_and_tune(const struct factorize_request *request,
 {
     struct text path = {0};
     char *text = print_request(request, error);
-    text_append(&path, "%s.untrained.safetensors", request->output);
+    text_append(&path, "%s" FACTORIZE_UNTRAINED, request->output);
     const bool done = text && (!path.failed || error_set_memory(error, "a path", 0)) &&
                       make_and_tune(request, path.data, text, watch, made, error);
     text_free(&path);

@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FACTORIZE_USUAL_ENERGY 0.9 /* without another target */
+#define FACTORIZE_USUAL_ENERGY 0.9                      /* without another target */
+#define FACTORIZE_UNTRAINED    ".untrained.safetensors" /* what a fine-tuning for an output trains */
 
 /* What the ranks are chosen by. */
 enum factorize_target {

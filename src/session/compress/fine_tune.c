@@ -4,6 +4,7 @@
 #include "session/compress/fine_tune.h"
 
 #include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/text.h"
 #include "engine/network/network_write.h"
 #include "session/files/run_directory.h"
@@ -67,10 +68,8 @@ static struct run *start_in(const struct fine_tuning *tuning, const char *direct
                             struct error *error)
 {
     struct run_config config;
-    const struct run_options options = {.run_directory = directory,
-                                        .save_path = tuning->output,
-                                        .note = tuning->note,
-                                        .tags = tuning->tag};
+    const struct run_options options = {
+        .run_directory = directory, .note = tuning->note, .tags = tuning->tag};
     config_defaults(&config);
     if (!config_set(&config, KEY(network), tuning->model, error) ||
         !config_set(&config, KEY(weights), tuning->model, error))
@@ -121,7 +120,7 @@ bool fine_tune_finish(struct run *run, const struct technique_watch *watch, cons
 static char *note_path(const char *output, struct error *error)
 {
     struct text path = {0};
-    text_append(&path, "%s.run", output);
+    text_append(&path, "%s" FINE_TUNE_NOTE, output);
     if (path.failed)
         error_set_memory(error, "a path", 0);
     return path.failed ? NULL : path.data;
@@ -158,18 +157,23 @@ bool fine_tune_find(const struct fine_tuning *tuning, bool *begun, struct error 
     return same;
 }
 
-/* Returns whether the run can go on. */
-static bool can_go_on(const char *directory)
+/* What an interrupted call has left of a run. */
+enum earlier { EARLIER_NONE, EARLIER_GOES_ON, EARLIER_DONE };
+
+static enum earlier find_earlier(const char *directory)
 {
     struct run_outline *outline = malloc(sizeof *outline);
-    bool goes_on = outline && run_peek(directory, outline, NULL);
-    if (goes_on) {
+    enum earlier earlier = EARLIER_NONE;
+    if (outline && run_peek(directory, outline, NULL)) {
         const enum run_status status = outline->snapshot.status;
-        goes_on = status == RUN_INTERRUPTED || status == RUN_STOPPED ||
-                  run_cause_of(&outline->snapshot) != RUN_CAUSE_OTHER;
+        if (status == RUN_DONE)
+            earlier = EARLIER_DONE;
+        else if (status == RUN_INTERRUPTED || status == RUN_STOPPED ||
+                 run_cause_of(&outline->snapshot) != RUN_CAUSE_OTHER)
+            earlier = EARLIER_GOES_ON;
     }
     free(outline);
-    return goes_on;
+    return earlier;
 }
 
 /* Makes the folder of a new run, which is named after the model's network and the tag. */
@@ -213,6 +217,21 @@ bool fine_tune_was_cut_off(const struct error *error)
     return error->kind == ERROR_INTERRUPTED || run_cause_of_error(error) != RUN_CAUSE_OTHER;
 }
 
+/* Copies the model of a complete run to the output: the last one or, as tinca train --save does
+ * with the preset cifar, the best. A run that is stopped has one, too, which is no result. */
+static bool copy_result(const struct fine_tuning *tuning, const char *run, struct error *error)
+{
+    char *best = file_join(run, "best.safetensors"), *last = file_join(run, "weights.safetensors");
+    const bool takes_best =
+        best && strcmp(tuning->settings->preset, "cifar") == 0 && file_exists(best);
+    const bool copied = best && last
+                            ? output_file_copy(tuning->output, takes_best ? best : last, error)
+                            : error_set_memory(error, "a path", 0);
+    free(best);
+    free(last);
+    return copied;
+}
+
 bool fine_tune_file(const struct fine_tuning *tuning, const struct technique_watch *watch,
                     char run[FINE_TUNE_RUN], struct error *error)
 {
@@ -220,14 +239,17 @@ bool fine_tune_file(const struct fine_tuning *tuning, const struct technique_wat
     char *note = note_path(tuning->output, error);
     if (!note)
         return false;
-    struct run *training = read_note(note, tuning->request, run, &same) && same && can_go_on(run)
-                               ? fine_tune_resume(run, tuning->settings, error)
-                               : begin(tuning, note, run, error);
-    bool done =
-        training && fine_tune_finish(training, watch, "the same command continues it", error);
-    if (done && !file_exists(tuning->output))
-        done = error_set(error, ERROR_SYSTEM, tuning->output, "see what its run says",
-                         "its run could not save the model");
+    const enum earlier earlier =
+        read_note(note, tuning->request, run, &same) && same ? find_earlier(run) : EARLIER_NONE;
+    bool done = earlier == EARLIER_DONE;
+    if (!done) {
+        struct run *training = earlier == EARLIER_GOES_ON
+                                   ? fine_tune_resume(run, tuning->settings, error)
+                                   : begin(tuning, note, run, error);
+        done =
+            training && fine_tune_finish(training, watch, "the same command continues it", error);
+    }
+    done = done && copy_result(tuning, run, error);
     if (done || !fine_tune_was_cut_off(error))
         unlink(note);
     free(note);

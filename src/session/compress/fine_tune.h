@@ -70,6 +70,7 @@ bool fine_tune_finish(struct run *run, const struct technique_watch *watch, cons
  * Returns false with an error if it was begun with another one. */
 bool fine_tune_find(const struct fine_tuning *tuning, bool *begun, struct error *error);
 
+#define FINE_TUNE_NOTE ".run" /* the ending of the file that names the run of an output */
 enum { FINE_TUNE_RUN = 512 }; /* bytes of the path of a run's folder */
 
 /* Trains the model and writes the output, or goes on with the run of an interrupted training, and

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- half precision --- */
 
@@ -328,6 +329,20 @@ bool technique_step_needs_data(const char *step)
     return kind && kind->needs_data;
 }
 
+/* Deletes what a process that was killed when `output` was complete has left beside it. */
+static void remove_leftovers(const char *output)
+{
+    static const char *const endings[] = {FINE_TUNE_NOTE, FACTORIZE_UNTRAINED};
+    prune_remove_leftovers(output);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        struct text path = {0};
+        text_append(&path, "%s%s", output, endings[i]);
+        if (!path.failed)
+            unlink(path.data);
+        text_free(&path);
+    }
+}
+
 bool technique_apply(const char *step, const struct technique_target *target,
                      const struct technique_watch *watch, struct error *error)
 {
@@ -335,7 +350,7 @@ bool technique_apply(const char *step, const struct technique_target *target,
     const char *argument;
     const struct kind *kind = kind_of(step, &argument);
     if (file_exists(target->output)) {
-        prune_remove_leftovers(target->output);
+        remove_leftovers(target->output);
         return true;
     }
     if (!kind)

@@ -219,11 +219,10 @@ static bool run_process(const struct sweep_step *step, struct error *error)
 
 bool sweep_step_apply(const struct sweep_step *step, struct error *error)
 {
-    if (file_exists(step->target.output)) { /* its leftovers are deleted */
-        const struct technique_watch nobody = {0};
-        return technique_apply(step->step, &step->target, &nobody, error);
-    }
-    const bool applied = write_request(step, error) && run_process(step, error);
+    const struct technique_watch nobody = {0};
+    const bool applied = file_exists(step->target.output) /* its leftovers are deleted */
+                             ? technique_apply(step->step, &step->target, &nobody, error)
+                             : write_request(step, error) && run_process(step, error);
     unlink(step->file);
     return applied;
 }
