@@ -43,9 +43,9 @@ static struct means_request request_of(const struct advise_request *request)
 static struct means_settings settings_of(const struct advise_other *other)
 {
     const struct run_config *config = &other->config;
-    return (struct means_settings){.data = config_is_given(config, "data") ? config->data : NULL,
-                                   .epochs = config_is_given(config, "epochs") ? config->epochs
-                                                                               : MEANS_EPOCHS,
+    return (struct means_settings){.data = config_is_given(config, KEY(data)) ? config->data : NULL,
+                                   .epochs = config_is_given(config, KEY(epochs)) ? config->epochs
+                                                                                  : MEANS_EPOCHS,
                                    .seed = config->seed};
 }
 
@@ -151,15 +151,15 @@ static void print_apply(const struct advise_other *other, const struct means_req
                                                         : "smaller");
     text_append(&text, " --budget 30 --accept-loss %.6g --device ", request->accept_loss);
     shell_word_append(&text, table->device);
-    if (config_is_given(config, "data")) {
+    if (config_is_given(config, KEY(data))) {
         text_append(&text, " --data ");
         shell_word_append(&text, config->data);
     }
-    if (config_is_given(config, "epochs"))
+    if (config_is_given(config, KEY(epochs)))
         text_append(&text, " --epochs %zu", config->epochs);
-    if (config_is_given(config, "seed"))
+    if (config_is_given(config, KEY(seed)))
         text_append(&text, " --seed %zu", config->seed);
-    if (config_is_given(config, "threads"))
+    if (config_is_given(config, KEY(threads)))
         text_append(&text, " --threads %zu", config->threads);
     if (text.data && !text.failed)
         output_print(_("or, as often as the limits need it, within 30 minutes:\n\n  %s\n"),

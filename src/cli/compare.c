@@ -179,7 +179,7 @@ static int answer(const struct operands *operands, struct compare_request *reque
         .kind = OPTION_TEXT, .value = &(request).device                                            \
     }
 
-static const char *const fields[] = {"threads", NULL};
+static const char *const fields[] = {KEY(threads), NULL};
 
 static int compare_command_run(const struct command *command, int argc, char **argv)
 {

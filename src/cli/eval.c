@@ -99,8 +99,8 @@ static char *find_model(const char *id, struct run_config *config, struct error 
     char validate[CONFIG_SPEC] = "";
     if (run)
         config_validation_spec(run_config(run), validate);
-    if (!config_is_given(config, "data") && validate[0] && path &&
-        !config_set(config, "data", validate, error)) {
+    if (!config_is_given(config, KEY(data)) && validate[0] && path &&
+        !config_set(config, KEY(data), validate, error)) {
         free(path);
         path = NULL;
     }
@@ -115,7 +115,7 @@ static bool evaluate_model(struct model *model, const struct run_config *config,
 {
     struct dataset *dataset = model_open_set(model, config->data, error);
     const struct evaluation_request request = {
-        .batch = config_is_given(config, "batch") ? config->batch : 0,
+        .batch = config_is_given(config, KEY(batch)) ? config->batch : 0,
         .timed = true,
         .progress = eval_errors_progress,
         .watch = eval_errors_watch,
@@ -164,8 +164,9 @@ static int evaluate(const char *path, const struct run_config *config, struct ev
 
 static int eval_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"data",      "batch",         "device",    "threads",
-                                         "precision", "strict-device", "tolerance", NULL};
+    static const char *const fields[] = {
+        KEY(data),      KEY(batch),         KEY(device),    KEY(threads),
+        KEY(precision), KEY(strict_device), KEY(tolerance), NULL};
     struct run_config config;
     struct error error;
     struct operands operands;
@@ -207,8 +208,8 @@ static int eval_run(const struct command *command, int argc, char **argv)
         error_set(&error, ERROR_USAGE, "--predictions", "give it a file",
                   "the JSON document goes to standard output already");
         status = output_error(&error);
-    } else if (!config_is_given(&config, "data")) {
-        error_set(&error, ERROR_USAGE, "--data", "give --data SPEC: tinca datasets lists them",
+    } else if (!config_is_given(&config, KEY(data))) {
+        error_set(&error, ERROR_USAGE, OPTION(data), "give --data SPEC: tinca datasets lists them",
                   "no data set was named");
         status = output_error(&error);
     } else {

@@ -109,11 +109,11 @@ static bool make_network(struct info *info, const struct run_config *config, siz
 {
     const bool taught = config->teacher[0];
     if (taught && info->infer)
-        return error_set(error, ERROR_USAGE, "--teacher", "give --mode train",
+        return error_set(error, ERROR_USAGE, OPTION(teacher), "give --mode train",
                          "inference has no teacher");
-    if (info->mode_given && !info->infer && config_is_given(config, "precision") &&
+    if (info->mode_given && !info->infer && config_is_given(config, KEY(precision)) &&
         config->precision == PRECISION_INT8)
-        return error_set(error, ERROR_USAGE, "--precision",
+        return error_set(error, ERROR_USAGE, OPTION(precision),
                          "leave out --mode, or give --mode infer",
                          "networks are trained in float32, and int8 is for inference");
     if (taught && !teacher_describe(&info->teacher, config, error))
@@ -131,7 +131,7 @@ static bool choose_precisions(struct info *info, const struct run_config *config
                               struct plan_settings *training, struct error *error)
 {
     const bool taught = config->teacher[0];
-    const bool chosen = config_is_given(config, "precision");
+    const bool chosen = config_is_given(config, KEY(precision));
     const bool int8 = chosen
                           ? config->precision == PRECISION_INT8
                           : graph_is_quantized(&info->network->graph) &&
@@ -533,10 +533,11 @@ static int print_tables(const struct info *info)
 
 static int info_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique", "groups",     "width-rate",    "block-rate",
-                                         "widths",    "activation", "batch",         "device",
-                                         "threads",   "precision",  "strict-device", "memory-limit",
-                                         "blocks",    "solver",     "teacher",       NULL};
+    static const char *const fields[] = {
+        KEY(technique), KEY(groups),     KEY(width_rate),    KEY(block_rate),
+        KEY(widths),    KEY(activation), KEY(batch),         KEY(device),
+        KEY(threads),   KEY(precision),  KEY(strict_device), KEY(memory_limit),
+        KEY(blocks),    KEY(solver),     KEY(teacher),       NULL};
     struct run_config config;
     struct info info = {0};
     struct error error;

@@ -101,7 +101,7 @@ static int measure(const char *id, struct measure_request *request, const char *
 
 static int measure_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"threads", NULL};
+    static const char *const fields[] = {KEY(threads), NULL};
     struct run_config config;
     struct measure_request request = {0};
     struct operands operands;

@@ -220,8 +220,8 @@ static int show(const struct operands *operands, const struct models_request *re
         .operands = (const char *const *)operands->values,
         .operand_count = operands->count,
         .only_operands = request->only,
-        .data = config_is_given(config, "data") ? config->data : NULL,
-        .device = config_is_given(config, "device") ? config->device : NULL,
+        .data = config_is_given(config, KEY(data)) ? config->data : NULL,
+        .device = config_is_given(config, KEY(device)) ? config->device : NULL,
         .threads = config->threads};
     int status = EXIT_DONE;
     if (request->target && !output_file_check(request->target, OUTPUT_TEXT, &error))
@@ -310,7 +310,7 @@ static void make_rows(struct models_request *request, struct option_row rows[MOD
 
 static int models_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"data", "device", "threads", NULL};
+    static const char *const fields[] = {KEY(data), KEY(device), KEY(threads), NULL};
     struct models_request request = {0};
     struct operands operands;
     struct error error;

@@ -398,7 +398,7 @@ static int set_field(const struct reader *reader, const struct config_field *fie
     free(model);
     if (set && reader->set->config->data_divides && !reader->set->data_divides &&
         !offers_field(reader->set, config_find(KEY(validate)))) {
-        error_set(&error, ERROR_USAGE, "--data",
+        error_set(&error, ERROR_USAGE, OPTION(data),
                   "name the part itself with share=F,draw=SEED or rest=F,draw=SEED",
                   "validate= divides the training data of a run, and this is another set");
         return output_error(&error);
@@ -573,7 +573,7 @@ bool options_read(const struct command *command, const struct option_set *set, i
     *operands = (struct operands){argv + optind, (size_t)(argc - optind)};
     *status = check_operands(&reader, operands);
     if (*status == EXIT_DONE && set->network_operand && operands->count > 0 &&
-        !config_set(set->config, "network", operands->values[0], &error))
+        !config_set(set->config, KEY(network), operands->values[0], &error))
         *status = output_error(&error);
     if (*status == EXIT_DONE && tune_given)
         tuned_device_measure_again();

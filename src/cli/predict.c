@@ -381,7 +381,8 @@ static bool load_model(struct predict *predict, const char *operand,
 
 static int predict_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"device", "threads", "precision", "strict-device", NULL};
+    static const char *const fields[] = {KEY(device), KEY(threads), KEY(precision),
+                                         KEY(strict_device), NULL};
     static const char *const formats[] = {"text", "csv", "json", NULL};
     struct predict predict = {.rows.top = 5};
     struct run_config config;

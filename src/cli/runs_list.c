@@ -297,7 +297,7 @@ static bool add_readable(struct json *object, const struct listed_run *listed)
            json_add_string(object, "device", config->device) &&
            json_add_string(object, "created", facts->created) &&
            add_text_or_null(object, "imported", facts->imported) &&
-           (config_is_known(config, facts->imported, "seed")
+           (config_is_known(config, facts->imported, KEY(seed))
                 ? json_add_count(object, "seed", config->seed)
                 : json_add_null(object, "seed")) &&
            add_text_or_null(object, "seed_group", config->seed_group) &&
@@ -369,10 +369,11 @@ static void add_what(struct table *table, const struct listed_run *listed)
         snprintf(batch, sizeof batch, "%zu", config->batch);
     if (!facts->imported[0])
         table_cell(table, _("%s batch %s on %s, %s"), facts->network, batch, config->device,
-                   config_short_value("data", config->data, data, sizeof data));
-    else if (!config_is_known(config, facts->imported, "network"))
+                   config_short_value(KEY(data), config->data, data, sizeof data));
+    else if (!config_is_known(config, facts->imported, KEY(network)))
         table_cell(table, _("imported from %s"), facts->imported);
-    else if (config->batch && facts->host[0] && config_is_known(config, facts->imported, "device"))
+    else if (config->batch && facts->host[0] &&
+             config_is_known(config, facts->imported, KEY(device)))
         table_cell(table, _("%s batch %s on %s, imported from %s (%s)"), facts->network, batch,
                    config->device, facts->imported, facts->host);
     else

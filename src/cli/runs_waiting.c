@@ -96,7 +96,7 @@ static void add_what(struct table *table, const struct queued_run *run, const ch
     if (run->kind == QUEUED_SWEEP)
         snprintf(of, sizeof of, _(", a cell of the sweep %s"), run->sweep);
     table_cell(table, _("%s batch %zu on %s, %s%s; since %s, process %ld"), network, config->batch,
-               config->device, config_short_value("data", config->data, data, sizeof data), of,
+               config->device, config_short_value(KEY(data), config->data, data, sizeof data), of,
                run->since, run->process);
 }
 

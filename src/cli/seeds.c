@@ -219,7 +219,7 @@ static int train_missing(const struct train *request, const struct seed_group *g
     struct train train = *request;
     const size_t first = group->config.seed, count = group->config.seeds;
     train.config = group->config;
-    if (config_is_given(&request->config, "threads"))
+    if (config_is_given(&request->config, KEY(threads)))
         train.config.threads = request->config.threads;
     for (size_t i = 0; i < count; i++)
         if (!seed_group_has(group, first + i) &&

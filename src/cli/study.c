@@ -357,7 +357,7 @@ static void make_display_rows(struct study_request *request, struct option_row r
 
 static int study_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"threads", "seed", NULL};
+    static const char *const fields[] = {KEY(threads), KEY(seed), NULL};
     struct run_config config;
     struct study_request request = {.results = STUDY_FILE};
     struct operands operands;

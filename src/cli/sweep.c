@@ -331,8 +331,8 @@ static const char **offered_fields(void)
     size_t count = 0;
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
-        if (strcmp(key, "technique") != 0 && strcmp(key, "batch") != 0 &&
-            strcmp(key, "device") != 0)
+        if (strcmp(key, KEY(technique)) != 0 && strcmp(key, KEY(batch)) != 0 &&
+            strcmp(key, KEY(device)) != 0)
             keys[count++] = key;
     }
     keys[count] = NULL;

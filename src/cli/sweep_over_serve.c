@@ -113,10 +113,11 @@ static bool answer_call(struct service *service, const struct sweep_call *call)
 
 static void set_threads(struct service *service, const struct sweep_request *request)
 {
-    const size_t given = config_is_given(&request->config, "threads") ? request->config.threads : 0;
+    const size_t given =
+        config_is_given(&request->config, KEY(threads)) ? request->config.threads : 0;
     for (size_t i = 0; i < service->sweep.count; i++) {
         size_t *threads = &service->sweep.cells[i].config.threads;
-        if (given > 0 && !sweep_grid_varies(&service->sweep.grid, "threads"))
+        if (given > 0 && !sweep_grid_varies(&service->sweep.grid, KEY(threads)))
             *threads = given;
         *threads = sweep_request_threads(request, *threads);
     }

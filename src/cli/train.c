@@ -47,7 +47,7 @@ static bool refuse_without_data(struct error *error)
     snprintf(advice, sizeof advice,
              _("give --data SPEC; built in are %s; your own: tinca datasets"),
              text.data ? text.data : "");
-    error_set(error, ERROR_USAGE, "--data", advice, "no data set was named");
+    error_set(error, ERROR_USAGE, OPTION(data), advice, "no data set was named");
     text_free(&text);
     return false;
 }
@@ -70,7 +70,7 @@ static bool check_is_complete(const struct run_config *config, const struct oper
     if (operands->count == 0 && !config->preset[0])
         return error_set(error, ERROR_USAGE, "train", "tinca networks lists them",
                          "no network was named: tinca train NET --data SPEC");
-    if (!config_is_given(config, "data") && !config->preset[0])
+    if (!config_is_given(config, KEY(data)) && !config->preset[0])
         return refuse_without_data(error);
     return true;
 }
@@ -160,7 +160,7 @@ static void print_test(output_printer *print_line, const struct run_config *conf
     const struct run_test *test = &snapshot->test;
     if (test->images == 0)
         return;
-    config_short_value("test", config_test_spec(config, spec), value, sizeof value);
+    config_short_value(KEY(test), config_test_spec(config, spec), value, sizeof value);
     if (isfinite(test->top1))
         print_line(_("  test of epoch %.4g: loss %s, top-1 %.2f %% of %llu images (%s)\n"),
                    test->epoch, TEXT_NUMBER(test->loss, 4), test->top1,
@@ -414,7 +414,7 @@ static bool take_solver_file(struct train *train, struct error *error)
     if (!caffe_solver_read(train->solver_file, &solver, error) ||
         !caffe_solver_apply(&solver, &train->config, error))
         return false;
-    if (solver.iter_size > 1 && !config_is_given(&train->config, "batch"))
+    if (solver.iter_size > 1 && !config_is_given(&train->config, KEY(batch)))
         return error_set(
             error, ERROR_USAGE, train->solver_file,
             "give --batch, iter_size times the batch of Caffe's data layer",

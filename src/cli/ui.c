@@ -68,7 +68,7 @@ static void take_last_form(struct start *start)
     const struct run_config given = start->options.config;
     struct run_config last;
     if (start->fresh || start->options.start || given.preset[0] ||
-        config_is_given(&given, "network") || !last_form_read(&last, &start->options.skipped))
+        config_is_given(&given, KEY(network)) || !last_form_read(&last, &start->options.skipped))
         return;
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;

@@ -360,23 +360,24 @@ static int work(struct weights_request *request)
     const bool renames = request->renames.count > 0;
     const enum weights_format format = (enum weights_format)request->config.save_precision;
     if (request->network && (request->save || renames)) {
-        error_set(&error, ERROR_USAGE, "--network", "rename first, and compare the new file",
+        error_set(&error, ERROR_USAGE, OPTION(network), "rename first, and compare the new file",
                   "a comparison does not go with --rename and --save");
         return output_error(&error);
     }
     if ((request->config.names[0] || request->config.reset[0]) && !request->network) {
-        error_set(&error, ERROR_USAGE, request->config.names[0] ? "--names" : "--reset",
+        error_set(&error, ERROR_USAGE, request->config.names[0] ? OPTION(names) : OPTION(reset),
                   "give --network, too", "only a comparison with a network needs it");
         return output_error(&error);
     }
     if (request->network)
         return compare(request);
-    if (config_is_given(&request->config, "save-precision") && (renames || !request->save)) {
-        error_set(&error, ERROR_USAGE, "--save-precision", "give --save FILE, and rename before",
+    if (config_is_given(&request->config, KEY(save_precision)) && (renames || !request->save)) {
+        error_set(&error, ERROR_USAGE, OPTION(save_precision),
+                  "give --save FILE, and rename before",
                   "it writes the weights of a model in another precision");
         return output_error(&error);
     }
-    if (config_is_given(&request->config, "save-precision"))
+    if (config_is_given(&request->config, KEY(save_precision)))
         return half_model_save(request->path, format, request->save, &error) ? EXIT_DONE
                                                                              : output_error(&error);
     if (!check_renames(&request->renames, &error) ||
@@ -394,9 +395,9 @@ static int work(struct weights_request *request)
 
 static int weights_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique",      "groups",     "width-rate", "block-rate",
-                                         "widths",         "activation", "names",      "reset",
-                                         "save-precision", NULL};
+    static const char *const fields[] = {
+        KEY(technique),  KEY(groups), KEY(width_rate), KEY(block_rate),     KEY(widths),
+        KEY(activation), KEY(names),  KEY(reset),      KEY(save_precision), NULL};
     int status;
     struct operands operands;
     struct weights_request request = {0};

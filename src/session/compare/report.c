@@ -344,7 +344,7 @@ static bool put_run(struct text *text, const struct run *run, struct error *erro
     const struct run_facts *facts = run_facts(run);
     char name[RUN_NAME_SIZE];
     run_snapshot(run, &now);
-    const bool known = config_is_known(run_config(run), facts->imported, "network");
+    const bool known = config_is_known(run_config(run), facts->imported, KEY(network));
     const bool named = run_name_read(facts->directory, name)[0] != '\0';
     text_append(text, "\n## ");
     markdown_append(text, known || !named ? facts->network : "");

@@ -39,7 +39,7 @@ bool config_on_gpu(const struct run_config *config)
 void config_share(struct run_config *config, size_t processes)
 {
     config->processes = processes > 1 ? processes : 1;
-    if (config->processes > 1 && !config_is_given(config, "blocks") && !config_on_gpu(config))
+    if (config->processes > 1 && !config_is_given(config, KEY(blocks)) && !config_on_gpu(config))
         config->blocks = config->processes;
 }
 
@@ -127,8 +127,9 @@ static bool data_is_cropped(const char *data)
 void config_fill_dependent(struct run_config *config)
 {
     presets_fill(config);
-    if (!config_is_given(config, "augment") && strcmp(config->preset, "cifar") != 0)
-        config_set_default(config, "augment", data_is_cropped(config->data) ? "yes" : "no", NULL);
+    if (!config_is_given(config, KEY(augment)) && strcmp(config->preset, "cifar") != 0)
+        config_set_default(config, KEY(augment), data_is_cropped(config->data) ? "yes" : "no",
+                           NULL);
 }
 
 bool config_apply_preset(struct run_config *config, const char *name, struct error *error)
@@ -284,21 +285,22 @@ static bool check_division(const struct run_config *config, const char *value, s
 {
     if (!config->data_divides || strcmp(value, config->validate) == 0)
         return true;
-    return error_set(error, ERROR_USAGE, "--validate", "give --validate, or validate= of --data",
-                     "the training data holds out a share for validation already (%s)",
-                     config->validate);
+    return error_set(
+        error, ERROR_USAGE, OPTION(validate), "give --validate, or validate= of --data",
+        "the training data holds out a share for validation already (%s)", config->validate);
 }
 
 /* Sets the data. Its option validate=F becomes the value of the setting `validate`. */
 static bool set_data(struct run_config *config, const char *value, struct error *error)
 {
     char data[sizeof config->data], share[64], validate[sizeof config->validate];
-    const struct config_field *field = config_find("data"), *held = config_find("validate");
+    const struct config_field *field = config_find(KEY(data)), *held = config_find(KEY(validate));
     if (!config_data_take_option(value, "validate", data, sizeof data, share, sizeof share))
         return store(config, field, value, error);
     snprintf(validate, sizeof validate, "auto,share=%s", share);
-    if (config_is_given(config, "validate") && strcmp(config->validate, validate) != 0)
-        return error_set(error, ERROR_USAGE, "--data", "give --validate, or validate= of --data",
+    if (config_is_given(config, KEY(validate)) && strcmp(config->validate, validate) != 0)
+        return error_set(error, ERROR_USAGE, OPTION(data),
+                         "give --validate, or validate= of --data",
                          "validate=%s contradicts --validate %s", share, config->validate);
     if (!store(config, field, data, error) || !store(config, held, validate, error))
         return false;
@@ -384,7 +386,7 @@ char *config_get(const struct run_config *config, const char *key, char *text, s
     const void *value = field ? (const char *)config + field->offset : NULL;
     if (size > 0)
         text[0] = '\0';
-    if (!field || (strcmp(key, "iterations") == 0 && !config->has_iterations))
+    if (!field || (strcmp(key, KEY(iterations)) == 0 && !config->has_iterations))
         return text;
     switch (field->kind) {
     case CONFIG_TEXT:
@@ -426,7 +428,7 @@ static bool check_targets(const struct run_config *config, struct error *error)
     augmentation_parse(&augmentation, config->augment, NULL); /* config_set checked it */
     const bool mixes = augmentation_mixes(&augmentation);
     if (mixes && config->batch < 2)
-        return error_set(error, ERROR_USAGE, "--augment", "give --batch 2 or more",
+        return error_set(error, ERROR_USAGE, OPTION(augment), "give --batch 2 or more",
                          "mixup and cutmix mix the images of a batch, and it has only one");
     return true;
 }
@@ -438,7 +440,7 @@ static bool check_teacher(const struct run_config *config, struct error *error)
     const bool warm = config->temperature != defaults.temperature;
     if (config->teacher[0] || (!warm && config->distill_weight == defaults.distill_weight))
         return true;
-    return error_set(error, ERROR_USAGE, warm ? "--temperature" : "--distill-weight",
+    return error_set(error, ERROR_USAGE, warm ? OPTION(temperature) : OPTION(distill_weight),
                      "give --teacher a saved model", "there is no teacher to compare with");
 }
 
@@ -447,14 +449,14 @@ static bool check_momentum(const struct run_config *config, struct error *error)
     if (config->cycle_momentum == 0)
         return true;
     if (config->schedule != LR_SCHEDULE_ONECYCLE)
-        return error_set(error, ERROR_USAGE, "--cycle-momentum", "give --schedule onecycle",
+        return error_set(error, ERROR_USAGE, OPTION(cycle_momentum), "give --schedule onecycle",
                          "the schedule %s has no cycle", lr_schedule_names[config->schedule]);
     if (!(config->cycle_momentum < config->momentum))
         return error_set(
-            error, ERROR_USAGE, "--cycle-momentum", "give a lower one, or a higher --momentum",
+            error, ERROR_USAGE, OPTION(cycle_momentum), "give a lower one, or a higher --momentum",
             "it is the lowest momentum, and --momentum %g the highest", config->momentum);
     return !config_on_gpu(config) ||
-           error_set(error, ERROR_USAGE, "--cycle-momentum",
+           error_set(error, ERROR_USAGE, OPTION(cycle_momentum),
                      "train without it, or choose the device cpu or reference",
                      "the device %s cannot change the momentum", config->device);
 }
@@ -462,26 +464,28 @@ static bool check_momentum(const struct run_config *config, struct error *error)
 static bool check_training(const struct run_config *config, struct error *error)
 {
     if ((config->clip_norm > 0 || config->clip_value > 0) && config_on_gpu(config))
-        return error_set(error, ERROR_USAGE, config->clip_norm > 0 ? "--clip-norm" : "--clip-value",
+        return error_set(error, ERROR_USAGE,
+                         config->clip_norm > 0 ? OPTION(clip_norm) : OPTION(clip_value),
                          "train without it, or choose the device cpu or reference",
                          "the device %s cannot limit gradients", config->device);
     if ((config->freeze[0] || config->rates[0]) && config_on_gpu(config))
-        return error_set(error, ERROR_USAGE, config->freeze[0] ? "--freeze" : "--rates",
+        return error_set(error, ERROR_USAGE, config->freeze[0] ? OPTION(freeze) : OPTION(rates),
                          "train without it, or choose the device cpu or reference",
                          "the device %s cannot give layers rates of their own", config->device);
     if (config->reduce == REDUCE_FAST && config->compress != COMPRESS_NONE)
-        return error_set(error, ERROR_USAGE, "--compress", "leave out --compress or --reduce fast",
+        return error_set(error, ERROR_USAGE, OPTION(compress),
+                         "leave out --compress or --reduce fast",
                          "MPI adds no values of bf16 itself");
     if (config->names[0] && !config->weights[0])
-        return error_set(error, ERROR_USAGE, "--names", "give --weights a file",
+        return error_set(error, ERROR_USAGE, OPTION(names), "give --weights a file",
                          "it says how a file names its weights");
     if (config->reset[0] && !config->weights[0])
-        return error_set(error, ERROR_USAGE, "--reset", "give --weights a file",
+        return error_set(error, ERROR_USAGE, OPTION(reset), "give --weights a file",
                          "without weights to begin with, every layer begins anew");
     if (!check_teacher(config, error) || !check_momentum(config, error))
         return false;
     if (config->stop_patience > 0 && !config->validate[0])
-        return error_set(error, ERROR_USAGE, "--stop-patience", "give --validate a data set",
+        return error_set(error, ERROR_USAGE, OPTION(stop_patience), "give --validate a data set",
                          "it counts validations, and this run has none");
     return true;
 }
@@ -492,9 +496,9 @@ bool config_check(const struct run_config *config, struct error *error)
         return error_set(error, ERROR_USAGE, "the network", "name one: tinca networks lists them",
                          "none was given");
     if (!config->data[0])
-        return error_set(error, ERROR_USAGE, "--data", "name one: tinca datasets lists them",
+        return error_set(error, ERROR_USAGE, OPTION(data), "name one: tinca datasets lists them",
                          "no data set was given");
-    if (config_is_given(config, "epochs") && config_is_given(config, "iterations"))
+    if (config_is_given(config, KEY(epochs)) && config_is_given(config, KEY(iterations)))
         return error_set(error, ERROR_USAGE, "--epochs and --iterations", "give one of them",
                          "both say how long the run is");
     if (config->batch == 0 || config->average_loss == 0 ||
@@ -502,12 +506,12 @@ bool config_check(const struct run_config *config, struct error *error)
         return error_set(error, ERROR_USAGE, "the configuration", NULL,
                          "batch, epochs and average-loss begin at 1");
     if (config->precision == PRECISION_INT8)
-        return error_set(error, ERROR_USAGE, "--precision",
+        return error_set(error, ERROR_USAGE, OPTION(precision),
                          "train in float32, and then quantize the model with tinca quantize",
                          "only trained networks compute in int8");
     if (config->precision != PRECISION_FLOAT32 && config->precision != PRECISION_BF16 &&
         !config_on_gpu(config))
-        return error_set(error, ERROR_USAGE, "--precision",
+        return error_set(error, ERROR_USAGE, OPTION(precision),
                          "choose float32 or bf16, or the device cuda",
                          "the device %s does not compute in %s", config->device,
                          device_precision_names[config->precision]);
@@ -515,7 +519,7 @@ bool config_check(const struct run_config *config, struct error *error)
         return false;
     const double last_seed = 999999999999999.0;
     if ((double)config->seed + (double)config->seeds - 1 > last_seed)
-        return error_set(error, ERROR_USAGE, "--seeds", "choose a lower --seed",
+        return error_set(error, ERROR_USAGE, OPTION(seeds), "choose a lower --seed",
                          "the seeds would exceed %.0f", last_seed);
     return config_check_validation(config, error) && config_check_test(config, error) &&
            check_targets(config, error) && check_training(config, error);

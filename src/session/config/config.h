@@ -52,10 +52,12 @@ struct run_config {
     struct config_given given; /* what config_set has set, so presets must not */
 };
 
-/* KEY(batch): the key of the row of this member, "batch". Elsewhere no key is quoted, so that a row
- * that is renamed or removed fails to compile. */
-#define KEY(member)                      config_key_##member
-#define SETTING(class, member, key, ...) extern const char config_key_##member[];
+/* KEY(batch) is the key of the row of this member, "batch", and OPTION(batch) the option,
+ * "--batch". No key is quoted where these can stand, so a row that is removed is missed by the
+ * compiler. */
+#define KEY(member)                      (config_option_##member + 2)
+#define OPTION(member)                   config_option_##member
+#define SETTING(class, member, key, ...) extern const char config_option_##member[];
 #include "session/config/settings.inc"
 #undef SETTING
 

@@ -206,7 +206,7 @@ static const char *rewrite_augmentation(const char *value, char text[CONFIG_REWR
 
 /* --- the table --- */
 
-#define SETTING(class, member, key, ...) const char config_key_##member[] = key;
+#define SETTING(class, member, key, ...) const char config_option_##member[] = "--" key;
 #include "session/config/settings.inc"
 #undef SETTING
 
@@ -223,7 +223,7 @@ static const char *rewrite_augmentation(const char *value, char text[CONFIG_REWR
 
 const struct config_field config_fields[] = {
 #define SETTING(of, member, name, type, standard, ...)                                             \
-    {.key = config_key_##member,                                                                   \
+    {.key = KEY(member),                                                                           \
      .kind = KIND_##type,                                                                          \
      .class = SETTINGS_##of,                                                                       \
      .offset = offsetof(struct run_config, member),                                                \

@@ -132,10 +132,10 @@ static void fill_companions(struct run_config *config)
     for (size_t i = 0; i < sizeof companions / sizeof *companions; i++) {
         if (strcmp(companions[i].preset, config->preset) != 0)
             continue;
-        if (is_unchosen(config, "network", config->network))
-            config_set_default(config, "network", companions[i].network, NULL);
-        if (is_unchosen(config, "data", config->data))
-            config_set_default(config, "data", companions[i].data, NULL);
+        if (is_unchosen(config, KEY(network), config->network))
+            config_set_default(config, KEY(network), companions[i].network, NULL);
+        if (is_unchosen(config, KEY(data), config->data))
+            config_set_default(config, KEY(data), companions[i].data, NULL);
     }
 }
 
@@ -165,9 +165,9 @@ static void reset_network_values(struct run_config *config)
  * not divided again, and not every kind has a test split. */
 static bool suits_data(const struct preset_row *row, const struct run_config *config)
 {
-    if (strcmp(row->key, "validate") == 0)
+    if (strcmp(row->key, KEY(validate)) == 0)
         return !config_data_is_part(config->data);
-    return strcmp(row->key, "test") != 0 || config_data_has_test(config->data);
+    return strcmp(row->key, KEY(test)) != 0 || config_data_has_test(config->data);
 }
 
 void presets_fill(struct run_config *config)
@@ -178,7 +178,7 @@ void presets_fill(struct run_config *config)
         if (!row_applies(&rows[i], config) || config_is_given(config, rows[i].key))
             continue;
         /* the run's length is given in iterations */
-        if (strcmp(rows[i].key, "epochs") == 0 && config->has_iterations)
+        if (strcmp(rows[i].key, KEY(epochs)) == 0 && config->has_iterations)
             continue;
         config_set_default(config, rows[i].key, suits_data(&rows[i], config) ? rows[i].value : "",
                            NULL);

@@ -89,7 +89,7 @@ static struct axis choose_x(const double *range, bool log)
 static void write_settings(const struct run_config *config, const struct run_facts *facts,
                            char *text, size_t size)
 {
-    static const char *const keys[] = {"batch", "device", "lr", "seed"};
+    static const char *const keys[] = {KEY(batch), KEY(device), KEY(learning_rate), KEY(seed)};
     char value[64];
     if (!facts->imported[0]) {
         snprintf(text, size, _("batch %zu, %s, learning rate %g, seed %llu   %s"), config->batch,
@@ -114,8 +114,8 @@ static void write_subject(const struct run_config *config, const struct run_fact
 {
     char name[RUN_NAME_SIZE];
     const char *data = file_base_name(config->data);
-    const bool network = config_is_known(config, facts->imported, "network");
-    if (network && config_is_known(config, facts->imported, "data"))
+    const bool network = config_is_known(config, facts->imported, KEY(network));
+    if (network && config_is_known(config, facts->imported, KEY(data)))
         snprintf(text, size, _("%s on %.90s"), facts->network, data);
     else if (network)
         snprintf(text, size, "%.150s", facts->network);

@@ -186,12 +186,12 @@ static void label_imported(const struct run *run, char *label, size_t size)
     size_t used = 0;
     if (run_name_read(facts->directory, name)[0])
         used += (size_t)snprintf(label, size, "%.40s, ", name);
-    if (config_is_known(config, facts->imported, "network"))
+    if (config_is_known(config, facts->imported, KEY(network)))
         used += (size_t)snprintf(label + used, size - used, "%.40s, ", facts->network);
-    if (config_is_known(config, facts->imported, "data"))
+    if (config_is_known(config, facts->imported, KEY(data)))
         used +=
             (size_t)snprintf(label + used, size - used, "%.40s, ", file_base_name(config->data));
-    if (config_is_known(config, facts->imported, "batch"))
+    if (config_is_known(config, facts->imported, KEY(batch)))
         used += (size_t)snprintf(label + used, size - used, _("batch %zu, "), config->batch);
     snprintf(label + used, size - used, "%.63s", facts->id);
 }

@@ -55,8 +55,8 @@ static bool differs(const struct run *a, const struct run *b, const char *field)
  * the kind of device. */
 static bool is_in_head(const char *field)
 {
-    return strcmp(field, "network") == 0 || strcmp(field, "technique") == 0 ||
-           strcmp(field, "batch") == 0;
+    return strcmp(field, KEY(network)) == 0 || strcmp(field, KEY(technique)) == 0 ||
+           strcmp(field, KEY(batch)) == 0;
 }
 
 static bool has_equal_settings(const struct csv_key *key, const struct run *a, const struct run *b)

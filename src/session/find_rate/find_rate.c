@@ -346,7 +346,7 @@ static bool check(const struct rate_search *search, struct error *error)
         return error_set(error, ERROR_USAGE, "--low and --high", "give two rates, as 1e-6 and 10",
                          "the rates begin above 0 and grow");
     if (search->iterations < FIND_RATE_LEAST || search->iterations > FIND_RATE_MOST)
-        return error_set(error, ERROR_USAGE, "--iterations", "give 10 to 100000",
+        return error_set(error, ERROR_USAGE, OPTION(iterations), "give 10 to 100000",
                          "so many rates cannot be compared");
     return true;
 }
@@ -361,7 +361,7 @@ static bool keep_training_only(struct run_config *config, size_t iterations, str
     if (!config_check_validation(config, error))
         return false;
     if (strlen(config_training_spec(config, data)) >= sizeof config->data)
-        return error_set(error, ERROR_USAGE, "--data", "give it a shorter path",
+        return error_set(error, ERROR_USAGE, OPTION(data), "give it a shorter path",
                          "with the share that it trains on it is too long");
     config_defaults(&search);
     config_take(&search, config, FIND_RATE_CLASSES, TASK_FIND_RATE);

@@ -72,17 +72,17 @@ static bool fill_config(const struct import_request *request, const struct impor
 {
     config_defaults(config);
     if (log->solver[0])
-        config_set(config, "solver", log->solver, NULL);
-    return config_set(config, "network", or_unknown(request->network, log->network), error) &&
-           config_set(config, "data", "unknown", error) &&
-           config_set(config, "device", or_unknown(request->device, log->device), error) &&
-           put_count(config, "batch", request->batch ? request->batch : log->batch, error) &&
-           put_count(config, "average-loss",
+        config_set(config, KEY(solver), log->solver, NULL);
+    return config_set(config, KEY(network), or_unknown(request->network, log->network), error) &&
+           config_set(config, KEY(data), "unknown", error) &&
+           config_set(config, KEY(device), or_unknown(request->device, log->device), error) &&
+           put_count(config, KEY(batch), request->batch ? request->batch : log->batch, error) &&
+           put_count(config, KEY(average_loss),
                      request->average_loss ? request->average_loss : log->average_loss, error) &&
-           put_count(config, "iterations", iterations, error) &&
-           put_number(config, "lr", log->highest_rate) &&
-           put_number(config, "momentum", log->momentum) &&
-           put_number(config, "weight-decay", log->weight_decay);
+           put_count(config, KEY(iterations), iterations, error) &&
+           put_number(config, KEY(learning_rate), log->highest_rate) &&
+           put_number(config, KEY(momentum), log->momentum) &&
+           put_number(config, KEY(weight_decay), log->weight_decay);
 }
 
 /* --- means and findings computed from the points --- */
@@ -95,7 +95,7 @@ static size_t images_of(const struct import_request *request, const struct impor
 static void fill_times(const struct import_request *request, struct imported_log *log,
                        const struct run_config *config)
 {
-    const size_t batch = config_is_given(config, "batch") ? config->batch : 0;
+    const size_t batch = config_is_given(config, KEY(batch)) ? config->batch : 0;
     const size_t images = images_of(request, log);
     const double per_iteration = batch && images ? (double)batch / (double)images : NAN;
     for (size_t i = 0; i < log->count; i++) {

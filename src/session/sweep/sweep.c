@@ -446,8 +446,8 @@ void sweep_read_progress(struct sweep *sweep, size_t index)
 /* Returns whether a setting does not affect what a run computes. */
 static bool changes_nothing(const char *key)
 {
-    return strcmp(key, "threads") == 0 || strcmp(key, "tensorboard") == 0 ||
-           strncmp(key, "checkpoint", 10) == 0;
+    return strcmp(key, KEY(threads)) == 0 || strcmp(key, KEY(tensorboard)) == 0 ||
+           strcmp(key, KEY(checkpoint)) == 0 || strcmp(key, KEY(checkpoint_share)) == 0;
 }
 
 /* Returns whether a run computes what the cell asks for. Sweeps and runs of older versions may have
@@ -461,7 +461,7 @@ static bool is_same_work(const struct run_config *cell, const struct run_config 
         config_make_absolute(&absolute[0], NULL) && config_make_absolute(&absolute[1], NULL);
     for (size_t i = 0; same && i < config_field_count; i++) {
         const char *key = config_fields[i].key;
-        if (changes_nothing(key) || (one->has_iterations && strcmp(key, "epochs") == 0))
+        if (changes_nothing(key) || (one->has_iterations && strcmp(key, KEY(epochs)) == 0))
             continue;
         config_get(one, key, mine, sizeof mine);
         config_get(other, key, its, sizeof its);

@@ -54,7 +54,8 @@ static double flops_of(const struct sweep_cell *cell)
     struct run_config config = cell->config;
     if (cell->forecast_known)
         return (double)cell->flops;
-    return config_set(&config, "device", "cpu", NULL) && forecast_make(&config, 0, &forecast, NULL)
+    return config_set(&config, KEY(device), "cpu", NULL) &&
+                   forecast_make(&config, 0, &forecast, NULL)
                ? (double)forecast.flops
                : 0;
 }

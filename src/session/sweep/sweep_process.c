@@ -49,7 +49,7 @@ static int spawn(const struct sweep *sweep, size_t index, enum spawn_group group
     const char *const words[] = {"tinca",   "sweep",
                                  "--name",  sweep->grid.name,
                                  "--cell",  sweep->cells[index].id,
-                                 "--quiet", "--threads",
+                                 "--quiet", OPTION(threads),
                                  threads,   NULL};
     char *log = path_in_cell(sweep, index, "output.txt");
     const struct spawn child = {

@@ -64,7 +64,7 @@ static char *write_label(const struct sweep *sweep, const struct run_config *con
     size_t length = (size_t)snprintf(text, size, "%s", value);
     for (size_t a = 0; a < sweep->grid.axis_count && length < size; a++) {
         const char *key = sweep->grid.axes[a].field->key;
-        if (strcmp(key, "seed") == 0 || strcmp(key, "network") == 0 ||
+        if (strcmp(key, KEY(seed)) == 0 || strcmp(key, KEY(network)) == 0 ||
             sweep->grid.axes[a].count < 2)
             continue;
         length += (size_t)snprintf(text + length, size - length, ", %s %s", key,

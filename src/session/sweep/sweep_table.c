@@ -145,7 +145,7 @@ static void layout_end(struct layout *layout)
 
 static const char *batch_of(const struct layout *layout, size_t column)
 {
-    return sweep_grid_axis(&layout->sweep->grid, "batch")->values[column];
+    return sweep_grid_axis(&layout->sweep->grid, KEY(batch))->values[column];
 }
 
 static size_t width_of(const struct layout *layout, size_t column)
@@ -268,7 +268,8 @@ static void write_pair(const struct sweep *sweep, size_t slow, size_t fast, bool
 {
     struct layout layout;
     char title[200];
-    const char *const *names = (const char *const *)sweep_grid_axis(&sweep->grid, "device")->values;
+    const char *const *names =
+        (const char *const *)sweep_grid_axis(&sweep->grid, KEY(device))->values;
     size_t devices = sweep_grid_devices(&sweep->grid);
     size_t rows = sweep->count / sweep_grid_columns(&sweep->grid);
     text->failed |= !layout_begin(&layout, sweep, rows);

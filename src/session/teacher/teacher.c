@@ -69,11 +69,11 @@ bool teacher_suits(const struct teacher *teacher, const struct network *student,
 {
     const char *loss = network_class_loss(student);
     if (!loss)
-        return error_set(error, ERROR_USAGE, "--teacher", "train without it",
+        return error_set(error, ERROR_USAGE, OPTION(teacher), "train without it",
                          "%s has no loss over classes (softmax_cross_entropy)", student->name);
     if (!network_has_cross_entropy(student))
         return error_set(
-            error, ERROR_USAGE, "--teacher",
+            error, ERROR_USAGE, OPTION(teacher),
             "train without it, or a network whose loss is softmax_cross_entropy",
             "%s has the loss %s, which has no probabilities to compare with the teacher's",
             student->name, loss);
@@ -85,7 +85,7 @@ bool teacher_knows_classes(struct teacher *teacher, const struct dataset *datase
 {
     struct error inner;
     return class_match_teacher(&teacher->model, dataset, &teacher->numbers, &inner) ||
-           error_set(error, inner.kind, "--teacher",
+           error_set(error, inner.kind, OPTION(teacher),
                      "choose a teacher that was trained on the same classes", "%s: %s", inner.what,
                      inner.why);
 }
@@ -95,14 +95,14 @@ bool teacher_prepares_alike(const struct teacher *teacher, const struct preproce
 {
     const struct preprocessing *own = &teacher->model.preprocessing;
     if (!normalisation_same(&own->normalisation, &student->normalisation, own->channels))
-        return error_set(error, ERROR_USAGE, "--normalise",
+        return error_set(error, ERROR_USAGE, OPTION(normalise),
                          "leave it out: both then have the teacher's",
                          "the teacher was trained on other numbers (\"%s\") than the student "
                          "would get (\"%s\")",
                          own->normalisation.name, student->normalisation.name);
     return fixed || (own->filter == student->filter && own->as_stored == student->as_stored) ||
            error_set(
-               error, ERROR_USAGE, "--filter",
+               error, ERROR_USAGE, OPTION(filter),
                "leave it out, and filter= and orient= of the data: both then have the "
                "teacher's",
                "the teacher was trained on pictures that are prepared by filter=%s,orient=%s, "

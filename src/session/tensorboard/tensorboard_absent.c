@@ -50,7 +50,7 @@ bool run_events_open(struct run_events *events, const struct run_config *config,
 {
     *events = (struct run_events){.file.descriptor = -1};
     (void)facts, (void)done;
-    return !config->tensorboard[0] || refuse("--tensorboard", error);
+    return !config->tensorboard[0] || refuse(OPTION(tensorboard), error);
 }
 
 void run_events_add_point(struct run_events *events, const struct series_point *point, uint64_t now)

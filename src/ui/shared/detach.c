@@ -54,8 +54,8 @@ static void add_settings(struct background_command *command, const struct run_co
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
         config_get(config, key, value, sizeof value);
-        if (value[0] && strcmp(key, "network") != 0 &&
-            !(config->has_iterations && strcmp(key, "epochs") == 0))
+        if (value[0] && strcmp(key, KEY(network)) != 0 &&
+            !(config->has_iterations && strcmp(key, KEY(epochs)) == 0))
             background_command_add(command, "--%s=%s", key, value);
     }
     if (config->preset[0] && !config->validate[0])

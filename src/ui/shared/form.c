@@ -342,7 +342,7 @@ void form_make_forecast(struct form *form)
     if (form->forecast.largest_batch > 0)
         snprintf(advice, sizeof advice, _("the largest batch that fits is %zu"),
                  form->forecast.largest_batch);
-    error_set(&form->problem, ERROR_MEMORY, "--batch", advice,
+    error_set(&form->problem, ERROR_MEMORY, OPTION(batch), advice,
               "it needs %s of memory, but only %s are free",
               text_bytes(forecast_needed(&form->forecast), need, sizeof need),
               text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes));

@@ -149,8 +149,8 @@ static void train(struct app *app, const struct advise_missing *missing,
         config_defaults(&config);
     /* a network given as a file stays that file; a name is replaced by the one without suffix */
     const bool path = network_is_path(config.network);
-    if ((!path && !config_set(&config, "network", answer->network, &error)) ||
-        !config_set(&config, "technique", missing->technique, &error)) {
+    if ((!path && !config_set(&config, KEY(network), answer->network, &error)) ||
+        !config_set(&config, KEY(technique), missing->technique, &error)) {
         app_say_error(app, &error);
         return;
     }

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char SEED[] = "seed";
 enum { LABEL_LENGTH = 24 }; /* what a legend of two columns has room for at 80 columns */
 
 /* --- records --- */
@@ -73,7 +72,7 @@ static void place_record(struct compare_curves *curves, size_t at, const struct 
  * even if both groups have the same settings. */
 static bool differ_in_seed_only(const struct run_config *a, const struct run_config *b)
 {
-    static const char *const of_seeds[] = {"seed", "seeds", "seed-group"};
+    static const char *const of_seeds[] = {KEY(seed), KEY(seeds), KEY(seed_group)};
     if (a->seed_group[0] && b->seed_group[0] && strcmp(a->seed_group, b->seed_group) != 0)
         return false;
     for (size_t i = 0; i < config_field_count; i++) {
@@ -212,7 +211,7 @@ char *compare_curves_label(const struct compare_model *model, const struct compa
         config_difference_label(run_config(run), curves->fields, curves->field_count, text, size);
     if (entry->runs > 1 || strlen(text) > columns) {
         for (size_t i = 0; i < curves->field_count; i++)
-            if (!entry->grouped || strcmp(curves->fields[i]->key, SEED) != 0)
+            if (!entry->grouped || strcmp(curves->fields[i]->key, KEY(seed)) != 0)
                 fields[count++] = curves->fields[i];
         config_distinct_label(curves->configs, curves->count, entry->run, fields, count, columns,
                               text, size);

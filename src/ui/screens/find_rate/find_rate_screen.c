@@ -142,7 +142,7 @@ static void take(struct app *app)
     struct error error;
     char rate[32];
     snprintf(rate, sizeof rate, "%.2g", model->search.points[model->marked].rate);
-    if (!config_set(&config, "lr", rate, &error)) {
+    if (!config_set(&config, KEY(learning_rate), rate, &error)) {
         app_say_error(app, &error);
         return;
     }

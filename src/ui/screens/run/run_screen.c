@@ -383,7 +383,7 @@ static void title(const struct app *app, char *text, size_t size)
         snprintf(text, size, _("Run"));
         return;
     }
-    config_get(&entry->config, "technique", technique, sizeof technique);
+    config_get(&entry->config, KEY(technique), technique, sizeof technique);
     bool plain = strcmp(technique, "none") == 0;
     const bool forked = entry->run && run_facts(entry->run)->fork.ancestor[0];
     if (entry->run && run_facts(entry->run)->imported[0])
@@ -395,7 +395,7 @@ static void title(const struct app *app, char *text, size_t size)
     else if (app->shared.runs.count > 1)
         snprintf(number, sizeof number, _(" %zu of %zu"), app->shared.shown + 1,
                  app->shared.runs.count);
-    shorten_data(config_short_value("data", entry->config.data, spec, sizeof spec), data,
+    shorten_data(config_short_value(KEY(data), entry->config.data, spec, sizeof spec), data,
                  sizeof data);
     config_network_name(entry->config.network, network, sizeof network);
     if (forked)
@@ -404,7 +404,7 @@ static void title(const struct app *app, char *text, size_t size)
     if (entry->config.batch)
         snprintf(batch, sizeof batch, "%zu", entry->config.batch);
     if (entry->run &&
-        !config_is_known(&entry->config, run_facts(entry->run)->imported, "network")) {
+        !config_is_known(&entry->config, run_facts(entry->run)->imported, KEY(network))) {
         snprintf(text, size, _("Run%s %s %s"), number, dot,
                  entry->name[0] ? entry->name : run_facts(entry->run)->id);
         return;

@@ -385,19 +385,19 @@ static void panel_run(struct writer *writer, const struct run_display *display)
     const struct run_config *config = display->config;
     put(writer, N_("Run"), ROLE_HEADING, "%s", "");
     put(writer, N_("network"), ROLE_TEXT, "%.63s",
-        config_short_value("network", config->network, text, sizeof text));
-    put_setting(writer, N_("technique"), "technique", display);
+        config_short_value(KEY(network), config->network, text, sizeof text));
+    put_setting(writer, N_("technique"), KEY(technique), display);
     if (display->facts)
         put_fact(writer, N_("parameters"), display->facts->parameters);
     put(writer, N_("data"), ROLE_TEXT, "%.63s",
-        config_short_value("data", config->data, text, sizeof text));
+        config_short_value(KEY(data), config->data, text, sizeof text));
     if (display->facts)
         put_fact(writer, N_("images"), display->facts->images);
-    put_setting(writer, N_("batch"), "batch", display);
+    put_setting(writer, N_("batch"), KEY(batch), display);
     put(writer, N_("device"), ROLE_TEXT, "%s", config->device);
-    put_setting(writer, N_("solver"), "solver", display);
-    put_setting(writer, N_("schedule"), "schedule", display);
-    put_setting(writer, N_("seed"), "seed", display);
+    put_setting(writer, N_("solver"), KEY(solver), display);
+    put_setting(writer, N_("schedule"), KEY(schedule), display);
+    put_setting(writer, N_("seed"), KEY(seed), display);
 }
 
 size_t run_text_lines(const struct run_display *display, enum density density,

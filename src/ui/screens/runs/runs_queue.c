@@ -101,7 +101,7 @@ static void write_question(const struct queued_run *place, const char *name, cha
                            size_t size)
 {
     char data[256];
-    config_short_value("data", place->config.data, data, sizeof data);
+    config_short_value(KEY(data), place->config.data, data, sizeof data);
     if (place->kind == QUEUED_SWEEP)
         snprintf(text, size,
                  _("The sweep %.60s waits with %.60s, batch %zu. Process %ld would end; the cells "

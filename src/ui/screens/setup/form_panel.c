@@ -438,7 +438,7 @@ void form_panel_draw(struct app *app, struct rect area, bool pictures)
 static int draw_problem(struct app *app, struct rect area, const struct error *problem)
 {
     const struct form *form = &app->shared.form;
-    const struct config_field *field = problem != &form->problem ? config_find("data")
+    const struct config_field *field = problem != &form->problem ? config_find(KEY(data))
                                        : form->problem_field != FORM_NO_FIELD
                                            ? form->fields[form->problem_field]
                                            : NULL;

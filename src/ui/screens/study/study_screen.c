@@ -59,7 +59,7 @@ static bool find_runs(struct app *app, struct error *error)
         if (entry->refused || !directory[0] || !makes_pictures(&entry->config))
             continue;
         char technique[32], name[64], network[96];
-        config_get(&entry->config, "technique", technique, sizeof technique);
+        config_get(&entry->config, KEY(technique), technique, sizeof technique);
         const bool plain = strcmp(technique, "none") == 0;
         snprintf(network, sizeof network, "%s%s%s",
                  config_network_name(entry->config.network, name, sizeof name), plain ? "" : "-",

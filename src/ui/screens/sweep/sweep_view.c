@@ -358,7 +358,7 @@ static void draw_line(struct app *app, struct rect line, long row, size_t shown,
     const struct sweep_model *model = sweep_model(app);
     const struct sweep_job *job = &app->shared.sweep;
     size_t columns = sweep_grid_columns(&job->sweep.grid);
-    const struct sweep_axis *batches = sweep_grid_axis(&job->sweep.grid, "batch");
+    const struct sweep_axis *batches = sweep_grid_axis(&job->sweep.grid, KEY(batch));
     struct rect name = {line.row, line.column + 1, 1, labels};
     if (row >= 0)
         draw_text(&app->canvas, name, 0, 0,

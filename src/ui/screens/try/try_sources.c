@@ -36,7 +36,7 @@ static void write_note(const struct run_entry *entry, size_t kind, char *text, s
     const bool best = kind == RUN_SAVED_BEST;
     const char *network = run_entry_network(entry);
     char data[640];
-    config_short_value("data", entry->config.data, data, sizeof data);
+    config_short_value(KEY(data), entry->config.data, data, sizeof data);
     if (isfinite(figures.top1))
         snprintf(text, size,
                  best ? _("best top-1 %.2f %%, %.60s on %.60s")
