@@ -247,7 +247,7 @@ static int factorize_and_print(struct factorize *factorize)
     struct factorized_model made;
     struct factorize_request *request = &factorize->request;
     struct technique_display display = {.command = "factorize",
-                                        .advice = "the same command continues",
+                                        .advice = N_("the same command continues"),
                                         .quiet = factorize->quiet,
                                         .live = true};
     const struct technique_watch watch = technique_display_watch(&display);
@@ -362,8 +362,9 @@ const struct command command_factorize = {
            "1 and "
            "a 1 x k one (spatial) or a 1x1, a k x k and a 1x1 one (tucker); groups are factorized "
            "one by one. A layer whose factors would have no fewer parameters, or more FLOPs, stays "
-           "as it is. The ranks are chosen by --energy, --parameters or --latency. The new model "
-           "can be evaluated, timed and exported like any other, and trained further with tinca "
-           "train FILE --weights FILE."),
+           "as it is. The ranks are chosen by --energy, --parameters or --latency. With --epochs "
+           "the new network is trained on --data, in a run of its own; an interrupted command "
+           "continues when it is repeated. The new model can be evaluated, timed and exported like "
+           "any other, and trained further with tinca train FILE --weights FILE."),
     .run = factorize_run,
 };

@@ -363,7 +363,7 @@ static int prune_wanted(struct wanted *wanted, const char *model)
 {
     struct error error;
     struct technique_display display = {
-        .command = "prune", .advice = "the same command continues", .quiet = wanted->quiet};
+        .command = "prune", .advice = N_("the same command continues"), .quiet = wanted->quiet};
     const struct technique_watch watch = technique_display_watch(&display);
     struct prune_request request = {.model = model,
                                     .output = wanted->output,

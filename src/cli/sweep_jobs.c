@@ -213,7 +213,7 @@ int sweep_jobs_apply_step(const char *file)
     bool recorded;
     struct error error;
     struct technique_display display = {
-        .command = "sweep", .advice = "repeat the command to go on", .quiet = true};
+        .command = "sweep", .advice = N_("repeat the command to go on"), .quiet = true};
     const struct technique_watch watch = technique_display_watch(&display);
     stop_signal_catch_for_runs();
     if (sweep_step_work(file, &watch, &recorded, &error))

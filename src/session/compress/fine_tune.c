@@ -5,6 +5,7 @@
 
 #include "base/files/file.h"
 #include "base/files/output_file.h"
+#include "base/language.h"
 #include "base/text.h"
 #include "engine/network/network_write.h"
 #include "session/files/run_directory.h"
@@ -246,8 +247,8 @@ bool fine_tune_file(const struct fine_tuning *tuning, const struct technique_wat
         struct run *training = earlier == EARLIER_GOES_ON
                                    ? fine_tune_resume(run, tuning->settings, error)
                                    : begin(tuning, note, run, error);
-        done =
-            training && fine_tune_finish(training, watch, "the same command continues it", error);
+        done = training &&
+               fine_tune_finish(training, watch, N_("the same command continues it"), error);
     }
     done = done && copy_result(tuning, run, error);
     if (done || !fine_tune_was_cut_off(error))

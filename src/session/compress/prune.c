@@ -330,7 +330,7 @@ static bool tune(struct pruning *pruning, size_t step, struct error *error)
 {
     struct prune_state *state = &pruning->state;
     struct run *run = begin_tuning(pruning, step, error);
-    if (run ? !fine_tune_finish(run, pruning->watch, "the same command continues it", error)
+    if (run ? !fine_tune_finish(run, pruning->watch, N_("the same command continues it"), error)
             : error->kind != ERROR_NONE)
         return false;
     char *trained = file_join(state->stages[step].run, "weights.safetensors");

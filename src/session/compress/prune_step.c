@@ -20,25 +20,21 @@ enum { PROBES = 8 };
 
 /* --- gradients --- */
 
-/* Sets up a training of so many iterations that begins with the model. */
+/* Sets up a training of so many iterations that begins with the model: with the settings that a
+ * search of the rate has, which count for the gradients of a batch, and without the images that are
+ * held out. */
 static bool make_config(struct run_config *config, const char *path,
                         const struct prune_request *request, struct error *error)
 {
-    char spec[CONFIG_SPEC];
-    *config = request->config;
-    if (config_holds_out(config)) /* what is held out is not read */
-        snprintf(config->data, sizeof config->data, "%s", config_training_spec(config, spec));
-    config->validate[0] = '\0';
-    config->stop_patience = 0;
-    config->ema = 0;
-    if (!config_set(config, KEY(network), path, error) ||
-        !config_set(config, KEY(weights), path, error))
-        return false;
-    config->has_iterations = true;
-    config->iterations = request->batches;
-    /* epochs that were given do not contradict the iterations */
-    config->given = (struct config_given){0};
-    return config_check(config, error);
+    char spec[CONFIG_SPEC], batches[24];
+    config_defaults(config);
+    config_take(config, &request->config, FINE_TUNE_CLASSES, TASK_FIND_RATE);
+    config_training_spec(&request->config, spec);
+    snprintf(batches, sizeof batches, "%zu", request->batches);
+    return config_set(config, KEY(network), path, error) &&
+           config_set(config, KEY(weights), path, error) &&
+           config_set(config, KEY(data), spec, error) &&
+           config_set(config, KEY(iterations), batches, error) && config_check(config, error);
 }
 
 /* Adds the values of the next batch. */

@@ -336,8 +336,8 @@ static bool train(struct quantize_state *state, struct error *error)
         return false;
     char *trained = file_join(run_facts(run)->directory, "weights.safetensors");
     bool done = fine_tune_finish(run, state->watch,
-                                 "the output is the network without fine-tuning; tinca resume "
-                                 "continues the run",
+                                 N_("the output is the network without fine-tuning; tinca resume "
+                                    "continues the run"),
                                  error);
     done = done && (trained || error_set_memory(error, "a path", 0)) &&
            weights_load(&state->quantized.weights, trained, error);
