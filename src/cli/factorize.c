@@ -14,6 +14,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "session/config/config_data.h"
+#include "session/config/settings.h"
 #include "session/measure/model_operand.h"
 #include "session/measure/turns.h"
 
@@ -342,7 +343,7 @@ static int factorize_run(const struct command *command, int argc, char **argv)
     request->settings.convolutions = (enum factor_convolutions)convolutions;
     request->settings.linear = linear == 0;
     request->format_given = config_is_given(config, KEY(save_precision));
-    request->format = (enum weights_format)config->save_precision;
+    request->format = (enum weights_format)record_settings(config).save_precision;
     if (!check_output(request->output, &error) || !read_target(targets, request, &error))
         return output_error(&error);
     char *model = model_operand_path(operands.values[0], &error);

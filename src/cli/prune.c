@@ -12,6 +12,7 @@
 #include "base/files/file.h"
 #include "base/text.h"
 #include "session/config/config_data.h"
+#include "session/config/settings.h"
 #include "session/measure/model_operand.h"
 #include "session/measure/turns.h"
 
@@ -342,11 +343,12 @@ static int prune_weights(const struct wanted *wanted, const struct prune_request
 {
     struct error error;
     struct magnitude_result result;
+    const struct machine_settings machine = machine_settings(&request->config);
     char spec[CONFIG_SPEC];
     struct magnitude_request magnitude = {.model = request->model,
                                           .output = request->output,
-                                          .device = request->config.device,
-                                          .threads = request->config.threads,
+                                          .device = machine.device,
+                                          .threads = machine.threads,
                                           .validate =
                                               config_validation_spec(&request->config, spec)};
     if (!check_unstructured(wanted, request, &error) ||

@@ -10,6 +10,7 @@
 
 #include "base/files/output_file.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/measure/model_operand.h"
 
 #include <math.h>
@@ -113,7 +114,7 @@ static bool read_request(struct wanted *wanted, const char *model, struct quanti
                                          .per_tensor = wanted->scales &&
                                                        strcmp(wanted->scales, "per-tensor") == 0,
                                          .max_loss = QUANTIZE_MAX_LOSS,
-                                         .seed = wanted->config.seed,
+                                         .seed = training_settings(&wanted->config).seed,
                                          .config = wanted->config};
     for (size_t i = 0; wanted->method && calibration_method_names[i]; i++)
         if (strcmp(calibration_method_names[i], wanted->method) == 0)
@@ -239,7 +240,7 @@ static int quantize_command_run(const struct command *command, int argc, char **
     if (!model)
         return output_error(&error);
     if (config_is_given(&wanted.config, "data"))
-        wanted.data = wanted.config.data;
+        wanted.data = data_settings(&wanted.config).data;
     status = quantize(&wanted, model);
     free(model);
     return status;

@@ -20,6 +20,7 @@
 #include "engine/network/network_write.h"
 #include "engine/weights/safetensors.h"
 #include "session/compress/internal.h"
+#include "session/config/settings.h"
 #include "session/measure/bench.h"
 #include "session/model/model_file.h"
 #include "session/model/model_output.h"
@@ -128,7 +129,7 @@ struct search {
 static bool measure_tree(struct search *search, const struct json *tree, bool profile,
                          struct bench *bench)
 {
-    const struct factorize_request *request = search->request;
+    const struct machine_settings machine = machine_settings(&search->request->config);
     char words[96];
     snprintf(words, sizeof words, _("measurement %zu of at most %zu"), ++search->measured,
              (size_t)MEASUREMENTS);
@@ -137,8 +138,8 @@ static bool measure_tree(struct search *search, const struct json *tree, bool pr
     char *text = json_print(tree, false, search->error);
     const struct bench_settings settings = {
         .network = {.network = search->made->origin.network->name, .text = text},
-        .device = request->config.device,
-        .threads = request->config.threads,
+        .device = machine.device,
+        .threads = machine.threads,
         .mode = PLAN_INFERENCE,
         .batch = 1,
         .iterations = ITERATIONS,
@@ -387,12 +388,12 @@ static bool make(const struct factorize_request *request, const char *path,
 {
     const struct model_use use = {
         .copies = 1, .more = bytes_of_factors, .context = &request->settings};
-    const struct run_config *config = &request->config;
-    if (!model_load_for(&made->origin, request->model, config->device, config->threads, &use,
+    const struct machine_settings machine = machine_settings(&request->config);
+    if (!model_load_for(&made->origin, request->model, machine.device, machine.threads, &use,
                         error))
         return false;
     const bool saved =
-        check_origin(made->origin.network, fine_tune_is_wanted(config), error) &&
+        check_origin(made->origin.network, fine_tune_is_wanted(&request->config), error) &&
         find_format(request, &made->format, error) &&
         factorization_begin(&made->factorization, made->origin.network, &made->origin.weights,
                             &request->settings, report_layer, (void *)watch, error) &&
@@ -434,8 +435,8 @@ static bool describe(const struct factorize_request *request, const char *path,
                      struct factorized_model *made, struct error *error)
 {
     struct model after = {0};
-    if (!model_load(&made->origin, request->model, request->config.device, request->config.threads,
-                    error) ||
+    const struct machine_settings machine = machine_settings(&request->config);
+    if (!model_load(&made->origin, request->model, machine.device, machine.threads, error) ||
         !model_file_describe(&after, path, error))
         return false;
     made->network = after.network;

@@ -8,6 +8,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/network/network_write.h"
+#include "session/config/settings.h"
 #include "session/files/run_directory.h"
 #include "session/model/model_file.h"
 #include "session/record/run_open.h"
@@ -60,7 +61,7 @@ bool fine_tune_is_wanted(const struct run_config *settings)
 
 bool fine_tune_check(const struct run_config *settings, struct error *error)
 {
-    return config_is_given(settings, KEY(data)) || settings->preset[0] ||
+    return config_is_given(settings, KEY(data)) || training_settings(settings).preset[0] ||
            error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
                      "fine-tuning needs a data set");
 }
@@ -223,8 +224,9 @@ bool fine_tune_was_cut_off(const struct error *error)
 static bool copy_result(const struct fine_tuning *tuning, const char *run, struct error *error)
 {
     char *best = file_join(run, "best.safetensors"), *last = file_join(run, "weights.safetensors");
-    const bool takes_best =
-        best && strcmp(tuning->settings->preset, "cifar") == 0 && file_exists(best);
+    const bool takes_best = best &&
+                            strcmp(training_settings(tuning->settings).preset, "cifar") == 0 &&
+                            file_exists(best);
     const bool copied = best && last
                             ? output_file_copy(tuning->output, takes_best ? best : last, error)
                             : error_set_memory(error, "a path", 0);

@@ -10,6 +10,7 @@
 #include "engine/ops/op.h"
 #include "session/compress/internal.h"
 #include "session/config/config_data.h"
+#include "session/config/settings.h"
 #include "session/measure/inference_time.h"
 #include "session/model/model_file.h"
 #include "session/model/model_output.h"
@@ -37,7 +38,7 @@ static const char *goal_option(enum prune_goal goal)
 
 bool prune_check(const struct prune_request *request, struct error *error)
 {
-    const bool data = config_is_given(&request->config, KEY(data)) || request->config.preset[0];
+    const bool data = fine_tune_check(&request->config, NULL);
     const bool is_share = request->goal != GOAL_LATENCY;
     if (!(request->target > 0) || !isfinite(request->target) || (is_share && request->target >= 1))
         return error_set(error, ERROR_USAGE, goal_option(request->goal),
@@ -142,8 +143,8 @@ static bool fill_result(struct pruning *pruning, struct error *error)
     struct prune_result *result = pruning->result;
     struct model after;
     struct statistics ms[2] = {{0}};
-    const struct run_config *config = &pruning->request->config;
-    if (!model_load(&after, pruning->request->output, config->device, config->threads, error))
+    const struct machine_settings machine = machine_settings(&pruning->request->config);
+    if (!model_load(&after, pruning->request->output, machine.device, machine.threads, error))
         return false;
     network_full_name(after.network, result->network, sizeof result->network);
     snprintf(result->device, sizeof result->device, "%s", after.device->name);
@@ -242,14 +243,14 @@ static bool save_step(struct pruning *pruning, size_t step, const struct prune_c
 
 static bool prune_step(struct pruning *pruning, size_t step, struct error *error)
 {
-    const struct run_config *config = &pruning->request->config;
+    const struct machine_settings machine = machine_settings(&pruning->request->config);
     struct model loaded = {0}, *model = &pruning->origin;
     struct prune_subject subject;
     struct prune_candidate candidate;
     char *path = begin_with(pruning, step, error);
     bool pruned = path;
     if (pruned && step > 0) {
-        pruned = model_load(&loaded, path, config->device, config->threads, error);
+        pruned = model_load(&loaded, path, machine.device, machine.threads, error);
         model = &loaded;
     }
     if (pruned)
@@ -365,7 +366,7 @@ static bool run_all(struct pruning *pruning, struct error *error)
     const struct prune_request *request = pruning->request;
     struct prune_result *result = pruning->result;
     char *last = NULL;
-    result->evaluated = request->config.validate[0];
+    result->evaluated = data_settings(&request->config).validate[0];
     /* first, so that a set that does not fit is found at once */
     bool done = evaluate(pruning, &pruning->origin, &result->before, error) &&
                 prune_steps(pruning, error) &&
@@ -386,12 +387,12 @@ bool prune_run(const struct prune_request *request, const struct technique_watch
                struct prune_result *result, struct error *error)
 {
     struct pruning pruning = {.request = request, .watch = watch, .result = result};
-    const struct run_config *config = &request->config;
+    const struct machine_settings machine = machine_settings(&request->config);
     /* what a step begins with, and what it makes */
     const struct model_use use = {.copies = request->steps > 1, .models = 1};
     *result = (struct prune_result){0};
     if (!prune_check(request, error) ||
-        !model_load_for(&pruning.origin, request->model, config->device, config->threads, &use,
+        !model_load_for(&pruning.origin, request->model, machine.device, machine.threads, &use,
                         error))
         return false;
     bool done = prune_state_open(&pruning.state, request, pruning.origin.network->name, error) &&

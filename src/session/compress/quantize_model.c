@@ -8,6 +8,7 @@
 #include "engine/quantize/fold_batch_norm.h"
 #include "engine/quantize/simulate.h"
 #include "session/compress/internal.h"
+#include "session/config/settings.h"
 #include "session/model/model_file.h"
 #include "session/model/model_output.h"
 
@@ -148,12 +149,13 @@ static uint64_t size_of(const char *path)
 static bool begin(struct quantize_state *state, struct error *error)
 {
     const struct quantize_request *request = state->request;
+    const struct machine_settings machine = machine_settings(&request->config);
     /* the folded network's weights and the quantized one's */
     const struct model_use use = {.copies = 2, .more = quantize_bytes, .context = request};
     if (!model_output_check(request->model, request->output, error) ||
         !quantize_step(state, _("reading the model"), error) ||
-        !model_load_for(&state->model, request->model, request->config.device,
-                        request->config.threads, &use, error) ||
+        !model_load_for(&state->model, request->model, machine.device, machine.threads, &use,
+                        error) ||
         !check_model(state, error) ||
         !name_pattern_check(request->keep, &state->model.network->graph, "--keep", error))
         return false;

@@ -1,6 +1,7 @@
 /* One table has the kinds of steps: whether they need or may have an argument, whether they train,
  * and the function that applies them. */
 #include "session/models/technique.h"
+#include "session/config/settings.h"
 
 #include "base/files/file.h"
 #include "base/language.h"
@@ -90,7 +91,7 @@ static bool apply_quantize(const char *argument, const struct technique_target *
         .method = (enum calibration_method)find_name(argument, calibration_method_names,
                                                      CALIBRATION_PERCENTILE),
         .max_loss = QUANTIZE_MAX_LOSS,
-        .seed = settings->seed,
+        .seed = training_settings(settings).seed,
         .config = *settings};
     config_forget(&request.config, KEY(epochs)); /* the step does not train */
     const bool made = quantize_model(&request, watch, &result, error);
@@ -106,11 +107,12 @@ static bool apply_zeros(double share, const struct technique_target *target,
 {
     char spec[CONFIG_SPEC];
     struct magnitude_result result;
+    const struct machine_settings machine = machine_settings(target->settings);
     const struct magnitude_request request = {.model = target->input,
                                               .output = target->output,
                                               .share = share,
-                                              .device = target->settings->device,
-                                              .threads = target->settings->threads,
+                                              .device = machine.device,
+                                              .threads = machine.threads,
                                               .validate =
                                                   config_validation_spec(target->settings, spec)};
     return magnitude_run(&request, watch, &result, error);

@@ -2,6 +2,7 @@
  * so that chains share it, and so that an interrupted chain goes on with its next step: a command
  * writes its model as a whole or not at all. */
 #include "session/sweep/sweep_after.h"
+#include "session/config/settings.h"
 
 #include "base/files/file.h"
 #include "session/config/config_data.h"
@@ -255,11 +256,10 @@ bool sweep_after_settings(const struct run_config *cell, size_t epochs, struct r
     char text[24];
     config_defaults(settings);
     config_take(settings, cell, FINE_TUNE_CLASSES, TASK_FINE_TUNE);
-    settings->has_iterations = false; /* the length is that of the grid */
-    config_forget(settings, KEY(iterations));
-    config_forget(settings, KEY(epochs));
+    config_forget(settings, KEY(epochs)); /* the length is that of the grid */
     snprintf(text, sizeof text, "%zu", epochs);
-    return epochs == 0 || config_set(settings, KEY(epochs), text, error);
+    return config_set(settings, KEY(iterations), "", error) &&
+           (epochs == 0 || config_set(settings, KEY(epochs), text, error));
 }
 
 /* Checks what the steps of the chain that train would train with in the cells. */
@@ -376,15 +376,16 @@ static bool measure(const struct work *work, const char *path, struct sweep_afte
     char spec[CONFIG_SPEC], key[MODEL_DATA_KEY];
     struct model_figures figures;
     const struct run_config *config = &work->sweep->cells[work->index].config;
+    const struct machine_settings machine = machine_settings(config);
     const struct model_measure_request request = {.data = config_measured_spec(config, spec),
-                                                  .device = config->device,
-                                                  .threads = config->threads,
+                                                  .device = machine.device,
+                                                  .threads = machine.threads,
                                                   .progress = report,
                                                   .context = (void *)work};
     if (!model_figures_read(&figures, NULL, path, error))
         return false;
     const struct model_measured *known = model_figures_find(
-        &figures, model_data_key(request.data, key), config->device, config->threads);
+        &figures, model_data_key(request.data, key), machine.device, machine.threads);
     bool measured = known || model_measure_file(path, &request, &figures, error);
     if (measured) {
         result->state = SWEEP_AFTER_DONE;
