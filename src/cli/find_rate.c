@@ -8,6 +8,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 
 #include <stdio.h>
 
@@ -39,7 +40,7 @@ static int print_json(const struct rate_search *search)
     const struct rate_suggestion *suggestion = &search->suggestion;
     const struct rate_point *points = search->points;
     return output_json(
-        root, json_add_string(root, "network", search->config.network) &&
+        root, json_add_string(root, "network", network_settings(&search->config).network) &&
                   json_add_number(root, "low", search->low) &&
                   json_add_number(root, "high", search->high) &&
                   json_add_count(root, "iterations", search->count) &&

@@ -11,6 +11,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "session/config/config.h"
+#include "session/config/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,9 +221,9 @@ static int show(const struct operands *operands, const struct models_request *re
         .operands = (const char *const *)operands->values,
         .operand_count = operands->count,
         .only_operands = request->only,
-        .data = config_is_given(config, KEY(data)) ? config->data : NULL,
-        .device = config_is_given(config, KEY(device)) ? config->device : NULL,
-        .threads = config->threads};
+        .data = config_is_given(config, KEY(data)) ? data_settings(config).data : NULL,
+        .device = config_is_given(config, KEY(device)) ? machine_settings(config).device : NULL,
+        .threads = machine_settings(config).threads};
     int status = EXIT_DONE;
     if (request->target && !output_file_check(request->target, OUTPUT_TEXT, &error))
         return output_error(&error);

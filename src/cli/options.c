@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/output.h"
 #include "cli/version.h"
+#include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
 #include "session/measure/model_operand.h"
 
@@ -396,7 +397,7 @@ static int set_field(const struct reader *reader, const struct config_field *fie
                                                                 : "yes",
                                                         &error);
     free(model);
-    if (set && reader->set->config->data_divides && !reader->set->data_divides &&
+    if (set && data_settings(reader->set->config).divides && !reader->set->data_divides &&
         !offers_field(reader->set, config_find(KEY(validate)))) {
         error_set(&error, ERROR_USAGE, OPTION(data),
                   "name the part itself with share=F,draw=SEED or rest=F,draw=SEED",

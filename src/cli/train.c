@@ -20,6 +20,7 @@
 #include "session/caffe/caffe.h"
 #include "session/config/config_data.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "session/export/export.h"
 #include "session/files/run_name.h"
 #include "session/measure/forecast.h"
@@ -67,10 +68,11 @@ static bool check_target(const char *option, const char *path, enum output_conte
 static bool check_is_complete(const struct run_config *config, const struct operands *operands,
                               struct error *error)
 {
-    if (operands->count == 0 && !config->preset[0])
+    const struct training_settings training = training_settings(config);
+    if (operands->count == 0 && !training.preset[0])
         return error_set(error, ERROR_USAGE, "train", "tinca networks lists them",
                          "no network was named: tinca train NET --data SPEC");
-    if (!config_is_given(config, KEY(data)) && !config->preset[0])
+    if (!config_is_given(config, KEY(data)) && !training.preset[0])
         return refuse_without_data(error);
     return true;
 }
@@ -367,7 +369,7 @@ int train_go(const struct train *train)
         !check_labels(train, &error))
         return output_error(&error);
     stop_signal_catch_for_runs();
-    if (train->config.seeds > 1 && !train->config.seed_group[0])
+    if (record_settings(&train->config).seeds > 1 && !record_settings(&train->config).seed_group[0])
         return seeds_train(train);
     int status;
     train_one(train, &status);
@@ -391,8 +393,9 @@ static bool take_ancestor(struct train *train, struct error *error)
     struct fork_request *fork = &train->options.fork;
     if (!fork_parse(train->fork, fork, error) || !fork_read_config(fork, &train->config, error))
         return false;
-    train->config.seeds = 1; /* the fork is no member of the ancestor's group */
-    train->config.seed_group[0] = '\0';
+    /* the fork is no member of the ancestor's group */
+    config_put_count(&train->config, KEY(seeds), 1);
+    config_put(&train->config, KEY(seed_group), "", NULL);
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
         if (config_is_given(&given, key) &&

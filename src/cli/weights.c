@@ -336,11 +336,13 @@ static int compare(struct weights_request *request)
 {
     struct error error;
     struct weights_pairing pairing;
-    snprintf(request->config.network, sizeof request->config.network, "%s", request->network);
+    if (!config_put(&request->config, KEY(network), request->network, &error))
+        return output_error(&error);
     const struct network_request wanted = settings_network(&request->config, request->classes);
     struct network *network = network_build(&wanted, &error);
-    const struct weights_source source = {request->path, request->config.reset,
-                                          request->config.names, WEIGHTS_OUTPUTS_READ};
+    const struct weights_source source = {request->path, training_settings(&request->config).reset,
+                                          training_settings(&request->config).names,
+                                          WEIGHTS_OUTPUTS_READ};
     if (!network || !weights_pairing_open(&pairing, &network->graph, &source, &error)) {
         network_free(network);
         return output_error(&error);
@@ -358,14 +360,18 @@ static int work(struct weights_request *request)
     struct error error;
     struct safetensors file;
     const bool renames = request->renames.count > 0;
-    const enum weights_format format = (enum weights_format)request->config.save_precision;
+    const enum weights_format format =
+        (enum weights_format)record_settings(&request->config).save_precision;
     if (request->network && (request->save || renames)) {
         error_set(&error, ERROR_USAGE, OPTION(network), "rename first, and compare the new file",
                   "a comparison does not go with --rename and --save");
         return output_error(&error);
     }
-    if ((request->config.names[0] || request->config.reset[0]) && !request->network) {
-        error_set(&error, ERROR_USAGE, request->config.names[0] ? OPTION(names) : OPTION(reset),
+    if ((training_settings(&request->config).names[0] ||
+         training_settings(&request->config).reset[0]) &&
+        !request->network) {
+        error_set(&error, ERROR_USAGE,
+                  training_settings(&request->config).names[0] ? OPTION(names) : OPTION(reset),
                   "give --network, too", "only a comparison with a network needs it");
         return output_error(&error);
     }

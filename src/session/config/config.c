@@ -13,6 +13,7 @@
 #include "session/config/config_internal.h"
 #include "session/config/presets.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,8 +129,7 @@ void config_fill_dependent(struct run_config *config)
 {
     presets_fill(config);
     if (!config_is_given(config, KEY(augment)) && strcmp(config->preset, "cifar") != 0)
-        config_set_default(config, KEY(augment), data_is_cropped(config->data) ? "yes" : "no",
-                           NULL);
+        config_put(config, KEY(augment), data_is_cropped(config->data) ? "yes" : "no", NULL);
 }
 
 bool config_apply_preset(struct run_config *config, const char *name, struct error *error)
@@ -263,14 +263,25 @@ static bool store(struct run_config *config, const struct config_field *field, c
     return parse_value(field, value, (char *)config + field->offset, error);
 }
 
-bool config_set_default(struct run_config *config, const char *key, const char *value,
-                        struct error *error)
+bool config_put(struct run_config *config, const char *key, const char *value, struct error *error)
 {
     const struct config_field *field = config_find(key);
     if (!field)
         return error_set(error, ERROR_USAGE, key, "the options are those of tinca train --help",
                          "there is no such setting");
     return store(config, field, value, error);
+}
+
+void config_put_count(struct run_config *config, const char *key, size_t count)
+{
+    const struct config_field *field = config_find(key);
+    assert(field->kind == CONFIG_COUNT);
+    *(size_t *)((char *)config + field->offset) = count;
+}
+
+void config_allow_share(struct run_config *config)
+{
+    config->data_divides = false;
 }
 
 static void mark_given(struct run_config *config, const struct config_field *field)
@@ -356,7 +367,7 @@ bool config_set(struct run_config *config, const char *key, const char *value, s
 {
     const struct config_field *field = config_find(key);
     if (!field)
-        return config_set_default(config, key, value, error);
+        return config_put(config, key, value, error);
     if (!config_set_field(config, field, value, error))
         return false;
     if (config_has_dependents(field))

@@ -24,6 +24,9 @@
 /* No configuration has more fields than this. */
 enum { CONFIG_MAX_FIELDS = 80, CONFIG_REWRITTEN = AUGMENTATION_TEXT };
 
+/* No text of a setting has more bytes, with its final zero. */
+enum { CONFIG_LONGEST = 512 };
+
 /* Which fields config_set has set, in the order of config_fields. */
 struct config_given {
     bool fields[CONFIG_MAX_FIELDS];
@@ -186,6 +189,13 @@ extern const char *const config_presets[]; /* NULL-terminated */
  * data set: folders and large generated pictures are cropped and flipped. */
 bool config_set(struct run_config *config, const char *key, const char *value, struct error *error);
 
+/* Sets a field like config_set, but does not mark it as given and updates no other field: for what
+ * the program decides itself. Returns false with an error. */
+bool config_put(struct run_config *config, const char *key, const char *value, struct error *error);
+
+/* Sets a CONFIG_COUNT in the same way to a number that is in its range. */
+void config_put_count(struct run_config *config, const char *key, size_t count);
+
 /* Returns whether the device is one GPU or several. */
 bool config_on_gpu(const struct run_config *config);
 
@@ -201,6 +211,9 @@ bool config_is_known(const struct run_config *config, const char *imported, cons
 
 /* Returns whether config_set has set any field. */
 bool config_gives_any(const struct run_config *config);
+
+/* Lets `validate` be set to another share than the option validate= of the data has named. */
+void config_allow_share(struct run_config *config);
 
 /* Makes a field count as not given; its value stays. */
 void config_forget(struct run_config *config, const char *key);

@@ -11,9 +11,4 @@ bool presets_check(const char *name, struct error *error);
 /* Sets every field that config_set has not set to the value of config->preset. */
 void presets_fill(struct run_config *config);
 
-/* Sets a field like config_set, but does not mark it as given and updates no other field. Defined
- * in config.c. */
-bool config_set_default(struct run_config *config, const char *key, const char *value,
-                        struct error *error);
-
 #endif

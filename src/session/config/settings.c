@@ -52,6 +52,7 @@ struct data_settings data_settings(const struct run_config *config)
 #undef DATA_MEMBER
 #define DATA_MEMBER(...)
         .holds_out = config_holds_out(config),
+        .divides = config->data_divides,
     };
 }
 

@@ -47,6 +47,7 @@ struct data_settings {
 #undef DATA_MEMBER
 #define DATA_MEMBER(...)
     bool holds_out; /* the validation data is a share of `data`, and training has the rest */
+    bool divides;   /* the option validate= of `data` has named the share */
 };
 
 struct training_settings {

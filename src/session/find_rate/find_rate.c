@@ -357,19 +357,16 @@ static bool check(const struct rate_search *search, struct error *error)
 static bool keep_training_only(struct run_config *config, size_t iterations, struct error *error)
 {
     struct run_config search;
-    char data[CONFIG_SPEC];
+    char data[CONFIG_SPEC], number[24];
     if (!config_check_validation(config, error))
         return false;
-    if (strlen(config_training_spec(config, data)) >= sizeof config->data)
-        return error_set(error, ERROR_USAGE, OPTION(data), "give it a shorter path",
-                         "with the share that it trains on it is too long");
     config_defaults(&search);
     config_take(&search, config, FIND_RATE_CLASSES, TASK_FIND_RATE);
-    memcpy(search.data, data, strlen(data) + 1);
-    search.has_iterations = true;
-    search.iterations = iterations;
-    /* epochs that were given do not contradict the iterations */
-    search.given = (struct config_given){0};
+    if (!config_put(&search, KEY(data), config_training_spec(config, data), NULL))
+        return error_set(error, ERROR_USAGE, OPTION(data), "give it a shorter path",
+                         "with the share that it trains on it is too long");
+    snprintf(number, sizeof number, "%zu", iterations);
+    config_set(&search, KEY(iterations), number, NULL);
     *config = search;
     return true;
 }

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "engine/network/network.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -332,7 +333,8 @@ bool sweep_grid_apply(struct sweep_grid *grid, const char *preset, struct error 
     if (!config_is_given(&grid->base, KEY(data)) &&
         !config_set(&grid->base, KEY(data), found->data, error))
         return false;
-    return (grid->base.preset[0] || config_set(&grid->base, KEY(preset), found->preset, error)) &&
+    return (training_settings(&grid->base).preset[0] ||
+            config_set(&grid->base, KEY(preset), found->preset, error)) &&
            vary_unless_there(grid, KEY(network), found->networks, error) &&
            vary_unless_there(grid, KEY(technique), found->techniques, error) &&
            vary_unless_there(grid, KEY(batch), found->batches, error) && add_devices(grid, error);
@@ -356,7 +358,8 @@ static void find_name(struct sweep_grid *grid)
     for (size_t i = 0; i < networks->count && used < 36; i++)
         used += (size_t)snprintf(grid->name + used, sizeof grid->name - used, "%.20s-",
                                  file_base_name(networks->values[i]));
-    snprintf(data, sizeof data, "%.*s", (int)strcspn(grid->base.data, ":,"), grid->base.data);
+    snprintf(data, sizeof data, "%.*s", (int)strcspn(data_settings(&grid->base).data, ":,"),
+             data_settings(&grid->base).data);
     snprintf(grid->name + used, sizeof grid->name - used, "%s", data);
     clean(grid->name);
 }
@@ -387,7 +390,7 @@ static bool check_name(struct sweep_grid *grid, struct error *error)
 /* Makes the seeds of the setting seeds an axis, unless they are one. */
 static bool vary_seeds(struct sweep_grid *grid, struct error *error)
 {
-    const size_t count = grid->base.seeds;
+    const size_t count = record_settings(&grid->base).seeds;
     const struct sweep_axis *axis = sweep_grid_axis(grid, KEY(seed));
     if (sweep_grid_axis(grid, KEY(seeds)) || sweep_grid_axis(grid, KEY(seed_group)))
         return error_set(error, ERROR_USAGE, "--vary", _("give --seeds N alone"),
@@ -395,11 +398,11 @@ static bool vary_seeds(struct sweep_grid *grid, struct error *error)
     if (count < 2 || (axis && axis->count == count))
         return true;
     if (axis)
-        return error_set(error, ERROR_USAGE, "--seeds", _("give one of them"),
+        return error_set(error, ERROR_USAGE, OPTION(seeds), _("give one of them"),
                          _("the sweep varies the seed, too"));
     for (size_t i = 0; i < count; i++) {
         char seed[32];
-        snprintf(seed, sizeof seed, "%zu", grid->base.seed + i);
+        snprintf(seed, sizeof seed, "%zu", training_settings(&grid->base).seed + i);
         if (!sweep_grid_add(grid, KEY(seed), seed, error))
             return false;
     }
@@ -456,7 +459,7 @@ size_t sweep_grid_devices(const struct sweep_grid *grid)
  * The number of threads counts if the grid varies it. */
 static bool is_left_out(const struct run_config *config, const char *key, bool with_threads)
 {
-    return (config->has_iterations && strcmp(key, KEY(epochs)) == 0) ||
+    return (training_settings(config).has_iterations && strcmp(key, KEY(epochs)) == 0) ||
            strcmp(key, KEY(max_time)) == 0 || strcmp(key, KEY(tensorboard)) == 0 ||
            strcmp(key, KEY(seeds)) == 0 || strcmp(key, KEY(seed_group)) == 0 ||
            (!with_threads && strcmp(key, KEY(threads)) == 0);
@@ -486,10 +489,12 @@ static uint32_t hash_config(const struct run_config *config, bool with_threads)
 
 static void make_id(const struct run_config *config, bool with_threads, char *id)
 {
-    const char *technique = config_find(KEY(technique))->choices[config->technique];
-    snprintf(id, SWEEP_ID, "%.32s%s%s-b%03zu-%.16s-%08" PRIx32, file_base_name(config->network),
-             config->technique ? "-" : "", config->technique ? technique : "", config->batch,
-             config->device, hash_config(config, with_threads));
+    const struct network_settings network = network_settings(config);
+    const char *technique = config_find(KEY(technique))->choices[network.technique];
+    snprintf(id, SWEEP_ID, "%.32s%s%s-b%03zu-%.16s-%08" PRIx32, file_base_name(network.network),
+             network.technique ? "-" : "", network.technique ? technique : "",
+             training_settings(config).batch, machine_settings(config).device,
+             hash_config(config, with_threads));
     clean(id);
 }
 
@@ -498,11 +503,13 @@ static void make_id(const struct run_config *config, bool with_threads, char *id
 static void name_seed_group(const struct sweep_grid *grid, struct run_config *config)
 {
     struct run_config same = *config;
-    if (config->seeds < 2)
+    char group[64];
+    if (record_settings(config).seeds < 2)
         return;
-    same.seed = 0;
-    snprintf(config->seed_group, sizeof config->seed_group, "%.40s-%08" PRIx32, grid->name,
+    config_put_count(&same, KEY(seed), 0);
+    snprintf(group, sizeof group, "%.40s-%08" PRIx32, grid->name,
              hash_config(&same, sweep_grid_varies(grid, KEY(threads))));
+    config_put(config, KEY(seed_group), group, NULL);
 }
 
 bool sweep_grid_cell(const struct sweep_grid *grid, size_t index, struct run_config *config,

@@ -8,6 +8,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "session/config/settings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -84,7 +85,8 @@ double sweep_speedup(const struct sweep *sweep, size_t slow_row, size_t fast_row
 static const char *reason_subject(const struct sweep_cell *cell)
 {
     const char *what = cell->reason.what,
-               *known[] = {cell->id, cell->config.network, cell->config.device};
+               *known[] = {cell->id, network_settings(&cell->config).network,
+                           machine_settings(&cell->config).device};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(what, known[i]) == 0)
             return "";

@@ -2,6 +2,7 @@
 #include "session/teacher/teacher.h"
 
 #include "engine/weights/weights_match.h"
+#include "session/config/settings.h"
 #include "session/model/class_match.h"
 #include "session/model/model_file.h"
 
@@ -16,14 +17,15 @@ enum { BLOCK = 1 << 16, TEACHER_NAME = 48 /* characters in a chain */ };
 
 bool teacher_describe(struct teacher *teacher, const struct run_config *config, struct error *error)
 {
+    const struct training_settings training = training_settings(config);
     *teacher = (struct teacher){0};
-    if (!model_file_describe(&teacher->model, config->teacher, error)) {
+    if (!model_file_describe(&teacher->model, training.teacher, error)) {
         teacher_free(teacher);
         return false;
     }
     teacher->settings = (struct distillation_settings){.teacher = &teacher->model.network->graph,
-                                                       .temperature = (float)config->temperature,
-                                                       .weight = (float)config->distill_weight};
+                                                       .temperature = (float)training.temperature,
+                                                       .weight = (float)training.distill_weight};
     return true;
 }
 
@@ -50,11 +52,12 @@ static bool read_checksum(struct teacher *teacher, const char *path, struct erro
 
 bool teacher_load(struct teacher *teacher, const struct run_config *config, struct error *error)
 {
+    const struct training_settings training = training_settings(config);
     return weights_create(&teacher->model.weights, &teacher->model.network->graph, error) &&
-           weights_load(&teacher->model.weights, config->teacher, error) &&
+           weights_load(&teacher->model.weights, training.teacher, error) &&
            (!teacher->numbers ||
             weights_order_outputs(&teacher->model.weights, teacher->numbers, error)) &&
-           read_checksum(teacher, config->teacher, error);
+           read_checksum(teacher, training.teacher, error);
 }
 
 void teacher_free(struct teacher *teacher)

@@ -1,6 +1,6 @@
 /* The job reads the table, or applies techniques, in a thread. Cancelling it ends the technique
  * that is on; what was made stays. */
-#include "ui/screens/advisor/advisor_other.h"
+#include "ui/screens/advisor/internal.h"
 
 #include "base/memory.h"
 

@@ -9,15 +9,13 @@
 #include "ui/app/plot_actions.h"
 #include "ui/app/questions.h"
 #include "ui/app/run_actions.h"
-#include "ui/screens/run/rate_dialog.h"
-#include "ui/screens/run/run_model.h"
-#include "ui/screens/run/views.h"
+#include "ui/screens/run/internal.h"
 #include "ui/shared/run_offers.h"
 
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/portable/portable.h"
-#include "ui/screens/run/run_plot.h"
+#include "session/config/settings.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -395,14 +393,15 @@ static void title(const struct app *app, char *text, size_t size)
     else if (app->shared.runs.count > 1)
         snprintf(number, sizeof number, _(" %zu of %zu"), app->shared.shown + 1,
                  app->shared.runs.count);
-    shorten_data(config_short_value(KEY(data), entry->config.data, spec, sizeof spec), data,
-                 sizeof data);
-    config_network_name(entry->config.network, network, sizeof network);
+    shorten_data(
+        config_short_value(KEY(data), data_settings(&entry->config).data, spec, sizeof spec), data,
+        sizeof data);
+    config_network_name(network_settings(&entry->config).network, network, sizeof network);
     if (forked)
         snprintf(fork, sizeof fork, _(" %s fork of %.28s"), dot,
                  run_facts(entry->run)->fork.ancestor);
-    if (entry->config.batch)
-        snprintf(batch, sizeof batch, "%zu", entry->config.batch);
+    if (training_settings(&entry->config).batch)
+        snprintf(batch, sizeof batch, "%zu", training_settings(&entry->config).batch);
     if (entry->run &&
         !config_is_known(&entry->config, run_facts(entry->run)->imported, KEY(network))) {
         snprintf(text, size, _("Run%s %s %s"), number, dot,
@@ -411,7 +410,7 @@ static void title(const struct app *app, char *text, size_t size)
     }
     snprintf(text, size, _("Run%s %s %.40s%s%s %s %.60s %s batch %s %s %s%s"), number, dot, network,
              plain ? "" : "-", plain ? "" : technique, dot, data, dot, batch, dot,
-             entry->config.device, fork);
+             machine_settings(&entry->config).device, fork);
 }
 
 static void go(struct app *app)

@@ -2,9 +2,10 @@
  * of the grid, and lines of text, which are settings of all runs. Selecting a study's grid fills
  * them in.
  */
-#include "ui/screens/sweep/sweep_set.h"
+#include "ui/screens/sweep/internal.h"
 
 #include "base/language.h"
+#include "session/config/settings.h"
 #include "session/sweep/sweep_after.h"
 #include "ui/terminal/keys.h"
 
@@ -108,7 +109,7 @@ char *sweep_set_text(const struct sweep_set *set, enum sweep_row row, char *text
         snprintf(text, size, "%s", set->vary);
     else if (row == SWEEP_ROW_AFTER)
         snprintf(text, size, "%s", set->after);
-    else if (row == SWEEP_ROW_EPOCHS && set->base.has_iterations)
+    else if (row == SWEEP_ROW_EPOCHS && training_settings(&set->base).has_iterations)
         text[0] = '\0'; /* the length is given in iterations */
     else
         config_get(&set->base, rows[row].key, text, size);
@@ -149,7 +150,7 @@ static void turn_grid(struct sweep_set *set, int direction)
     if (set->grid == preset_count())
         return;
     sweep_grid_begin(&grid);
-    grid.base.threads = set->base.threads;
+    config_put_count(&grid.base, KEY(threads), machine_settings(&set->base).threads);
     if (sweep_grid_apply(&grid, sweep_presets[set->grid].name, NULL)) {
         take_grid(set, &grid);
         set->vary[0] = '\0';
@@ -162,7 +163,7 @@ static void turn_data(struct sweep_set *set, int direction)
 {
     size_t count = 0, at = 0;
     for (const char *name; (name = config_suggestion(KEY(data), count)); count++)
-        if (strcmp(name, set->base.data) == 0)
+        if (strcmp(name, data_settings(&set->base).data) == 0)
             at = count + (direction > 0 ? 1 : 0);
     if (count == 0)
         return;
