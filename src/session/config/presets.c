@@ -3,7 +3,7 @@
  *
  * Each row of the table sets one field for one preset. If the row names a network, it applies only
  * to networks whose name begins with that; later rows override earlier ones. */
-#include "session/config/presets.h"
+#include "session/config/internal.h"
 
 #include "base/language.h"
 #include "session/config/config_data.h"
@@ -92,7 +92,7 @@ static const struct {
      N_("the preset pix2pix holds no images out: its study takes the last generator")},
     {"digits", "lenet", "digits", NULL}};
 
-bool presets_check(const char *name, struct error *error)
+static bool check_preset(const char *name, struct error *error)
 {
     for (size_t i = 0; i < sizeof companions / sizeof *companions; i++)
         if (strcmp(companions[i].preset, name) == 0)
@@ -169,7 +169,7 @@ static bool suits_data(const struct preset_row *row, const struct run_config *co
     return strcmp(row->key, KEY(test)) != 0 || config_data_has_test(config->data);
 }
 
-void presets_fill(struct run_config *config)
+static void fill_presets(struct run_config *config)
 {
     fill_companions(config);
     reset_network_values(config);
@@ -181,4 +181,34 @@ void presets_fill(struct run_config *config)
             continue;
         config_put(config, rows[i].key, suits_data(&rows[i], config) ? rows[i].value : "", NULL);
     }
+}
+
+/* --- what follows from network, data and preset --- */
+
+/* Returns whether the images of a data set are larger than the network's input, so that random
+ * crops are possible. */
+static bool data_is_cropped(const char *data)
+{
+    static const char *const cropped[] = {"folder", "tench", "pairs", "maps"};
+    size_t length = strcspn(data, ":,");
+    for (size_t i = 0; i < sizeof cropped / sizeof *cropped; i++)
+        if (strlen(cropped[i]) == length && memcmp(cropped[i], data, length) == 0)
+            return true;
+    return false;
+}
+
+void config_fill_dependent(struct run_config *config)
+{
+    fill_presets(config);
+    if (!config_is_given(config, KEY(augment)) && strcmp(config->preset, "cifar") != 0)
+        config_put(config, KEY(augment), data_is_cropped(config->data) ? "yes" : "no", NULL);
+}
+
+bool config_apply_preset(struct run_config *config, const char *name, struct error *error)
+{
+    if (name[0] && !check_preset(name, error))
+        return false;
+    snprintf(config->preset, sizeof config->preset, "%s", name);
+    config_fill_dependent(config);
+    return true;
 }
