@@ -1,7 +1,8 @@
 /* What quantization costs, layer by layer: a layer alone by the accuracy on the sample, and all
  * together by the noise of the outputs, for which the original network and the quantized one are
  * observed on the same images. */
-#include "session/compress/quantize_state.h"
+#include "session/compress/internal.h"
+#include "session/config/settings.h"
 
 #include "base/host/host.h"
 #include "base/language.h"
@@ -9,7 +10,6 @@
 #include "engine/ops/op.h"
 #include "engine/quantize/graph_copy.h"
 #include "engine/quantize/simulate.h"
-#include "session/compress/observer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -89,9 +89,10 @@ bool quantize_measure_layers(struct quantize_state *state, struct error *error)
 
 /* Returns the bytes of the two observers that compare the outputs of the layers; 0: unknown. The
  * network is planned as it is, though they observe one whose batch norms are folded. */
-static uint64_t bytes_of_observers(const struct graph *graph, const struct run_config *config)
+static uint64_t bytes_of_observers(const struct graph *graph,
+                                   const struct machine_settings *machine)
 {
-    const struct device_driver *driver = device_find(config->device, NULL, NULL);
+    const struct device_driver *driver = device_find(machine->device, NULL, NULL);
     size_t *nodes = memory_new(graph->node_count, sizeof *nodes, "the layers", NULL), count = 0;
     bool *wanted = memory_new(graph->node_count, sizeof *wanted, "the layers", NULL);
     uint64_t bytes = 0;
@@ -101,7 +102,7 @@ static uint64_t bytes_of_observers(const struct graph *graph, const struct run_c
             if (wanted[i] && quantize_has_weights(&graph->nodes[i]))
                 nodes[count++] = i;
         bytes = 2 * observer_bytes(graph, nodes, count, driver,
-                                   config->threads ? config->threads : host_cores());
+                                   machine->threads ? machine->threads : host_cores());
     }
     free(nodes);
     free(wanted);
@@ -112,7 +113,8 @@ uint64_t quantize_bytes(const struct network *network, const void *request)
 {
     const struct quantize_request *asked = request;
     const uint64_t images = (uint64_t)asked->images * shape_count(network->input) * sizeof(float);
-    return images + bytes_of_observers(&network->graph, &asked->config);
+    const struct machine_settings machine = machine_settings(&asked->config);
+    return images + bytes_of_observers(&network->graph, &machine);
 }
 
 /* --- noise --- */

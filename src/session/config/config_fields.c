@@ -24,6 +24,11 @@ const char *const config_presets[] = {"overfit", "cifar", "pix2pix", "digits", N
 
 /* --- when a setting has an effect --- */
 
+bool config_on_gpu(const struct run_config *config)
+{
+    return strncmp(config->device, "cuda", 4) == 0;
+}
+
 static bool shuffles(const struct run_config *config)
 {
     return config->technique == TECHNIQUE_SHUFFLE || strstr(config->network, "-shuffle");
@@ -234,6 +239,14 @@ const struct config_field config_fields[] = {
 };
 const size_t config_field_count = sizeof config_fields / sizeof *config_fields;
 _Static_assert(sizeof config_fields / sizeof *config_fields <= CONFIG_MAX_FIELDS, "it is larger");
+
+const struct config_field *config_find(const char *key)
+{
+    for (size_t i = 0; i < config_field_count; i++)
+        if (strcmp(config_fields[i].key, key) == 0)
+            return &config_fields[i];
+    return NULL;
+}
 
 void config_defaults(struct run_config *config)
 {

@@ -1,6 +1,6 @@
 /* A configuration as a JSON object: one member for each field, with the JSON type of its kind. */
 #include "base/language.h"
-#include "session/config/config_internal.h"
+#include "session/config/internal.h"
 
 #include <stdio.h>
 #include <string.h>

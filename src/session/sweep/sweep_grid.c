@@ -398,7 +398,7 @@ static bool vary_seeds(struct sweep_grid *grid, struct error *error)
     if (count < 2 || (axis && axis->count == count))
         return true;
     if (axis)
-        return error_set(error, ERROR_USAGE, "--seeds", _("give one of them"),
+        return error_set(error, ERROR_USAGE, OPTION(seeds), _("give one of them"),
                          _("the sweep varies the seed, too"));
     for (size_t i = 0; i < count; i++) {
         char seed[32];
