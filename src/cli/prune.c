@@ -328,8 +328,8 @@ static bool check_unstructured(const struct wanted *wanted, const struct prune_r
         return error_set(error, ERROR_USAGE, "--unstructured",
                          "train before, and set weights to zero last",
                          "fine-tuning would give its zeros a value again");
-    if (config_holds_out(&request->config) && !config_is_given(&request->config, "data"))
-        return error_set(error, ERROR_USAGE, "--validate", "give --data SPEC",
+    if (config_holds_out(&request->config) && !config_is_given(&request->config, KEY(data)))
+        return error_set(error, ERROR_USAGE, OPTION(validate), "give --data SPEC",
                          "a part of the training data needs that data");
     if (wanted->criterion || wanted->keep.count || wanted->steps != 1)
         return error_set(error, ERROR_USAGE, "--unstructured",
@@ -475,7 +475,7 @@ static int prune_command_run(const struct command *command, int argc, char **arg
                                    .config = &wanted.config,
                                    .classes = FINE_TUNE_CLASSES,
                                    .task = TASK_FINE_TUNE,
-                                   .unused = "epochs",
+                                   .unused = KEY(epochs),
                                    .operands_min = 1,
                                    .operands_max = 1};
     config_defaults(&wanted.config);

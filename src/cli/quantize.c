@@ -229,7 +229,7 @@ static int quantize_command_run(const struct command *command, int argc, char **
                                    .classes = FINE_TUNE_CLASSES & ~(unsigned)SETTINGS_DATA,
                                    .task = TASK_FINE_TUNE,
                                    .fields = fields,
-                                   .unused = "epochs",
+                                   .unused = KEY(epochs),
                                    .operands_min = 1,
                                    .operands_max = 1};
     struct error error;
@@ -239,7 +239,7 @@ static int quantize_command_run(const struct command *command, int argc, char **
     char *model = model_operand_path(operands.values[0], &error);
     if (!model)
         return output_error(&error);
-    if (config_is_given(&wanted.config, "data"))
+    if (config_is_given(&wanted.config, KEY(data)))
         wanted.data = data_settings(&wanted.config).data;
     status = quantize(&wanted, model);
     free(model);

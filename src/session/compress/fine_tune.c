@@ -62,7 +62,7 @@ bool fine_tune_is_wanted(const struct run_config *settings)
 bool fine_tune_check(const struct run_config *settings, struct error *error)
 {
     return config_is_given(settings, KEY(data)) || training_settings(settings).preset[0] ||
-           error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
+           error_set(error, ERROR_USAGE, OPTION(data), "give --data SPEC",
                      "fine-tuning needs a data set");
 }
 

@@ -173,9 +173,6 @@ struct quantize_state {
                                                  the values of the result */
 };
 
-/* Reports what begins. Returns false with an error if the work shall end. */
-bool quantize_step(const struct quantize_state *state, const char *text, struct error *error);
-
 /* Sets the ranges of all nodes that the plan gives a grid, by the method. */
 bool quantize_calibrate(struct quantize_state *state, struct error *error);
 

@@ -24,13 +24,6 @@
 
 /* --- the request --- */
 
-char *prune_step_name(const struct prune_request *request, char *text, size_t size)
-{
-    snprintf(text, size, "prune:%s%.6g%s", request->goal == GOAL_PARAMETERS ? "p" : "",
-             request->target, request->goal == GOAL_LATENCY ? "ms" : "");
-    return text;
-}
-
 static const char *goal_option(enum prune_goal goal)
 {
     return goal == GOAL_FLOPS ? "--flops" : goal == GOAL_PARAMETERS ? "--parameters" : "--latency";
@@ -46,12 +39,12 @@ bool prune_check(const struct prune_request *request, struct error *error)
                          is_share ? N_("it is a share above 0 and below 1")
                                   : N_("it is a time above 0"));
     if (!data && config_holds_out(&request->config))
-        return error_set(error, ERROR_USAGE, "--validate", "give --data SPEC",
+        return error_set(error, ERROR_USAGE, OPTION(validate), "give --data SPEC",
                          "a part of the training data needs that data");
     if (fine_tune_is_wanted(&request->config) && !fine_tune_check(&request->config, error))
         return false;
     if (!data && request->criterion == CRITERION_TAYLOR)
-        return error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
+        return error_set(error, ERROR_USAGE, OPTION(data), "give --data SPEC",
                          "the criterion taylor needs a data set");
     return model_output_check(request->model, request->output, error);
 }

@@ -71,6 +71,13 @@ void prune_remove_leftovers(const char *output)
 
 /* --- the request as text --- */
 
+char *prune_step_name(const struct prune_request *request, char *text, size_t size)
+{
+    snprintf(text, size, "prune:%s%.6g%s", request->goal == GOAL_PARAMETERS ? "p" : "",
+             request->target, request->goal == GOAL_LATENCY ? "ms" : "");
+    return text;
+}
+
 bool request_add_model(struct json *root, const char *path, struct error *error)
 {
     struct safetensors file;

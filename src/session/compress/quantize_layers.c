@@ -20,6 +20,24 @@
 static const double layer_flops = 2e12;
 enum { LEAST_IMAGES = 16 };
 
+/* --- networks that are made --- */
+
+void made_network_free(struct made_network *made)
+{
+    weights_free(&made->weights);
+    network_free(made->network);
+    *made = (struct made_network){0};
+}
+
+bool quantize_make(const struct quantize_state *state, const struct quantize_plan *plan,
+                   bool simulate, const char *step, struct made_network *made, struct error *error)
+{
+    made->network =
+        quantize_network(plan, state->folded.network, &state->folded.weights, state->grids,
+                         !state->request->per_tensor, step, &made->weights, error);
+    return made->network && (!simulate || network_simulate(made->network, error));
+}
+
 /* --- each layer alone --- */
 
 static size_t choose_layer_images(const struct quantize_state *state, size_t layers)
@@ -57,7 +75,8 @@ static bool measure_layer(struct quantize_state *state, struct quantize_layer *l
     struct sample_result result;
     char text[NODE_NAME_SIZE + 64];
     snprintf(text, sizeof text, _("quantizing the layer %s alone"), layer->name);
-    if (!quantize_step(state, text, error) || !evaluate_alone(state, node, alone, &result, error))
+    if (!technique_watch_step(state->watch, text, error) ||
+        !evaluate_alone(state, node, alone, &result, error))
         return false;
     layer->top1_loss =
         100 * ((double)original->right - (double)result.right) / (double)original->images;
@@ -195,7 +214,7 @@ static bool observe_both(struct quantize_state *state, struct noise *noise, stru
     for (size_t first = 0; first < sample->count; first += noise->original.batch) {
         const size_t left = sample->count - first, batch = noise->original.batch;
         const size_t count = left < batch ? left : batch;
-        if (!quantize_step(state, _("comparing the outputs of the layers"), error))
+        if (!technique_watch_step(state->watch, _("comparing the outputs of the layers"), error))
             return false;
         const float *original = observer_run(&noise->original, sample, first, count);
         add_noise(noise, original, observer_run(&noise->rounded, sample, first, count), count);

@@ -22,27 +22,6 @@
  * all may cost. */
 static const double single_share = 0.25;
 
-bool quantize_step(const struct quantize_state *state, const char *text, struct error *error)
-{
-    return technique_watch_step(state->watch, text, error);
-}
-
-void made_network_free(struct made_network *made)
-{
-    weights_free(&made->weights);
-    network_free(made->network);
-    *made = (struct made_network){0};
-}
-
-bool quantize_make(const struct quantize_state *state, const struct quantize_plan *plan,
-                   bool simulate, const char *step, struct made_network *made, struct error *error)
-{
-    made->network =
-        quantize_network(plan, state->folded.network, &state->folded.weights, state->grids,
-                         !state->request->per_tensor, step, &made->weights, error);
-    return made->network && (!simulate || network_simulate(made->network, error));
-}
-
 /* --- the report --- */
 
 const char *const quantize_kept_names[] = {
@@ -153,7 +132,7 @@ static bool begin(struct quantize_state *state, struct error *error)
     /* the folded network's weights and the quantized one's */
     const struct model_use use = {.copies = 2, .more = quantize_bytes, .context = request};
     if (!model_output_check(request->model, request->output, error) ||
-        !quantize_step(state, _("reading the model"), error) ||
+        !technique_watch_step(state->watch, _("reading the model"), error) ||
         !model_load_for(&state->model, request->model, machine.device, machine.threads, &use,
                         error) ||
         !check_model(state, error) ||
@@ -168,7 +147,8 @@ static bool begin(struct quantize_state *state, struct error *error)
     const size_t nodes = state->folded.network->graph.node_count;
     state->ranges = memory_new(nodes, sizeof *state->ranges, "the ranges", error);
     state->grids = memory_new(nodes, sizeof *state->grids, "the ranges", error);
-    return state->ranges && state->grids && quantize_step(state, _("reading the sample"), error) &&
+    return state->ranges && state->grids &&
+           technique_watch_step(state->watch, _("reading the sample"), error) &&
            sample_images_read(&state->sample, &state->model, request->calibrate, request->images,
                               request->seed, error);
 }
@@ -252,9 +232,11 @@ static bool evaluate_both(struct quantize_state *state, bool again, struct error
     struct dataset *dataset = model_open_set(&state->model, spec, error);
     const bool evaluated =
         dataset &&
-        (again || (quantize_step(state, _("measuring the accuracy of the original"), error) &&
-                   evaluate(state, NULL, dataset, &state->result->before, error))) &&
-        quantize_step(state, _("measuring the accuracy of the quantized network"), error) &&
+        (again ||
+         (technique_watch_step(state->watch, _("measuring the accuracy of the original"), error) &&
+          evaluate(state, NULL, dataset, &state->result->before, error))) &&
+        technique_watch_step(state->watch, _("measuring the accuracy of the quantized network"),
+                             error) &&
         evaluate(state, &state->simulated, dataset, &state->result->after, error);
     dataset_free(dataset);
     return evaluated;

@@ -318,7 +318,7 @@ static bool compute_sample(struct calibration *calibration, const char *what, st
     for (size_t first = 0; first < sample->count; first += observer->batch) {
         const size_t left = sample->count - first;
         const size_t count = left < observer->batch ? left : observer->batch;
-        if (!quantize_step(calibration->state, what, error))
+        if (!technique_watch_step(calibration->state->watch, what, error))
             return false;
         add_values(calibration, observer_run(observer, sample, first, count), count);
     }

@@ -100,7 +100,7 @@ static bool make_settings(const struct work *work, struct run_config *config, st
     const size_t row = work->advice->row;
     const char *data = means_training_data(table, row, work->advice->reference, settings);
     if (!data && technique_step_needs_data(work->advice->step))
-        return error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
+        return error_set(error, ERROR_USAGE, OPTION(data), "give --data SPEC",
                          "it is not known which data the network was trained on");
     config_defaults(config);
     return (!data || config_set(config, KEY(data), data, error)) &&

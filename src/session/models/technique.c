@@ -44,7 +44,7 @@ bool half_model_save(const char *path, enum weights_format format, const char *o
 {
     struct model model = {0};
     if (format == WEIGHTS_FLOAT32)
-        return error_set(error, ERROR_USAGE, "--save-precision", "give bf16 or float16",
+        return error_set(error, ERROR_USAGE, OPTION(save_precision), "give bf16 or float16",
                          "half precision has 16 bits");
     bool saved = model_output_is_other(path, output, error) &&
                  model_file_describe(&model, path, error) &&

@@ -243,7 +243,7 @@ static bool read_settings(const struct json_document *document, struct run_confi
     if (!config_from_json(settings, document, json_member(document->root, "settings"), error))
         return false;
     if (!trains)
-        config_forget(settings, "epochs");
+        config_forget(settings, KEY(epochs));
     return true;
 }
 
