@@ -16,7 +16,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 #include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_process.h"
 #include "session/sweep/sweep_table.h"

@@ -23,7 +23,7 @@
 #include "session/export/export.h"
 #include "session/files/run_name.h"
 #include "session/measure/forecast.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 #include "session/values/run_figures.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@
 #include "engine/devices/device_backend.h"
 #include "session/measure/forecast.h"
 #include "session/model/device_batch.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include <sys/stat.h>
 

@@ -15,7 +15,7 @@
 #include "session/model/evaluate.h"
 #include "session/record/resume.h"
 #include "session/record/run_open.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include <math.h>
 #include <unistd.h>

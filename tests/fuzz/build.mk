@@ -56,9 +56,9 @@ UNREACHED_FILES = engine/execution/numerics engine/quantize/fold_batch_norm engi
 	session/models/model_table_text session/models/other_means session/onnx/onnx_export \
 	session/onnx/onnx_export_layers session/onnx/onnx_export_weights session/onnx/onnx_export_windows \
 	session/record/data_difference session/record/differences session/record/network_difference \
-	session/record/resume session/run/begin session/run/epoch session/run/experiment session/run/fork \
-	session/run/iteration session/run/model_save session/run/resume_arithmetic session/run/resume_work \
-	session/run/run_commands session/run/run_start session/run/saving session/run/worker \
+	session/record/resume session/training/begin session/training/epoch session/training/experiment session/training/fork \
+	session/training/iteration session/training/model_save session/training/resume_arithmetic session/training/resume_work \
+	session/training/run_commands session/training/run_start session/training/saving session/training/worker \
 	session/study/study_pictures session/study/study_pictures_run session/sweep/sweep_after_check \
 	session/sweep/sweep_after_table session/sweep/sweep_disk session/sweep/sweep_estimate session/sweep/sweep_json \
 	session/sweep/sweep_order session/sweep/sweep_process session/sweep/sweep_rank session/sweep/sweep_seeds \

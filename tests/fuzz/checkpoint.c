@@ -1,6 +1,6 @@
 /* Reads a run's checkpoint into a training of a small network. The checksum is corrected first,
  * since otherwise the fuzzer would never get past it. */
-#include "session/run/checkpoint.h"
+#include "session/training/checkpoint.h"
 
 #include "fuzz.h"
 #include "session/config/config.h"

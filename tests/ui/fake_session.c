@@ -5,7 +5,7 @@
 #include "session/export/export.h"
 #include "session/history/follow.h"
 #include "session/measure/forecast.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 #include "session/sweep/sweep_process.h"
 #include "session/values/inspection.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/json/json.h"
 #include "session/record/run_open.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 #include "session/export/export.h"
 #include "session/prepare/inspect_weights.h"
 #include "session/record/run_open.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include <math.h>
 

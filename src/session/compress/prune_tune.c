@@ -6,7 +6,7 @@
 #include "base/files/output_file.h"
 #include "base/language.h"
 #include "session/record/run_open.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include <stdio.h>
 #include <stdlib.h>

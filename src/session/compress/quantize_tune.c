@@ -6,7 +6,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "session/record/run.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include <stdlib.h>
 #include <string.h>

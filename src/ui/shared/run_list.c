@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "session/config/config_paths.h"
 #include "session/record/run_open.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Two lists describe a checkpoint: the arrays, which depend on the network, and the numbers, a
  * table of members of struct trainer. Writing and reading use the same lists. */
-#include "session/run/checkpoint.h"
+#include "session/training/checkpoint.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"
@@ -10,7 +10,7 @@
 #include "engine/weights/weights_average.h"
 #include "session/files/checkpoint_position.h"
 #include "session/files/computed_with.h"
-#include "session/run/energy.h"
+#include "session/training/energy.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
  *
  * If the disk refuses, the run goes on: trainer->saving.unsaved has the reason, and the next
  * attempt tries once more. A run of several ranks ends. */
-#ifndef TINCA_SESSION_RUN_SAVING_H
-#define TINCA_SESSION_RUN_SAVING_H
+#ifndef TINCA_SESSION_TRAINING_SAVING_H
+#define TINCA_SESSION_TRAINING_SAVING_H
 
-#include "session/run/trainer.h"
+#include "session/training/trainer.h"
 
 /* Writes a checkpoint if one is due; call it between two iterations. Returns false, with the
  * trainer's error, if there are several ranks and the disk refuses the checkpoint, the best model

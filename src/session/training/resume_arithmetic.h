@@ -1,9 +1,9 @@
 /* resume_arithmetic.h: whether this process computes with the same arithmetic as a checkpoint, and
  * what it reports if not. Internal to session/. */
-#ifndef TINCA_SESSION_RUN_RESUME_ARITHMETIC_H
-#define TINCA_SESSION_RUN_RESUME_ARITHMETIC_H
+#ifndef TINCA_SESSION_TRAINING_RESUME_ARITHMETIC_H
+#define TINCA_SESSION_TRAINING_RESUME_ARITHMETIC_H
 
-#include "session/run/trainer.h"
+#include "session/training/trainer.h"
 
 /* Returns false with an error if the checkpoint's version computes this network differently on this
  * device; the error names the version that can resume it. A checkpoint without a record of its

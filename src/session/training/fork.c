@@ -1,6 +1,6 @@
 /* Two lists of settings decide what a fork takes over; every other setting takes the weights alone.
  */
-#include "session/run/fork.h"
+#include "session/training/fork.h"
 
 #include "base/files/file.h"
 #include "base/language.h"
@@ -10,7 +10,7 @@
 #include "session/files/run_files.h"
 #include "session/record/resume.h"
 #include "session/record/run_integrity.h"
-#include "session/run/checkpoint.h"
+#include "session/training/checkpoint.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* begin.h: the first start of a run, after everything was prepared. Internal to session/. */
-#ifndef TINCA_SESSION_RUN_BEGIN_H
-#define TINCA_SESSION_RUN_BEGIN_H
+#ifndef TINCA_SESSION_TRAINING_BEGIN_H
+#define TINCA_SESSION_TRAINING_BEGIN_H
 
-#include "session/run/trainer.h"
+#include "session/training/trainer.h"
 
 /* Initialises the schedule, the loss meter and the snapshot. A resumed run needs it, too. Returns
  * false with *trainer->error. */

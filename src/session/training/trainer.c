@@ -1,6 +1,6 @@
 /* The state that all parts of a run share: its clock, its findings, the snapshot that views read,
  * and whether its folder still belongs to it. */
-#include "session/run/trainer.h"
+#include "session/training/trainer.h"
 
 #include "base/clock.h"
 

@@ -1,8 +1,8 @@
 /* iteration.h: one iteration of a training. Internal to session/. */
-#ifndef TINCA_SESSION_RUN_ITERATION_H
-#define TINCA_SESSION_RUN_ITERATION_H
+#ifndef TINCA_SESSION_TRAINING_ITERATION_H
+#define TINCA_SESSION_TRAINING_ITERATION_H
 
-#include "session/run/trainer.h"
+#include "session/training/trainer.h"
 
 /* Trains on the next batch of the data loader and records the result. Returns false with
  * *trainer->error if the run fails. */

@@ -1,8 +1,8 @@
 /* epoch.h: validation, the end of an epoch, and the test. Internal to session/. */
-#ifndef TINCA_SESSION_RUN_EPOCH_H
-#define TINCA_SESSION_RUN_EPOCH_H
+#ifndef TINCA_SESSION_TRAINING_EPOCH_H
+#define TINCA_SESSION_TRAINING_EPOCH_H
 
-#include "session/run/trainer.h"
+#include "session/training/trainer.h"
 
 /* Validates if there is validation data, saves samples, and updates the learning-rate schedule.
  * Returns false with *trainer->error if the run fails. */

@@ -1,5 +1,5 @@
 /* Starts and resumes runs: checks the configuration, makes the folder, creates the worker. */
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"
@@ -18,7 +18,7 @@
 #include "session/record/run_integrity.h"
 #include "session/record/run_reading.h"
 #include "session/record/run_state.h"
-#include "session/run/worker.h"
+#include "session/training/worker.h"
 
 #include <libgen.h>
 #include <stdio.h>

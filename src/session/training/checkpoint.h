@@ -9,11 +9,11 @@
  * the length of the journal at that time and the CRC-32 of those bytes. A checksum of the whole
  * file shows damage. The checkpoint before stays as checkpoint.previous.safetensors, so that one of
  * the two is good at any time. */
-#ifndef TINCA_SESSION_RUN_CHECKPOINT_H
-#define TINCA_SESSION_RUN_CHECKPOINT_H
+#ifndef TINCA_SESSION_TRAINING_CHECKPOINT_H
+#define TINCA_SESSION_TRAINING_CHECKPOINT_H
 
 #include "engine/weights/safetensors.h"
-#include "session/run/trainer.h"
+#include "session/training/trainer.h"
 
 /* Writes the trainer's state between two iterations; the journal must be on the disk. Sets *bytes
  * to the size of the file. Returns false with an error. */

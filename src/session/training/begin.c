@@ -1,6 +1,6 @@
 /* Starts a new run: collects its facts (parameters, FLOPs, memory forecast) once network, data and
  * device are ready, and writes the journal's start event. */
-#include "session/run/begin.h"
+#include "session/training/begin.h"
 
 #include "base/files/file.h"
 #include "engine/weights/weights_average.h"
@@ -8,7 +8,7 @@
 #include "session/files/computed_with.h"
 #include "session/files/kernel_choices.h"
 #include "session/files/run_files.h"
-#include "session/run/experiment.h"
+#include "session/training/experiment.h"
 
 #include <math.h>
 #include <stdio.h>

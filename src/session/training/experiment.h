@@ -5,10 +5,10 @@
  * (engine/network/network_write.h). RUN/data.json lists what the data sets consist of
  * (data_fingerprint.h). Both are written before the first iteration or, if the disk refuses, before
  * the first checkpoint. */
-#ifndef TINCA_SESSION_RUN_EXPERIMENT_H
-#define TINCA_SESSION_RUN_EXPERIMENT_H
+#ifndef TINCA_SESSION_TRAINING_EXPERIMENT_H
+#define TINCA_SESSION_TRAINING_EXPERIMENT_H
 
-#include "session/run/trainer.h"
+#include "session/training/trainer.h"
 
 /* Puts the text of both files into trainer->experiment. Reads the data set's files for their
  * checksums. Returns false with *trainer->error. */

@@ -1,6 +1,6 @@
 /* Compares the version, numerics, instruction set and BLAS that a checkpoint recorded with those of
  * this process: another arithmetic is refused, the rest becomes findings. */
-#include "session/run/resume_arithmetic.h"
+#include "session/training/resume_arithmetic.h"
 
 #include "base/character.h"
 #include "base/language.h"
@@ -8,7 +8,7 @@
 #include "engine/execution/numerics.h"
 #include "session/files/checkpoint_position.h"
 #include "session/files/computed_with.h"
-#include "session/run/checkpoint.h"
+#include "session/training/checkpoint.h"
 
 #include <config.h>
 #include <stdio.h>

@@ -11,12 +11,12 @@
  *
  * The last iterations are inspected, so that views can show where the time went when the run is
  * over. */
-#include "session/run/iteration.h"
+#include "session/training/iteration.h"
 
 #include "base/clock.h"
 #include "base/host/host.h"
 #include "session/ranks/ranks.h"
-#include "session/run/energy.h"
+#include "session/training/energy.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* resume_work.h: how a resumed run starts, in its worker. Internal to session/. */
-#ifndef TINCA_SESSION_RUN_RESUME_WORK_H
-#define TINCA_SESSION_RUN_RESUME_WORK_H
+#ifndef TINCA_SESSION_TRAINING_RESUME_WORK_H
+#define TINCA_SESSION_TRAINING_RESUME_WORK_H
 
-#include "session/run/trainer.h"
+#include "session/training/trainer.h"
 
 /* Finds the checkpoint to resume from, and its iteration; 0 if there is none. Returns false with
  * *trainer->error if the run cannot continue. Changes no file. */

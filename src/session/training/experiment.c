@@ -1,6 +1,6 @@
 /* Writes network.json, data.json and provenance.json of a new run, and compares them with what a
  * resumed run has prepared. */
-#include "session/run/experiment.h"
+#include "session/training/experiment.h"
 
 #include "base/files/file.h"
 #include "base/json/json_checksum.h"

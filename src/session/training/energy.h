@@ -3,10 +3,10 @@
  * It is the energy of the device, or of the whole processor, from the first iteration to the end:
  * validations and checkpoints belong to it, pauses do not. A resumed run goes on with the sums of
  * its checkpoint. */
-#ifndef TINCA_SESSION_RUN_ENERGY_H
-#define TINCA_SESSION_RUN_ENERGY_H
+#ifndef TINCA_SESSION_TRAINING_ENERGY_H
+#define TINCA_SESSION_TRAINING_ENERGY_H
 
-#include "session/run/trainer.h"
+#include "session/training/trainer.h"
 
 /* Opens the counters and begins to measure. If that is not possible, trainer->now says why. */
 void energy_begin(struct trainer *trainer);

@@ -4,8 +4,8 @@
  * worker.c calls the parts in turn: begin.h or resume_work.h starts the run, iteration.h computes,
  * run_commands.h does what the user asks, epoch.h validates, saving.h and model_save.h write files.
  */
-#ifndef TINCA_SESSION_RUN_TRAINER_H
-#define TINCA_SESSION_RUN_TRAINER_H
+#ifndef TINCA_SESSION_TRAINING_TRAINER_H
+#define TINCA_SESSION_TRAINING_TRAINER_H
 
 #include "engine/training/early_stopping.h"
 #include "engine/training/loss_meter.h"

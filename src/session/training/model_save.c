@@ -1,5 +1,5 @@
 /* The models and pictures that a run saves, besides its best model and its checkpoints. */
-#include "session/run/model_save.h"
+#include "session/training/model_save.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"

@@ -1,11 +1,11 @@
 /* Carries out the commands of the user (commands.h) between two iterations or within a validation.
  */
-#include "session/run/run_commands.h"
+#include "session/training/run_commands.h"
 
 #include "base/clock.h"
-#include "session/run/energy.h"
-#include "session/run/model_save.h"
-#include "session/run/saving.h"
+#include "session/training/energy.h"
+#include "session/training/model_save.h"
+#include "session/training/saving.h"
 
 #include <math.h>
 

@@ -1,13 +1,13 @@
 /* The end of an epoch: validation, and the step of the learning-rate schedule. The end of the run:
  * the test set, on rank 0 alone. */
-#include "session/run/epoch.h"
+#include "session/training/epoch.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "session/files/run_files.h"
-#include "session/run/model_save.h"
-#include "session/run/run_commands.h"
-#include "session/run/saving.h"
+#include "session/training/model_save.h"
+#include "session/training/run_commands.h"
+#include "session/training/saving.h"
 #include "session/values/series_columns.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* model_save.h: the models and pictures that a run saves. Internal to session/. */
-#ifndef TINCA_SESSION_RUN_MODEL_SAVE_H
-#define TINCA_SESSION_RUN_MODEL_SAVE_H
+#ifndef TINCA_SESSION_TRAINING_MODEL_SAVE_H
+#define TINCA_SESSION_TRAINING_MODEL_SAVE_H
 
-#include "session/run/trainer.h"
+#include "session/training/trainer.h"
 
 /* Saves the present model, and the discriminator, into the run's folder. */
 bool model_save(struct trainer *trainer, struct error *error);

@@ -1,6 +1,6 @@
 /* The life of a run: prepare, train, save, report how it ended. At the end a snapshot whose status
  * is final is always published, and run_wait wakes up. */
-#include "session/run/worker.h"
+#include "session/training/worker.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"
@@ -15,16 +15,16 @@
 #include "session/files/run_files.h"
 #include "session/ranks/ranks.h"
 #include "session/record/last_checkpoint.h"
-#include "session/run/begin.h"
-#include "session/run/checkpoint.h"
-#include "session/run/energy.h"
-#include "session/run/epoch.h"
-#include "session/run/experiment.h"
-#include "session/run/iteration.h"
-#include "session/run/model_save.h"
-#include "session/run/resume_work.h"
-#include "session/run/run_commands.h"
-#include "session/run/saving.h"
+#include "session/training/begin.h"
+#include "session/training/checkpoint.h"
+#include "session/training/energy.h"
+#include "session/training/epoch.h"
+#include "session/training/experiment.h"
+#include "session/training/iteration.h"
+#include "session/training/model_save.h"
+#include "session/training/resume_work.h"
+#include "session/training/run_commands.h"
+#include "session/training/saving.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * The order matters: nothing in the run's folder changes until the whole checkpoint has been read
  * and fits, so that a run that cannot continue now can do so later. */
-#include "session/run/resume_work.h"
+#include "session/training/resume_work.h"
 
 #include "base/files/file.h"
 #include "session/files/checkpoint_position.h"
@@ -13,10 +13,10 @@
 #include "session/files/run_killed.h"
 #include "session/record/run_integrity.h"
 #include "session/record/run_reading.h"
-#include "session/run/begin.h"
-#include "session/run/checkpoint.h"
-#include "session/run/experiment.h"
-#include "session/run/resume_arithmetic.h"
+#include "session/training/begin.h"
+#include "session/training/checkpoint.h"
+#include "session/training/experiment.h"
+#include "session/training/resume_arithmetic.h"
 #include "session/values/run_figures.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
  * ranks ends, so that a cluster does not compute what may be lost. A checkpoint is written only
  * when everything that it depends on (the journal, the best model) is on the disk. TensorBoard's
  * event file is synced before it as well, but a refusal there stops nothing. */
-#include "session/run/saving.h"
+#include "session/training/saving.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"
@@ -16,8 +16,8 @@
 #include "base/memory.h"
 #include "session/ranks/ranks.h"
 #include "session/record/last_checkpoint.h"
-#include "session/run/checkpoint.h"
-#include "session/run/experiment.h"
+#include "session/training/checkpoint.h"
+#include "session/training/experiment.h"
 
 #include <stdlib.h>
 #include <string.h>

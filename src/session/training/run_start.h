@@ -1,10 +1,10 @@
 /* run_start.h: starts or resumes a run in a worker thread. */
-#ifndef TINCA_SESSION_RUN_RUN_START_H
-#define TINCA_SESSION_RUN_RUN_START_H
+#ifndef TINCA_SESSION_TRAINING_RUN_START_H
+#define TINCA_SESSION_TRAINING_RUN_START_H
 
 #include "engine/cluster/cluster.h"
 #include "session/record/run.h"
-#include "session/run/fork.h"
+#include "session/training/fork.h"
 
 struct run_options {
     const char *run_directory; /* NULL: a new one below the state home */

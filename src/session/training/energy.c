@@ -1,5 +1,5 @@
 /* The energy of a run is a sum of laps of the meter. */
-#include "session/run/energy.h"
+#include "session/training/energy.h"
 
 #include "base/language.h"
 

@@ -8,8 +8,8 @@
  * weights other shapes or another meaning are refused.
  *
  * Everything that the fork needs is copied into its folder, so the ancestor can be deleted. */
-#ifndef TINCA_SESSION_RUN_FORK_H
-#define TINCA_SESSION_RUN_FORK_H
+#ifndef TINCA_SESSION_TRAINING_FORK_H
+#define TINCA_SESSION_TRAINING_FORK_H
 
 #include "session/config/config.h"
 #include "session/values/run_facts.h"
