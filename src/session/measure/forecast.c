@@ -15,7 +15,6 @@
 #include "session/measure/memory_check.h"
 #include "session/model/class_match.h"
 #include "session/model/evaluator.h"
-#include "session/teacher/teacher.h"
 #include "session/values/series.h"
 
 #include <stdio.h>
@@ -113,7 +112,7 @@ static struct device *open_for_libraries(const struct run_config *config)
 /* --- the forecast --- */
 
 static bool forecast_network(const struct run_config *config, const struct network *network,
-                             const struct teacher *teacher, const struct device *device,
+                             const struct method *method, const struct device *device,
                              struct forecast *forecast, struct error *error)
 {
     const struct device_driver *driver = device_find(config->device, NULL, error);
@@ -123,8 +122,7 @@ static bool forecast_network(const struct run_config *config, const struct netwo
         settings_plan(config, usable_threads(config->threads), PLAN_TRAINING);
     settings.sample_batches = has_sample_batches(config, network, driver);
     settings.device = device;
-    settings.distillation = teacher ? &teacher->settings : NULL;
-    if (!memory_check_plan(network, driver, &settings, &forecast->memory, error))
+    if (!method_forecast(method, driver, &settings, &forecast->memory, error))
         return false;
     forecast->parameters = graph_parameter_count(&network->graph);
     forecast->flops = graph_flops(&network->graph);
@@ -141,6 +139,7 @@ static bool forecast_network(const struct run_config *config, const struct netwo
     const struct dataset_kind *validation = evaluated[0] ? dataset_kind_of(evaluated) : NULL;
     const struct memory_check_request question = {
         .network = network,
+        .method = method,
         .driver = driver,
         .device = config->device,
         .settings = &settings,
@@ -168,17 +167,14 @@ bool forecast_make(const struct run_config *config, size_t classes, struct forec
     const size_t known = classes ? classes : known_classes(config->data);
     struct network_request request = settings_network(config, known);
     struct network *network = network_build(&request, error);
-    struct teacher teacher = {0};
-    const bool taught = config->teacher[0];
+    struct method method = {0};
     bool made = network && network_simulate(network, error) && check_kind(config, network, error) &&
                 (known == 0 || class_match_outputs(network, known, config->data, error)) &&
-                (!taught || (teacher_describe(&teacher, config, error) &&
-                             teacher_suits(&teacher, network, error)));
+                method_open(&method, config, network, error);
     struct device *device = made ? open_for_libraries(config) : NULL;
-    made = made &&
-           forecast_network(config, network, taught ? &teacher : NULL, device, forecast, error);
+    made = made && forecast_network(config, network, &method, device, forecast, error);
     device_close(device);
-    teacher_free(&teacher);
+    method_close(&method);
     network_free(network);
     return made;
 }

@@ -15,7 +15,6 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "data/loader/data_loader.h"
-#include "engine/execution/distillation.h"
 #include "engine/execution/gan.h"
 #include "session/files/sample_files.h"
 
@@ -76,13 +75,6 @@ bool memory_check_plan(const struct network *network, const struct device_driver
         bool built = gan_plan_build(&plan, network, driver, settings, error);
         *memory = plan.forecast;
         gan_plan_free(&plan);
-        return built;
-    }
-    if (settings->mode == PLAN_TRAINING && settings->distillation) {
-        struct distillation_plan plan;
-        bool built = distillation_plan_build(&plan, &network->graph, driver, settings, error);
-        *memory = plan.forecast;
-        distillation_plan_free(&plan);
         return built;
     }
     struct plan *plan = plan_build(&network->graph, driver, settings, error);
@@ -196,9 +188,12 @@ static uint64_t bytes_at_batch(const struct memory_check_request *request,
     struct memory_forecast memory;
     smaller.batch = batch;
     smaller.only_forecast = true;
-    return memory_check_plan(request->network, request->driver, &smaller, &memory, NULL)
-               ? memory.total + memory.tables + loader_bytes(request, forecast, batch) + least
-               : UINT64_MAX;
+    const bool planned =
+        request->method
+            ? method_forecast(request->method, request->driver, &smaller, &memory, NULL)
+            : memory_check_plan(request->network, request->driver, &smaller, &memory, NULL);
+    return planned ? memory.total + memory.tables + loader_bytes(request, forecast, batch) + least
+                   : UINT64_MAX;
 }
 
 static size_t find_largest_batch(const struct memory_check_request *request,

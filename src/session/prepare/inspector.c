@@ -1,5 +1,5 @@
-/* list_subjects lists the networks that are inspected: one network, or a generator and its
- * discriminator, whose two executions (trained and frozen) share a profile. */
+/* The networks of the method are inspected: one, or a generator and its discriminator, whose two
+ * executions (trained and frozen) share a profile. */
 #include "session/prepare/inspector.h"
 
 #include "base/clock.h"
@@ -14,41 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct subject {
-    const char *name;
-    const struct plan *plan, *frozen; /* frozen: second plan of a discriminator, or NULL */
-    const struct weights *weights;
-    const struct execution *execution;
-};
-
-static size_t list_subjects(const struct preparation *prepared,
-                            struct subject subjects[INSPECTION_NETWORKS])
-{
-    const struct gan_plan *plans = &prepared->gan_plan;
-    struct gan *gan = prepared->gan;
-    if (!gan) {
-        subjects[0] = (struct subject){"network", prepared->plan, NULL, &prepared->weights,
-                                       prepared->execution};
-        return 1;
-    }
-    subjects[0] = (struct subject){"generator", plans->generator, NULL, &prepared->weights,
-                                   gan_generator_execution(gan)};
-    subjects[1] =
-        (struct subject){"discriminator", plans->discriminator_step, plans->frozen_discriminator,
-                         gan_discriminator(gan), gan_discriminator_execution(gan)};
-    return 2;
-}
+_Static_assert((int)INSPECTION_NETWORKS == (int)METHOD_NETWORKS, "each network is inspected");
 
 /* --- the start and the end of an inspection --- */
 
 static void attach(struct inspector *inspector, struct preparation *prepared, bool on)
 {
-    struct profile *first = on ? inspector->profiles[0] : NULL;
-    struct profile *second = on ? inspector->profiles[1] : NULL;
-    if (prepared->gan)
-        gan_set_profiles(prepared->gan, first, second);
-    else if (prepared->execution)
-        execution_set_profile(prepared->execution, first);
+    struct profile *const none[INSPECTION_NETWORKS] = {NULL};
+    method_set_profiles(&prepared->method, on ? inspector->profiles : none);
 }
 
 void inspector_abandon(struct inspector *inspector, struct preparation *prepared)
@@ -65,8 +38,8 @@ void inspector_abandon(struct inspector *inspector, struct preparation *prepared
 
 /* Copies the weights before a step, to compute the norm of the update. Does nothing unless the copy
  * is a small part of the free memory; the norm is unknown then. */
-static void make_room_for_weights(struct inspector *inspector, const struct subject *subjects,
-                                  size_t count)
+static void make_room_for_weights(struct inspector *inspector,
+                                  const struct method_network *subjects, size_t count)
 {
     uint64_t bytes = 0, available = host_available_bytes();
     for (size_t i = 0; i < count; i++)
@@ -79,7 +52,7 @@ static void make_room_for_weights(struct inspector *inspector, const struct subj
 bool inspector_begin(struct inspector *inspector, struct preparation *prepared,
                      const struct inspector_request *request, struct error *error)
 {
-    struct subject subjects[INSPECTION_NETWORKS];
+    struct method_network subjects[INSPECTION_NETWORKS];
     if (inspector_is_active(inspector))
         return true;
     struct inspection *made = memory_new(1, sizeof *made, "a profile", error);
@@ -89,7 +62,7 @@ bool inspector_begin(struct inspector *inspector, struct preparation *prepared,
     made->iteration = request->done + 1;
     made->after_end = request->after_end;
     made->threads = prepared->device->threads;
-    made->network_count = list_subjects(prepared, subjects);
+    made->network_count = method_networks(&prepared->method, subjects);
     for (size_t i = 0; i < made->network_count; i++) {
         inspector->profiles[i] =
             profile_create(subjects[i].plan->graph->node_count, made->threads, error);
@@ -109,8 +82,8 @@ bool inspector_begin(struct inspector *inspector, struct preparation *prepared,
 double inspector_weights_seconds(const struct preparation *prepared)
 {
     const double seconds_per_value = 3e-8; /* 6e-9 on an idle core, 2.4e-8 on a busy one */
-    struct subject subjects[INSPECTION_NETWORKS];
-    const size_t count = list_subjects(prepared, subjects);
+    struct method_network subjects[INSPECTION_NETWORKS];
+    const size_t count = method_networks(&prepared->method, subjects);
     double values = 0;
     for (size_t i = 0; i < count; i++)
         values += (double)subjects[i].plan->graph->total_floats;
@@ -129,7 +102,7 @@ bool inspector_is_complete(const struct inspector *inspector, bool last)
 
 /* --- weights --- */
 
-static bool measure_before(struct inspection_network *network, const struct subject *subject)
+static bool measure_before(struct inspection_network *network, const struct method_network *subject)
 {
     const struct graph *graph = subject->plan->graph;
     if (!weights_fetch(subject->weights, NULL))
@@ -152,7 +125,7 @@ static bool measure_before(struct inspection_network *network, const struct subj
     return true;
 }
 
-static void measure_after(struct inspection_network *network, const struct subject *subject,
+static void measure_after(struct inspection_network *network, const struct method_network *subject,
                           const float *before)
 {
     const struct graph *graph = subject->plan->graph;
@@ -173,11 +146,11 @@ static void measure_after(struct inspection_network *network, const struct subje
 
 uint64_t inspector_before(struct inspector *inspector, struct preparation *prepared)
 {
-    struct subject subjects[INSPECTION_NETWORKS];
+    struct method_network subjects[INSPECTION_NETWORKS];
     const uint64_t began = clock_nanoseconds();
-    const size_t count = list_subjects(prepared, subjects);
+    const size_t count = method_networks(&prepared->method, subjects);
     for (size_t i = 0; i < count && inspector->weights && inspector->made->iterations == 0; i++) {
-        const struct subject *subject = &subjects[i];
+        const struct method_network *subject = &subjects[i];
         if (measure_before(&inspector->made->networks[i], subject) && inspector->before[i])
             memcpy(inspector->before[i], subject->weights->values,
                    subject->plan->graph->learnable_floats * sizeof(float));
@@ -191,10 +164,10 @@ uint64_t inspector_before(struct inspector *inspector, struct preparation *prepa
 
 uint64_t inspector_after(struct inspector *inspector, struct preparation *prepared, size_t images)
 {
-    struct subject subjects[INSPECTION_NETWORKS];
+    struct method_network subjects[INSPECTION_NETWORKS];
     struct inspection *made = inspector->made;
     const uint64_t began = clock_nanoseconds();
-    const size_t count = list_subjects(prepared, subjects);
+    const size_t count = method_networks(&prepared->method, subjects);
     made->seconds += clock_seconds(inspector->step_began, began);
     made->images += images;
     for (size_t i = 0; i < count && inspector->weights && made->iterations == 0; i++)
@@ -209,11 +182,11 @@ uint64_t inspector_after(struct inspector *inspector, struct preparation *prepar
 
 /* Returns the FLOPs of a step in all backward passes of an iteration. The discriminator has three:
  * for real and for generated pairs, and one with frozen weights (gan.c). */
-static double backward_flops_of(const struct subject *subject, size_t step)
+static double backward_flops_of(const struct method_network *subject, size_t step)
 {
     double once = roofline_backward_flops(subject->plan, &subject->plan->steps[step]);
-    return subject->frozen
-               ? 2 * once + roofline_backward_flops(subject->frozen, &subject->frozen->steps[step])
+    return subject->other
+               ? 2 * once + roofline_backward_flops(subject->other, &subject->other->steps[step])
                : once;
 }
 
@@ -227,7 +200,8 @@ static uint64_t memory_of(const struct plan *plan, size_t node)
 }
 
 static void describe_layer(struct inspection_layer *layer, const struct inspection *made,
-                           const struct subject *subject, size_t s, const struct profile *profile)
+                           const struct method_network *subject, size_t s,
+                           const struct profile *profile)
 {
     const struct plan *plan = subject->plan;
     const struct plan_step *step = &plan->steps[s];
@@ -257,7 +231,7 @@ static bool is_shown(const struct plan_step *step)
 }
 
 static bool describe_network(struct inspection_network *network, const struct inspection *made,
-                             const struct subject *subject, const struct profile *profile,
+                             const struct method_network *subject, const struct profile *profile,
                              struct error *error)
 {
     const struct plan *plan = subject->plan;
@@ -302,16 +276,16 @@ static bool describe_arena(struct inspection *made, const char *name, const stru
 struct inspection *inspector_end(struct inspector *inspector, struct preparation *prepared,
                                  struct error *error)
 {
-    struct subject subjects[INSPECTION_NETWORKS];
+    struct method_network subjects[INSPECTION_NETWORKS];
     struct inspection *made = inspector->made;
-    const size_t count = list_subjects(prepared, subjects);
+    const size_t count = method_networks(&prepared->method, subjects);
     bool described = true;
     for (size_t i = 0; described && i < count; i++) {
-        const struct subject *subject = &subjects[i];
+        const struct method_network *subject = &subjects[i];
         described =
             describe_network(&made->networks[i], made, subject, inspector->profiles[i], error) &&
             describe_arena(made, subject->name, subject->plan, error) &&
-            (!subject->frozen || describe_arena(made, "judging", subject->frozen, error));
+            (!subject->other || describe_arena(made, "judging", subject->other, error));
     }
     const struct recording_refusals refusals = prepare_recording_refusals(prepared);
     snprintf(made->graph_refused, sizeof made->graph_refused, "%s", refusals.why);

@@ -4,7 +4,6 @@
 
 #include "data/loader/data_loader.h"
 #include "engine/cluster/cluster.h"
-#include "engine/execution/gan.h"
 #include "engine/weights/weights_match.h"
 #include "session/config/config.h"
 #include "session/measure/forecast.h"
@@ -13,7 +12,7 @@
 #include "session/model/model_file.h"
 #include "session/model/run_preprocessing.h"
 #include "session/model/samples.h"
-#include "session/teacher/teacher.h"
+#include "session/training/methods/method.h"
 
 struct preparation {
     struct cluster *cluster; /* the processes that share every batch; NULL: there are no others */
@@ -22,7 +21,7 @@ struct preparation {
     struct dataset *test;              /* NULL: none, or a rank other than 0 */
     struct error no_validation; /* ranks other than 0: why `validation` cannot be used here */
     struct device *device;
-    struct plan *plan; /* with a discriminator, this and the execution are NULL: gan has its own */
+    struct method method; /* how the network is trained: plans and executions */
     struct weights weights;
     struct weights average;     /* of `weights`; without --ema it has no values */
     struct weights_match match; /* of the configured file of weights, if there is one */
@@ -30,14 +29,6 @@ struct preparation {
     char parent[MODEL_CHECKSUM];    /* tinca.parent of the models that are saved; "": not known */
     struct parameter_groups groups; /* empty: all weights are trained at one rate */
     bool unfrozen;                  /* `groups` are those after the configured number of epochs */
-    struct execution *execution;
-    struct teacher *teacher; /* NULL: there is none */
-    /* With a teacher: both plans, of which `plan` is the student's, and the teacher's execution. */
-    struct distillation_plan distillation;
-    struct execution *teaching;
-    float *teacher_logits; /* distillation_bind; NULL: none */
-    struct gan_plan gan_plan;
-    struct gan *gan; /* NULL: there is no discriminator */
     struct samples samples;
     struct data_loader *loader;
     float *class_weights;             /* [network->classes]; NULL: none */
@@ -97,9 +88,6 @@ void prepare_momentum(struct preparation *prepared, const struct run_config *con
 void prepare_average(struct preparation *prepared, const struct run_config *config,
                      uint64_t iteration);
 
-/* Returns the execution of the network; of one with a discriminator, the generator's. */
-struct execution *prepare_execution(const struct preparation *prepared);
-
 /* Returns the weights that are validated and saved: the average, if there is one. */
 const struct weights *prepare_model_weights(const struct preparation *prepared);
 
@@ -112,14 +100,8 @@ struct execution_batch prepare_batch(const struct preparation *prepared,
  * without a cluster. After a failure, cluster_check returns false. */
 void prepare_share(const struct preparation *prepared, const struct execution_batch *batch);
 
-/* Returns which CUDA graphs the device has refused: those of training, of validations and of the
- * teacher. */
+/* Returns which CUDA graphs the device has refused: those of training and of validations. */
 struct recording_refusals prepare_recording_refusals(const struct preparation *prepared);
-
-/* Binds a batch for a step of the network, with the predictions of its teacher if it has one. Not
- * for a network with a discriminator. */
-void prepare_bind(const struct preparation *prepared, const struct execution_batch *batch,
-                  uint64_t iteration);
 
 /* Returns the plan of validations or, without a validation, that of samples; NULL: there is none.
  */

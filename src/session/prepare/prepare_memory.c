@@ -4,14 +4,6 @@
 #include "session/prepare/prepare_internal.h"
 #include "session/values/series.h"
 
-/* Returns the memory that training takes by the plans. */
-static const struct memory_forecast *planned_memory(const struct preparation *prepared)
-{
-    return prepared->teacher ? &prepared->distillation.forecast
-           : prepared->plan  ? &prepared->plan->forecast
-                             : &prepared->gan_plan.forecast;
-}
-
 uint64_t prepare_count_iterations(const struct preparation *prepared,
                                   const struct run_config *config)
 {
@@ -45,6 +37,7 @@ static void forecast_memory(struct preparation *prepared, const struct run_confi
     const struct dataset_facts *validation = evaluated_facts(prepared);
     const struct memory_check_request question = {
         .network = prepared->network,
+        .method = &prepared->method,
         .driver = prepared->device->driver,
         .device = config->device,
         .settings = settings,
@@ -64,7 +57,7 @@ static void forecast_memory(struct preparation *prepared, const struct run_confi
                                   .flops = graph_flops(&prepared->network->graph),
                                   .classes = prepared->network->classes,
                                   .input = prepared->network->input,
-                                  .memory = *planned_memory(prepared)};
+                                  .memory = *method_memory(&prepared->method)};
     memory_check(&question, forecast);
 }
 

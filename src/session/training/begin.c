@@ -23,8 +23,7 @@ struct run_facts begin_facts(const struct trainer *trainer)
              technique_name(prepared->network->technique));
     facts.parameters = prepared->forecast.parameters;
     facts.flops = prepared->forecast.flops;
-    facts.discriminator_parameters =
-        prepared->gan ? graph_parameter_count(&prepared->network->discriminator) : 0;
+    facts.discriminator_parameters = graph_parameter_count(&prepared->network->discriminator);
     facts.images = dataset_facts(prepared->data)->images;
     facts.classes = prepared->network->classes;
     facts.forecast = prepared->forecast.memory;
@@ -62,7 +61,7 @@ static bool load_ancestor(struct trainer *trainer)
     const struct run *run = trainer->run;
     if (!run->early_facts.fork.weights_only)
         return true;
-    if (trainer->prepared.gan)
+    if (!method_begins_with_weights(&trainer->prepared.method))
         return error_set(trainer->error, ERROR_UNSUPPORTED, run->config.network,
                          "fork from a checkpoint, and leave batch, data and solver as they were",
                          "a network with a discriminator cannot begin with the weights alone");

@@ -32,11 +32,6 @@ struct list {
     size_t count;
 };
 
-static size_t parameters_of(const struct weights *weights)
-{
-    return weights ? (1 + STATES) * weights->graph->parameter_count : 0;
-}
-
 static void add(struct list *list, const char *prefix, const struct parameter *parameter,
                 const float *values)
 {
@@ -50,16 +45,15 @@ static void add(struct list *list, const char *prefix, const struct parameter *p
     list->count++;
 }
 
-static void add_network(struct list *list, const char *prefix, const struct weights *weights,
-                        struct execution *execution)
+static void add_network(struct list *list, const struct method_network *network)
 {
     char full[32];
-    const struct graph *graph = weights->graph;
+    const struct graph *graph = network->weights->graph;
     for (size_t p = 0; p < graph->parameter_count; p++)
-        add(list, prefix, &graph->parameters[p], weights->values);
+        add(list, network->prefix, &graph->parameters[p], network->weights->values);
     for (size_t i = 0; i < STATES; i++) {
-        const float *state = execution_solver_state(execution, i);
-        snprintf(full, sizeof full, "%ssolver.%zu.", prefix, i);
+        const float *state = execution_solver_state(network->execution, i);
+        snprintf(full, sizeof full, "%ssolver.%zu.", network->prefix, i);
         for (size_t p = 0; state && p < graph->parameter_count; p++)
             if (graph->parameters[p].learnable)
                 add(list, full, &graph->parameters[p], state);
@@ -83,20 +77,21 @@ static void free_list(struct list *list)
 static bool make_list(const struct trainer *trainer, struct list *list, struct error *error)
 {
     const struct preparation *prepared = &trainer->prepared;
-    struct gan *gan = prepared->gan;
-    const struct weights *discriminator = gan ? gan_discriminator(gan) : NULL;
-    const size_t most = parameters_of(&prepared->weights) + parameters_of(discriminator) +
-                        prepared->weights.graph->parameter_count + 1;
+    struct method_network networks[METHOD_NETWORKS];
+    const size_t count = method_networks(&prepared->method, networks);
+    size_t most = prepared->weights.graph->parameter_count + 1;
+    for (size_t i = 0; i < count; i++)
+        most += (1 + STATES) * networks[i].weights->graph->parameter_count;
     *list = (struct list){.arrays = memory_new(most, sizeof *list->arrays, "a checkpoint", error),
                           .names = memory_new(most, sizeof *list->names, "a checkpoint", error)};
     if (!list->arrays || !list->names) {
         free_list(list);
         return false;
     }
-    add_network(list, "", &prepared->weights, prepare_execution(prepared));
+    add_network(list, &networks[0]);
     add_average(list, &prepared->average);
-    if (gan)
-        add_network(list, "discriminator.", discriminator, gan_discriminator_execution(gan));
+    for (size_t i = 1; i < count; i++)
+        add_network(list, &networks[i]);
     list->arrays[list->count++] = (struct safetensors_array){.name = "loss_window",
                                                              .type = SAFETENSORS_F32,
                                                              .rank = 1,
@@ -174,19 +169,19 @@ static const struct place places[] = {
     PLACE(NUMBER, "feed_wait_seconds", now.feed_wait_seconds),
     PLACE(COUNT, "checkpoints", now.checkpoints),
     PLACE(NUMBER, "checkpoint_seconds", now.checkpoint_seconds),
-    ADDED_PLACE(REAL, "loss_scale", loss_scale.scale),
-    ADDED_PLACE(COUNT, "loss_scale.steps", loss_scale.steps),
-    ADDED_PLACE(COUNT, "loss_scale.skipped", loss_scale.skipped),
-    ADDED_PLACE(REAL, "discriminator_scale", discriminator_scale.scale),
-    ADDED_PLACE(COUNT, "discriminator_scale.steps", discriminator_scale.steps),
-    ADDED_PLACE(COUNT, "discriminator_scale.skipped", discriminator_scale.skipped),
+    ADDED_PLACE(REAL, "loss_scale", counters.loss_scales[0].scale),
+    ADDED_PLACE(COUNT, "loss_scale.steps", counters.loss_scales[0].steps),
+    ADDED_PLACE(COUNT, "loss_scale.skipped", counters.loss_scales[0].skipped),
+    ADDED_PLACE(REAL, "discriminator_scale", counters.loss_scales[1].scale),
+    ADDED_PLACE(COUNT, "discriminator_scale.steps", counters.loss_scales[1].steps),
+    ADDED_PLACE(COUNT, "discriminator_scale.skipped", counters.loss_scales[1].skipped),
     ADDED_PLACE(NUMBER, "energy_joules", now.energy_joules),
     ADDED_PLACE(NUMBER, "energy_seconds", now.energy_seconds),
     ADDED_PLACE(NUMBER, "energy_images", now.energy_images),
     ADDED_PLACE(NUMBER, "early_stopping.best", early_stopping_state.best),
     ADDED_PLACE(COUNT, "early_stopping.stale", early_stopping_state.stale),
-    PLACE(COUNT, "solver_step", solver_step),
-    PLACE(COUNT, "discriminator_step", discriminator_step)};
+    PLACE(COUNT, "solver_step", counters.steps[0]),
+    PLACE(COUNT, "discriminator_step", counters.steps[1])};
 enum { PLACES = sizeof places / sizeof *places };
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are kept in 64 bits");
 
@@ -309,53 +304,24 @@ static void collect_numbers(struct trainer *trainer)
     trainer->data_counts = data_counts_of(prepared);
     trainer->run_journal = trainer->run->journal.synced;
     trainer->run_seconds = trainer_seconds(trainer, clock_nanoseconds());
-    trainer->solver_step = execution_solver_step(prepare_execution(prepared));
-    trainer->discriminator_step =
-        prepared->gan ? execution_solver_step(gan_discriminator_execution(prepared->gan)) : 0;
-    trainer->loss_scale = execution_loss_scale(prepare_execution(prepared));
-    if (prepared->gan)
-        trainer->discriminator_scale =
-            execution_loss_scale(gan_discriminator_execution(prepared->gan));
-}
-
-/* Fetches weights and solver state from a device that has memory of its own; touch() is the way
- * back. */
-static bool fetch(const struct preparation *prepared, struct error *error)
-{
-    return execution_fetch(prepare_execution(prepared), error) &&
-           weights_fetch(&prepared->average, error) &&
-           (!prepared->gan || execution_fetch(gan_discriminator_execution(prepared->gan), error));
-}
-
-static void touch(const struct preparation *prepared)
-{
-    execution_touch(prepare_execution(prepared));
-    if (prepared->gan)
-        execution_touch(gan_discriminator_execution(prepared->gan));
+    trainer->counters = method_save(&prepared->method);
 }
 
 static void distribute_numbers(struct trainer *trainer)
 {
     struct preparation *prepared = &trainer->prepared;
-    touch(prepared);
+    method_restore(&prepared->method, &trainer->counters);
     if (prepared->average.values)
         weights_average_restore(&prepared->average, &prepared->weights);
-    execution_set_solver_step(prepare_execution(prepared), trainer->solver_step);
-    execution_set_loss_scale(prepare_execution(prepared), trainer->loss_scale);
-    trainer->skip_reported = trainer->loss_scale.skipped > 0;
-    trainer->low_scale_reported = trainer->loss_scale.scale < 1;
-    if (!prepared->gan)
-        return;
-    execution_set_solver_step(gan_discriminator_execution(prepared->gan),
-                              trainer->discriminator_step);
-    execution_set_loss_scale(gan_discriminator_execution(prepared->gan),
-                             trainer->discriminator_scale);
+    trainer->skip_reported = trainer->counters.loss_scales[0].skipped > 0;
+    trainer->low_scale_reported = trainer->counters.loss_scales[0].scale < 1;
 }
 
 bool checkpoint_write(struct trainer *trainer, uint64_t *bytes, struct error *error)
 {
     struct list list;
-    if (!fetch(&trainer->prepared, error))
+    if (!method_fetch(&trainer->prepared.method, error) ||
+        !weights_fetch(&trainer->prepared.average, error))
         return false;
     const struct model_facts facts = prepare_model_facts(&trainer->prepared);
     struct metadata *metadata = memory_new(1, sizeof *metadata, "a checkpoint", error);

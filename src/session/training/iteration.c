@@ -122,13 +122,10 @@ static double take_time(struct trainer *trainer, uint64_t now)
     return clock_seconds(start, end) * 1e3 / (double)trainer->run->config.batch;
 }
 
-static void record(struct trainer *trainer, const struct gan_losses *losses, double rate)
+static void record(struct trainer *trainer, const struct step_losses *losses, double rate)
 {
-    const float loss = losses->generator;
+    const float loss = losses->total;
     const struct preparation *prepared = &trainer->prepared;
-    const struct distillation_losses parts = prepared->teaching
-                                                 ? distillation_losses(prepared->execution)
-                                                 : (struct distillation_losses){NAN, NAN};
     struct finding finding;
     uint64_t now = clock_nanoseconds();
     const double ms = take_time(trainer, now);
@@ -150,9 +147,9 @@ static void record(struct trainer *trainer, const struct gan_losses *losses, dou
                                  .loss_caffe = trainer->meter.caffe,
                                  .loss_mean = (float)trainer->meter.exact,
                                  .loss_discriminator = losses->discriminator,
-                                 .loss_l1 = losses->main,
-                                 .loss_labels = parts.labels,
-                                 .loss_teacher = parts.teacher,
+                                 .loss_l1 = losses->l1,
+                                 .loss_labels = losses->labels,
+                                 .loss_teacher = losses->teacher,
                                  .learning_rate = (float)rate,
                                  .ms_per_image = (float)ms,
                                  .seconds = (float)trainer_seconds(trainer, now),
@@ -223,7 +220,7 @@ static void begin_last_inspection(struct trainer *trainer)
 /* --- the iteration --- */
 
 /* Records the iteration whose loss is not finite, and names the first bad layer. Returns false. */
-static bool diverge(struct trainer *trainer, const struct gan_losses *losses, double rate)
+static bool diverge(struct trainer *trainer, const struct step_losses *losses, double rate)
 {
     struct bad_layer layer;
     struct finding finding;
@@ -231,7 +228,7 @@ static bool diverge(struct trainer *trainer, const struct gan_losses *losses, do
     const uint64_t iteration = trainer->moment.iteration;
     const bool found = ranks_find_first_bad_layer(prepared->cluster, prepared, iteration, &layer);
     record(trainer, losses, rate);
-    watcher_divergence(trainer->moment, losses->generator, found ? &layer : NULL, &finding);
+    watcher_divergence(trainer->moment, losses->total, found ? &layer : NULL, &finding);
     trainer_add_finding(trainer, &finding);
     trainer_publish(trainer);
     return error_set(trainer->error, ERROR_DIVERGED, found ? layer.node : "the loss",
@@ -243,28 +240,13 @@ static bool diverge(struct trainer *trainer, const struct gan_losses *losses, do
                                         : "; this layer's values were the first to break");
 }
 
-/* Trains a network that has no discriminator for one step. Returns false, and changes nothing, if
- * the loss is not finite. */
-static bool step_alone(const struct preparation *prepared, const struct execution_batch *batch,
-                       uint64_t iteration, float rate, struct gan_losses *losses)
-{
-    prepare_bind(prepared, batch, iteration);
-    *losses =
-        (struct gan_losses){.generator = execution_iterate(prepared->execution, iteration, rate),
-                            .discriminator = NAN,
-                            .main = NAN};
-    return isfinite(losses->generator);
-}
-
 /* Trains on trainer->batch for one step. Returns false if the loss is not finite. */
-static bool step(struct trainer *trainer, double rate, struct gan_losses *losses)
+static bool step(struct trainer *trainer, double rate, struct step_losses *losses)
 {
-    const struct preparation *prepared = &trainer->prepared;
+    struct preparation *prepared = &trainer->prepared;
     const uint64_t iteration = trainer->moment.iteration;
-    prepare_momentum(&trainer->prepared, &trainer->run->config, iteration);
-    return prepared->gan
-               ? gan_iterate(prepared->gan, &trainer->batch, iteration, (float)rate, losses)
-               : step_alone(prepared, &trainer->batch, iteration, (float)rate, losses);
+    prepare_momentum(prepared, &trainer->run->config, iteration);
+    return method_step(&prepared->method, &trainer->batch, iteration, (float)rate, losses);
 }
 
 static double current_rate(const struct trainer *trainer)
@@ -431,7 +413,7 @@ static bool iterate(struct trainer *trainer, bool *epoch_over)
     struct preparation *prepared = &trainer->prepared;
     const double rate = current_rate(trainer);
     struct data_batch batch;
-    struct gan_losses losses;
+    struct step_losses losses;
     begin_last_inspection(trainer);
     if (!prepare_groups(prepared, &trainer->run->config, trainer->moment.iteration, trainer->error))
         return false;
@@ -497,7 +479,7 @@ void iteration_note_end(struct trainer *trainer)
 
 void iteration_repeat_last(struct trainer *trainer)
 {
-    struct gan_losses losses;
+    struct step_losses losses;
     struct error failed;
     struct preparation *prepared = &trainer->prepared;
     const double each = iteration_seconds(trainer), most = inspection_seconds(trainer);

@@ -10,23 +10,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool save_discriminator(struct trainer *trainer, struct error *error)
+/* Saves the networks that were trained beside the one that is saved as the model. */
+static bool save_others(struct trainer *trainer, struct error *error)
 {
-    struct gan *gan = trainer->prepared.gan;
-    if (!gan)
-        return true;
-    char *path = file_join(trainer->run->directory, "discriminator.safetensors");
-    bool saved =
-        path ? weights_save(gan_discriminator(gan), trainer_save_format(trainer), path, NULL, error)
-             : error_set_memory(error, "a path", 0);
-    free(path);
+    struct method_network networks[METHOD_NETWORKS];
+    const size_t count = method_networks(&trainer->prepared.method, networks);
+    bool saved = true;
+    for (size_t i = 1; saved && i < count; i++) {
+        char name[48];
+        snprintf(name, sizeof name, "%s.safetensors", networks[i].name);
+        char *path = file_join(trainer->run->directory, name);
+        saved = path ? weights_save(networks[i].weights, trainer_save_format(trainer), path, NULL,
+                                    error)
+                     : error_set_memory(error, "a path", 0);
+        free(path);
+    }
     return saved;
 }
 
 bool model_save(struct trainer *trainer, struct error *error)
 {
     struct model_facts facts = prepare_model_facts(&trainer->prepared);
-    if (!save_discriminator(trainer, error))
+    if (!save_others(trainer, error))
         return false;
     char *path = file_join(trainer->run->directory, "weights.safetensors");
     bool saved = path ? model_file_save(&facts, prepare_model_weights(&trainer->prepared),

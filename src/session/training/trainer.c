@@ -103,7 +103,7 @@ void trainer_report_unsaved(struct trainer *trainer)
 
 struct execution *trainer_execution(const struct trainer *trainer)
 {
-    return prepare_execution(&trainer->prepared);
+    return method_execution(&trainer->prepared.method);
 }
 
 void trainer_restart_clock(struct trainer *trainer)

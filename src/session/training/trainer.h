@@ -101,8 +101,8 @@ struct trainer {
     uint64_t energy_added;       /* nanoseconds: the last energy_step */
 
     /* written into a checkpoint, and read from one */
-    uint64_t run_journal, solver_step, discriminator_step;
-    struct loss_scale loss_scale, discriminator_scale; /* of float16 */
+    uint64_t run_journal;
+    struct method_counters counters;
     struct data_counts data_counts;
     double run_seconds;
 
@@ -122,7 +122,7 @@ struct trainer {
 /* Returns the seconds since the run's start, without pauses, at the time `now` (nanoseconds). */
 double trainer_seconds(const struct trainer *trainer, uint64_t now);
 
-/* Returns the execution of the network, or of a network with a discriminator its generator's. */
+/* Returns the execution of the network that is validated and saved. */
 struct execution *trainer_execution(const struct trainer *trainer);
 
 /* Begins the time of the next iteration now, after something else than iterations. Waits until the

@@ -219,7 +219,7 @@ static void note_preprocessing(struct trainer *trainer)
     const char *path = prepared->from.path;
     struct finding finding = {.kind = FINDING_DATA};
     char name[512], by[96], here[96];
-    if (trainer->moment.iteration > 0 || prepared->teacher || !path[0])
+    if (trainer->moment.iteration > 0 || method_is_distilled(&prepared->method) || !path[0])
         return;
     config_short_value("weights", path, name, sizeof name);
     run_preprocessing_words(model, fixed, by, sizeof by);
