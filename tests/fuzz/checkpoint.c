@@ -6,6 +6,7 @@
 #include "session/config/config.h"
 #include "session/files/checkpoint_position.h"
 #include "session/files/kernel_choices.h"
+#include "session/training/observer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,8 @@ static struct trainer *make_trainer(void)
     trainer.run = &run;
     trainer.error = &error;
     const struct run_preprocessing from = run_preprocessing_of(&run.config, NULL);
-    made = made && prepare(&trainer.prepared, &run.config, &from, 0, NULL, NULL, &error) &&
+    made = made && observers_create(&trainer) &&
+           prepare(&trainer.prepared, &run.config, &from, 0, NULL, NULL, &error) &&
            (trainer.chosen = kernel_choices_text(NULL, &error)) &&
            loss_meter_create(&trainer.meter, 3, &error);
     if (!made) {

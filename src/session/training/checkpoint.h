@@ -4,7 +4,7 @@
  * RUN/checkpoint.safetensors has the weights (named as in model files), the solver's state
  * ("solver.0.NAME"), the averaged weights ("average.NAME"), those of the discriminator (with the
  * prefix "discriminator."), and the window of losses. Its metadata ("tinca.NAME", a decimal number
- * that reads back exactly) has the numbers that the table of checkpoint.c lists. Random numbers
+ * that reads back exactly) has the numbers that the observers list. Random numbers
  * need no state: they follow from seed and iteration. "tinca.journal" and "tinca.journal_crc32" are
  * the length of the journal at that time and the CRC-32 of those bytes. A checksum of the whole
  * file shows damage. The checkpoint before stays as checkpoint.previous.safetensors, so that one of
@@ -13,14 +13,12 @@
 #define TINCA_SESSION_TRAINING_CHECKPOINT_H
 
 #include "engine/weights/safetensors.h"
-#include "session/training/trainer.h"
+
+struct trainer;
 
 /* Writes the trainer's state between two iterations; the journal must be on the disk. Sets *bytes
  * to the size of the file. Returns false with an error. */
 bool checkpoint_write(struct trainer *trainer, uint64_t *bytes, struct error *error);
-
-/* Returns the bytes of a checkpoint without its header. */
-uint64_t checkpoint_bytes(const struct trainer *trainer);
 
 /* Opens a run's last checkpoint, or the previous one, and verifies its checksum. Returns false with
  * an error if it is damaged. Returns true with file->file NULL if there is no such file. */

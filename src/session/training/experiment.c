@@ -1,6 +1,9 @@
-/* Writes network.json, data.json and provenance.json of a new run, and compares them with what a
- * resumed run has prepared. */
-#include "session/training/experiment.h"
+/* What a run trains: network.json is the network as it is trained, a network file of plain
+ * operators (engine/network/network_write.h); data.json lists what the data sets consist of
+ * (data_fingerprint.h); provenance.json what a new run computes with (provenance.h). They are
+ * written before the first iteration or, if the disk refuses, before the first checkpoint. A
+ * resumed run compares the first two with what it has prepared. */
+#include "session/training/observer.h"
 
 #include "base/files/file.h"
 #include "base/json/json_checksum.h"
@@ -19,6 +22,14 @@
 static const char network_name[] = "network.json", data_name[] = "data.json",
                   provenance_name[] = "provenance.json";
 
+/* The texts until they are written; NULL: written. */
+struct experiment_texts {
+    char *network, *data;
+    char *provenance; /* NULL also when a run is resumed */
+};
+
+extern const struct observer observer_experiment;
+
 /* --- writing --- */
 
 static char *print_and_free(struct json *tree, struct error *error)
@@ -31,16 +42,17 @@ static char *print_and_free(struct json *tree, struct error *error)
 bool experiment_make(struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
+    struct experiment_texts *texts = observer_state(trainer, &observer_experiment);
     struct json *network = network_to_json(prepared->network);
     if (!network)
         return error_set_memory(trainer->error, "the network", 0);
-    experiment_free(trainer);
-    trainer->experiment.network = print_and_free(network, trainer->error);
-    if (!trainer->experiment.network)
-        return false;
-    trainer->experiment.data = print_and_free(
-        data_fingerprint_make(prepared, &trainer->run->config, trainer->error), trainer->error);
-    return trainer->experiment.data;
+    texts->network = print_and_free(network, trainer->error);
+    texts->data =
+        texts->network
+            ? print_and_free(data_fingerprint_make(prepared, &trainer->run->config, trainer->error),
+                             trainer->error)
+            : NULL;
+    return texts->data;
 }
 
 static bool write_text(const struct run *run, const char *name, char **text, struct error *error)
@@ -58,29 +70,47 @@ static bool write_text(const struct run *run, const char *name, char **text, str
     return written;
 }
 
-bool experiment_make_provenance(struct trainer *trainer)
+static bool sync_texts(void *state, struct trainer *trainer, struct error *error)
 {
-    const struct run_config *config = &trainer->run->config;
-    trainer->experiment.provenance =
-        provenance_make(config->device, (enum device_precision)config->precision, trainer->error);
-    return trainer->experiment.provenance;
-}
-
-bool experiment_write(struct trainer *trainer, struct error *error)
-{
-    struct experiment_texts *texts = &trainer->experiment;
+    struct experiment_texts *texts = state;
     return write_text(trainer->run, network_name, &texts->network, error) &&
            write_text(trainer->run, data_name, &texts->data, error) &&
            write_text(trainer->run, provenance_name, &texts->provenance, error);
 }
 
-void experiment_free(struct trainer *trainer)
+/* Makes the texts of a new run, and writes what is there; if the disk refuses, the first checkpoint
+ * tries once more. */
+static bool open_texts(void *state, struct trainer *trainer)
 {
-    free(trainer->experiment.network);
-    free(trainer->experiment.data);
-    free(trainer->experiment.provenance);
-    trainer->experiment = (struct experiment_texts){0};
+    struct experiment_texts *texts = state;
+    const struct run_config *config = &trainer->run->config;
+    if (!trainer->resumption.file.file) {
+        if (!experiment_make(trainer))
+            return false;
+        texts->provenance = provenance_make(
+            config->device, (enum device_precision)config->precision, trainer->error);
+        if (!texts->provenance)
+            return false;
+    }
+    if (!sync_texts(state, trainer, &trainer->refusals.unsaved) && texts->provenance)
+        trainer_report_unsaved(trainer);
+    return true;
 }
+
+static void close_texts(void *state, struct trainer *trainer)
+{
+    struct experiment_texts *texts = state;
+    (void)trainer;
+    free(texts->network);
+    free(texts->data);
+    free(texts->provenance);
+}
+
+const struct observer observer_experiment = {.name = "experiment",
+                                             .state_bytes = sizeof(struct experiment_texts),
+                                             .open = open_texts,
+                                             .sync = sync_texts,
+                                             .close = close_texts};
 
 /* --- comparing --- */
 

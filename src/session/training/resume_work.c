@@ -2,9 +2,13 @@
  *
  * The order matters: nothing in the run's folder changes until the whole checkpoint has been read
  * and fits, so that a run that cannot continue now can do so later. */
-#include "session/training/resume_work.h"
+#include "session/training/observer.h"
 
+#include "base/character.h"
 #include "base/files/file.h"
+#include "base/language.h"
+#include "base/text.h"
+#include "engine/execution/numerics.h"
 #include "session/files/checkpoint_position.h"
 #include "session/files/computed_with.h"
 #include "session/files/kernel_choices.h"
@@ -13,12 +17,10 @@
 #include "session/files/run_killed.h"
 #include "session/record/run_integrity.h"
 #include "session/record/run_reading.h"
-#include "session/training/begin.h"
 #include "session/training/checkpoint.h"
-#include "session/training/experiment.h"
-#include "session/training/resume_arithmetic.h"
 #include "session/values/run_figures.h"
 
+#include <config.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -45,7 +47,7 @@ enum fitness {
 /* Opens a checkpoint and returns how it fits the run; *error says why it does not. */
 static enum fitness try_checkpoint(struct trainer *trainer, bool previous, struct error *error)
 {
-    struct safetensors *file = &trainer->checkpoint;
+    struct safetensors *file = &trainer->resumption.file;
     const struct run *run = trainer->run;
     if (!checkpoint_open(run->directory, previous, file, error))
         return DAMAGED;
@@ -67,7 +69,7 @@ static void note_missing_sum(struct trainer *trainer)
 {
     uint32_t sum;
     struct error error;
-    if (checkpoint_journal_sum(&trainer->checkpoint, &sum))
+    if (checkpoint_journal_sum(&trainer->resumption.file, &sum))
         return;
     error_set(
         &error, ERROR_UNSUPPORTED, trainer->run->early_facts.id, "nothing is to be done",
@@ -81,17 +83,18 @@ bool resume_find_checkpoint(struct trainer *trainer, uint64_t *iteration)
     enum fitness fitness = MISSING;
     bool alone = false;
     struct error first = {0};
+    const struct safetensors *file = &trainer->resumption.file;
     *iteration = 0;
     for (int i = 0; i < 2 && fitness != FITS; i++) {
         struct error error = {0};
         fitness = try_checkpoint(trainer, i == 1, &error);
-        trainer->previous_checkpoint = i == 1;
+        trainer->resumption.previous = i == 1;
         alone |= fitness == ALONE;
         if (first.kind == ERROR_NONE)
             first = error;
     }
     alone |= trainer->run->damage.kind != ERROR_NONE; /* damage of a complete run */
-    trainer->journal_damaged = fitness != FITS && alone;
+    trainer->resumption.journal_damaged = fitness != FITS && alone;
     if (fitness != FITS && first.kind != ERROR_NONE && !alone) {
         *trainer->error = first;
         return false;
@@ -100,23 +103,70 @@ bool resume_find_checkpoint(struct trainer *trainer, uint64_t *iteration)
     if (fitness != FITS)
         return true;
     note_missing_sum(trainer);
-    return checkpoint_place(&trainer->checkpoint, iteration, &trainer->run_journal, trainer->error);
+    return checkpoint_place(file, iteration, &trainer->resumption.journal, trainer->error) &&
+           kernel_choices_read(checkpoint_text(file, "chosen"), &trainer->resumption.choices,
+                               trainer->error);
 }
 
-bool resume_read_choices(struct trainer *trainer)
+/* --- the same arithmetic --- */
+
+/* Returns the version to name in an error. A build between two releases has the version of the
+ * release before, which does not identify it. */
+static void advise(const struct safetensors *checkpoint, char *advice, size_t size)
 {
-    const char *text =
-        trainer->checkpoint.file ? checkpoint_text(&trainer->checkpoint, "chosen") : NULL;
-    return kernel_choices_read(text, &trainer->recorded, trainer->error);
+    const char *version = checkpoint_text(checkpoint, "version");
+    if (version && strcmp(version, PACKAGE_VERSION) != 0)
+        snprintf(advice, size, _("resume it with tinca %.40s, or train another run"), version);
+    else
+        snprintf(advice, size, "%s",
+                 _("resume it with the version of tinca that wrote it, or train another run"));
 }
 
-void resume_read_parent(struct trainer *trainer)
+/* Returns false with an error if the checkpoint's version computes this network differently on this
+ * device; the error names the version that can resume it. A checkpoint without a record of its
+ * arithmetic has numerics version 1. */
+static bool check_arithmetic(const struct safetensors *checkpoint, const struct graph *graph,
+                             const char *device, struct error *error)
 {
-    char *parent = trainer->prepared.parent;
-    const char *text =
-        trainer->checkpoint.file ? checkpoint_text(&trainer->checkpoint, "parent") : NULL;
-    if (text)
-        snprintf(parent, sizeof trainer->prepared.parent, "%s", text);
+    char advice[160];
+    size_t numerics = 1;
+    const char *recorded = checkpoint_text(checkpoint, "numerics");
+    if (recorded && !text_to_size(recorded, &numerics))
+        numerics = NUMERICS_VERSION + 1;
+    const char *change = numerics_change(numerics, graph, device);
+    if (!change)
+        return true;
+    advise(checkpoint, advice, sizeof advice);
+    return error_set(error, ERROR_UNSUPPORTED, checkpoint->path, advice,
+                     "it was computed with numerics version %zu, and this is version %d: %s",
+                     numerics, NUMERICS_VERSION, language_text(change));
+}
+
+/* Adds findings about differences between the checkpoint and this process that may change the last
+ * digits, or about another version. */
+static void report_arithmetic(struct trainer *trainer)
+{
+    static const char *const words[COMPUTED_WITH] = {
+        [COMPUTED_PROGRAM] =
+            N_("it was computed with tinca %.80s, and goes on with tinca %.80s, whose "
+               "arithmetic is the same"),
+        [COMPUTED_KERNELS] =
+            N_("it was computed with %.80s, and goes on with %.80s: the last digits may "
+               "differ"),
+        [COMPUTED_BLAS] =
+            N_("it was computed with %.80s, and goes on with %.80s: the last digits may "
+               "differ")};
+    char text[320];
+    struct computed_with here;
+    computed_with_here(&here, trainer->run->config.device,
+                       (enum device_precision)trainer->run->config.precision);
+    for (size_t i = 0; i < COMPUTED_WITH; i++) {
+        const char *then = checkpoint_text(&trainer->resumption.file, here.keys[i]);
+        if (!words[i] || !then || !here.values[i][0] || strcmp(then, here.values[i]) == 0)
+            continue;
+        snprintf(text, sizeof text, language_text(words[i]), then, here.values[i]);
+        trainer_note(trainer, FINDING_RESUME, "%s", character_replace_hidden(text));
+    }
 }
 
 /* --- restoring --- */
@@ -134,7 +184,7 @@ static bool remove_end(const struct trainer *trainer)
         error_set_errno(trainer->error, path, "check the disk", "cannot be removed");
     free(path);
     run_killed_remove(run->directory);
-    if (removed && trainer->previous_checkpoint && trainer->checkpoint.file)
+    if (removed && trainer->resumption.previous && trainer->resumption.file.file)
         checkpoint_remove_last(run->directory);
     return removed;
 }
@@ -161,24 +211,11 @@ static bool count_point(void *context, const struct journal_line *line, struct e
     return true;
 }
 
-static void note_resumption(struct trainer *trainer)
-{
-    struct json *event = json_new_object();
-    if (json_add_string(event, "event", "resume") &&
-        json_add_count(event, "iteration", trainer->moment.iteration) &&
-        json_add_count(event, "threads", trainer->prepared.device->threads) &&
-        computed_with_add(event, trainer->run->config.device,
-                          (enum device_precision)trainer->run->config.precision))
-        journal_add_event(&trainer->run->journal, "resume", event);
-    else
-        json_free(event);
-}
-
 /* Reads what the checkpoint does not have from the journal: curves, findings, times. */
 static bool read_back(struct trainer *trainer)
 {
     struct run_snapshot *now = &trainer->now, read = *now;
-    if (!run_state_read_journal(trainer->run, trainer->run_journal, &read, &trainer->tempo,
+    if (!run_state_read_journal(trainer->run, trainer->resumption.journal, &read, &trainer->tempo,
                                 trainer->error))
         return false;
     now->finding_count = read.finding_count;
@@ -194,8 +231,7 @@ static bool read_back(struct trainer *trainer)
     now->loss_scale = read.loss_scale;
     now->skipped_steps = read.skipped_steps;
     now->ms_per_image_median = read.ms_per_image_median;
-    now->elapsed_seconds = trainer->earlier_seconds = trainer->run_seconds;
-    trainer->earlier_wait = now->feed_wait_seconds;
+    now->elapsed_seconds = trainer->clock.earlier_seconds = trainer->resumption.seconds;
     return true;
 }
 
@@ -203,7 +239,7 @@ static void note_beginning(struct trainer *trainer, const char *aside, uint64_t 
 {
     struct error error;
     const char *id = trainer->run->early_facts.id;
-    if (trainer->journal_damaged) /* replaces the error that said so */
+    if (trainer->resumption.journal_damaged) /* replaces the error that said so */
         error_set(&trainer->now.error, ERROR_INPUT, id, "nothing is to be done",
                   "its journal is damaged: it begins again with its first iteration, so that its "
                   "curves become whole; what is left of the journal is kept as %s",
@@ -224,7 +260,7 @@ static bool put_journal_aside(struct trainer *trainer)
 {
     struct run *run = trainer->run;
     const char *name =
-        trainer->journal_damaged ? "journal.damaged.jsonl" : "journal.previous.jsonl";
+        trainer->resumption.journal_damaged ? "journal.damaged.jsonl" : "journal.previous.jsonl";
     char *path = file_join(run->directory, "journal.jsonl");
     char *aside = file_join(run->directory, name);
     uint64_t points = 0;
@@ -233,7 +269,7 @@ static bool put_journal_aside(struct trainer *trainer)
         error_set_memory(trainer->error, "a path", 0);
     else {
         const bool read = journal_read(path, count_point, &points, NULL);
-        if (trainer->journal_damaged || (read && points > 0))
+        if (trainer->resumption.journal_damaged || (read && points > 0))
             done = rename(path, aside) == 0 || errno == ENOENT ||
                    error_set_errno(trainer->error, path, "check the disk", "cannot be renamed");
         if (done)
@@ -241,7 +277,7 @@ static bool put_journal_aside(struct trainer *trainer)
     }
     free(path);
     free(aside);
-    if (done && trainer->journal_damaged)
+    if (done && trainer->resumption.journal_damaged)
         checkpoint_remove(run->directory); /* they belong to the old journal */
     return done;
 }
@@ -256,39 +292,56 @@ static void begin_schedule(struct trainer *trainer)
     trainer->ended = false;
 }
 
-bool resume_restore(struct trainer *trainer)
+/* Sets which model the network was made from (tinca.parent), as the checkpoint has recorded. */
+static void read_parent(struct trainer *trainer)
 {
-    bool known;
-    if (!experiment_check(trainer, &known))
-        return false;
-    if (!trainer->checkpoint.file && trainer->run->early_facts.fork.ancestor[0] &&
-        !trainer->run->early_facts.fork.weights_only)
+    char *parent = trainer->prepared.parent;
+    const char *text = checkpoint_text(&trainer->resumption.file, "parent");
+    if (text)
+        snprintf(parent, sizeof trainer->prepared.parent, "%s", text);
+}
+
+/* Starts the run once more, without a checkpoint. */
+static bool start_over(struct trainer *trainer)
+{
+    const struct run_fork *fork = &trainer->run->early_facts.fork;
+    if (fork->ancestor[0] && !fork->weights_only)
         return error_set(trainer->error, ERROR_INPUT, trainer->run->directory,
                          "fork the ancestor again",
                          "the checkpoint that this fork began with is missing or damaged");
-    if (!trainer->checkpoint.file)
-        return put_journal_aside(trainer) && take_over(trainer, 0) && begin_run(trainer);
-    trainer->now.best_validation_loss = (double)NAN;
-    if (!resume_arithmetic_check(&trainer->checkpoint, &trainer->prepared.network->graph,
-                                 trainer->run->config.device, trainer->error) ||
-        !checkpoint_restore(trainer, &trainer->checkpoint, trainer->error))
+    return put_journal_aside(trainer) && take_over(trainer, 0) && begin_run(trainer);
+}
+
+bool resume_restore(struct trainer *trainer)
+{
+    bool known;
+    struct run_snapshot *now = &trainer->now;
+    struct safetensors *file = &trainer->resumption.file;
+    if (!experiment_check(trainer, &known))
+        return false;
+    if (!file->file)
+        return start_over(trainer);
+    read_parent(trainer);
+    now->best_validation_loss = (double)NAN;
+    if (!check_arithmetic(file, &trainer->prepared.network->graph, trainer->run->config.device,
+                          trainer->error) ||
+        !checkpoint_restore(trainer, file, trainer->error))
         return false;
     begin_schedule(trainer);
     if (!read_back(trainer) || (!known && !experiment_make(trainer)) ||
-        !take_over(trainer, trainer->run_journal))
+        !take_over(trainer, trainer->resumption.journal))
         return false;
-    if (isnan(trainer->now.best_validation_loss)) /* none yet, or of an earlier version */
-        trainer->now.best_validation_loss =
-            run_figures_of(&trainer->now, &trainer->run->own_series).best_validation_loss;
-    const struct run_facts facts = begin_facts(trainer);
-    run_state_publish(trainer->run, &facts);
-    note_resumption(trainer);
-    begin_events(trainer, &facts, trainer->moment.iteration);
-    resume_arithmetic_report(trainer);
-    if (!known) {
-        resume_arithmetic_report_unknown(trainer);
-        experiment_write(trainer, &trainer->saving.unsaved);
-    }
-    safetensors_close(&trainer->checkpoint);
+    if (isnan(now->best_validation_loss)) /* none yet, or of an earlier version */
+        now->best_validation_loss =
+            run_figures_of(now, &trainer->run->own_series).best_validation_loss;
+    if (!observers_open(trainer))
+        return false;
+    report_arithmetic(trainer);
+    if (!known)
+        trainer_note(trainer, FINDING_RESUME, "%s",
+                     _("its network.json or data.json is missing, as in runs that an earlier "
+                       "version of tinca began: whether network and data have changed since is not "
+                       "known"));
+    safetensors_close(file);
     return true;
 }

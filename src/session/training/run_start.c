@@ -17,8 +17,7 @@
 #include "session/record/resume.h"
 #include "session/record/run_integrity.h"
 #include "session/record/run_reading.h"
-#include "session/record/run_state.h"
-#include "session/training/worker.h"
+#include "session/training/internal.h"
 
 #include <libgen.h>
 #include <stdio.h>
