@@ -1,6 +1,6 @@
-/* tinca train: trains a network without the workbench. The run is a worker thread (session/training);
- * this thread shows its progress, sends it a stop command when a signal comes, and at the end
- * writes the weights and the session that the options ask for. */
+/* tinca train: trains a network without the workbench. The run is a worker thread
+ * (session/training); this thread shows its progress, sends it a stop command when a signal comes,
+ * and at the end writes the weights and the session that the options ask for. */
 #include "cli/train.h"
 #include "cli/command.h"
 #include "cli/options.h"
