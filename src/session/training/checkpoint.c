@@ -180,12 +180,12 @@ typedef bool visit_number(void *context, const struct saved_number *number, void
 
 /* Visits the numbers of all observers; `at` is NULL without a trainer. Returns false if a visit has
  * returned false. */
-static bool visit_numbers(const struct trainer *trainer, visit_number *visit, void *context)
+static bool visit_numbers(const struct observer *const *observers, const struct trainer *trainer,
+                          visit_number *visit, void *context)
 {
-    const struct observer *observer;
-    for (size_t i = 0; (observer = observers_number(i)); i++) {
-        for (const struct saved_number *n = observer->numbers; n && n->key; n++) {
-            char *base = trainer ? n->of_trainer ? (char *)trainer : trainer->states[i] : NULL;
+    for (size_t i = 0; observers[i]; i++) {
+        for (const struct saved_number *n = observers[i]->numbers; n && n->key; n++) {
+            char *base = !trainer ? NULL : n->of_trainer ? (char *)trainer : trainer->states[i];
             if (!visit(context, n, base ? base + n->offset : NULL))
                 return false;
         }
@@ -289,7 +289,7 @@ static void fill_metadata(const struct trainer *trainer, const char *class_names
     add_text(metadata, "tinca.parent", trainer->prepared.parent);
     add_text(metadata, "tinca.class_names", class_names);
     add_text(metadata, "tinca.journal_crc32", metadata->journal_sum);
-    visit_numbers(trainer, add_number, metadata);
+    visit_numbers(trainer->observers, trainer, add_number, metadata);
 }
 
 /* --- writing --- */
@@ -410,13 +410,14 @@ static bool read_number(void *context, const struct saved_number *number, void *
     return false;
 }
 
-const char *checkpoint_missing(const struct safetensors *file)
+const char *checkpoint_find_missing(const struct safetensors *file,
+                                    const struct observer *const *observers)
 {
     struct number_reader reader = {.file = file};
     const char *written = safetensors_metadata(file, "tinca.format");
     if (!written || strcmp(written, format) != 0)
         return "format";
-    visit_numbers(NULL, read_number, &reader);
+    visit_numbers(observers, NULL, read_number, &reader);
     return reader.wrong;
 }
 
@@ -437,7 +438,7 @@ static bool read_numbers(struct trainer *trainer, const struct safetensors *file
                          struct error *error)
 {
     struct number_reader reader = {.file = file};
-    if (!visit_numbers(trainer, read_number, &reader))
+    if (!visit_numbers(trainer->observers, trainer, read_number, &reader))
         return refuse(file, reader.wrong, error);
     const struct data_counts now = data_counts_of(&trainer->prepared);
     const struct data_counts then = trainer->resumption.data;

@@ -52,6 +52,7 @@ struct data_counts {
 struct resumption {
     struct safetensors file; /* the checkpoint to resume from, until it has been read */
     bool previous;           /* it is checkpoint.previous: the last one is unusable */
+    bool known;              /* network.json and data.json have been compared */
     bool journal_damaged;    /* the run starts once more with its first iteration */
     uint64_t journal;        /* bytes of the journal at that time */
     struct data_counts data;
@@ -59,6 +60,8 @@ struct resumption {
     struct method_counters counters;
     struct plan_choices choices; /* its kernels of validations, which a resumed run uses */
 };
+
+struct observer;
 
 struct trainer {
     struct run *run;
@@ -83,8 +86,9 @@ struct trainer {
     struct refusals refusals;
     char *chosen; /* the kernels of validations, as a text (kernel_choices.h) */
     struct resumption resumption;
-    void **states;       /* of the observers (observer.h) */
-    struct error *error; /* why the run fails */
+    const struct observer *const *observers; /* NULL ends them */
+    void **states;                           /* of the observers; NULL: there are none yet */
+    struct error *error;                     /* why the run fails */
 };
 
 /* --- trainer.c: what all parts of a run do --- */
@@ -131,19 +135,19 @@ const struct error *trainer_find_refusal(const struct trainer *trainer);
 /* Makes the snapshot's error agree with what cannot be written at present. */
 void trainer_report_unsaved(struct trainer *trainer);
 
-/* --- worker.c and resume_work.c: how a new run and a resumed one start --- */
-
-/* Starts a prepared run with its first iteration. Returns false with *trainer->error. */
-bool begin_run(struct trainer *trainer);
+/* --- resume_work.c: how a resumed run starts --- */
 
 /* Finds the checkpoint to resume from, its kernels, and its iteration; 0 if there is none. Returns
  * false with *trainer->error if the run cannot continue. Changes no file. */
 bool resume_find_checkpoint(struct trainer *trainer, uint64_t *iteration);
 
-/* Restores a prepared trainer and the curves from the checkpoint and the journal, or starts the run
- * once more if there is no checkpoint. Returns false with *trainer->error if the run cannot
- * continue; its files are unchanged then. */
+/* Restores a prepared trainer and the curves from the checkpoint and the journal; without a
+ * checkpoint, makes the run ready to begin once more. Returns false with *trainer->error if the run
+ * cannot continue; its files are unchanged then. */
 bool resume_restore(struct trainer *trainer);
+
+/* Adds findings about what has changed since the checkpoint that was restored, and closes it. */
+void resume_report(struct trainer *trainer);
 
 /* --- experiment.c: whether a resumed run trains the same network on the same data --- */
 

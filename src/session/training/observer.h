@@ -50,6 +50,11 @@ struct checkpoint_arrays;
 void checkpoint_add_array(struct checkpoint_arrays *arrays, const char *prefix,
                           const struct parameter *parameter, const float *values);
 
+/* Returns the first number of these observers that the metadata of an opened checkpoint lacks; NULL
+ * if it has all (checkpoint_missing). */
+const char *checkpoint_find_missing(const struct safetensors *file,
+                                    const struct observer *const *observers);
+
 /* An iteration whose loss is known. */
 struct iteration {
     struct series_point point;
@@ -119,9 +124,6 @@ struct observer {
     /* Frees what the state has; the preparation is still there. */
     void (*close)(void *state, struct trainer *trainer);
 };
-
-/* Returns the observer of this number, in the order of observers.inc; NULL: there are no more. */
-const struct observer *observers_number(size_t number);
 
 /* Allocates the states and creates the observers. Returns false with *trainer->error;
  * observers_free must follow. */

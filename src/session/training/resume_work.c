@@ -301,7 +301,7 @@ static void read_parent(struct trainer *trainer)
         snprintf(parent, sizeof trainer->prepared.parent, "%s", text);
 }
 
-/* Starts the run once more, without a checkpoint. */
+/* Makes the run ready to begin once more, without a checkpoint. */
 static bool start_over(struct trainer *trainer)
 {
     const struct run_fork *fork = &trainer->run->early_facts.fork;
@@ -309,15 +309,15 @@ static bool start_over(struct trainer *trainer)
         return error_set(trainer->error, ERROR_INPUT, trainer->run->directory,
                          "fork the ancestor again",
                          "the checkpoint that this fork began with is missing or damaged");
-    return put_journal_aside(trainer) && take_over(trainer, 0) && begin_run(trainer);
+    return put_journal_aside(trainer) && take_over(trainer, 0);
 }
 
 bool resume_restore(struct trainer *trainer)
 {
-    bool known;
+    bool *known = &trainer->resumption.known;
     struct run_snapshot *now = &trainer->now;
     struct safetensors *file = &trainer->resumption.file;
-    if (!experiment_check(trainer, &known))
+    if (!experiment_check(trainer, known))
         return false;
     if (!file->file)
         return start_over(trainer);
@@ -328,20 +328,22 @@ bool resume_restore(struct trainer *trainer)
         !checkpoint_restore(trainer, file, trainer->error))
         return false;
     begin_schedule(trainer);
-    if (!read_back(trainer) || (!known && !experiment_make(trainer)) ||
+    if (!read_back(trainer) || (!*known && !experiment_make(trainer)) ||
         !take_over(trainer, trainer->resumption.journal))
         return false;
     if (isnan(now->best_validation_loss)) /* none yet, or of an earlier version */
         now->best_validation_loss =
             run_figures_of(now, &trainer->run->own_series).best_validation_loss;
-    if (!observers_open(trainer))
-        return false;
+    return true;
+}
+
+void resume_report(struct trainer *trainer)
+{
     report_arithmetic(trainer);
-    if (!known)
+    if (!trainer->resumption.known)
         trainer_note(trainer, FINDING_RESUME, "%s",
                      _("its network.json or data.json is missing, as in runs that an earlier "
                        "version of tinca began: whether network and data have changed since is not "
                        "known"));
-    safetensors_close(file);
-    return true;
+    safetensors_close(&trainer->resumption.file);
 }

@@ -110,9 +110,17 @@ static bool load_ancestor(struct trainer *trainer)
     return loaded;
 }
 
-bool begin_run(struct trainer *trainer)
+/* Begins the run, or takes it up. */
+static bool begin(struct trainer *trainer)
 {
-    return load_ancestor(trainer) && observers_open(trainer);
+    if (trainer->run->resumes && !resume_restore(trainer))
+        return false;
+    const bool restored = trainer->resumption.file.file;
+    if ((!restored && !load_ancestor(trainer)) || !observers_open(trainer))
+        return false;
+    if (restored)
+        resume_report(trainer);
+    return true;
 }
 
 /* Divides the validations among the ranks, and adds a finding if some cannot take part. */
@@ -135,8 +143,7 @@ static bool start(struct trainer *trainer)
     const struct finding scaling = compare_with_one(run);
     host_process_reset_peak();
     if ((run->resumes && !resume_find_checkpoint(trainer, &first)) ||
-        !prepare_run(trainer, first) || !prepare_training(trainer) ||
-        !(run->resumes ? resume_restore(trainer) : begin_run(trainer)) ||
+        !prepare_run(trainer, first) || !prepare_training(trainer) || !begin(trainer) ||
         !ranks_share_state(run->cluster, &trainer->prepared, trainer->error) ||
         !divide_validation(trainer))
         return false;
