@@ -12,8 +12,7 @@
 #include "session/config/config_paths.h"
 #include "session/files/run_json.h"
 #include "session/prepare/data_fingerprint.h"
-#include "session/record/data_difference.h"
-#include "session/record/network_difference.h"
+#include "session/record/differences.h"
 #include "session/storage/provenance.h"
 
 #include <stdlib.h>

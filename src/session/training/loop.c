@@ -57,7 +57,7 @@ static void pause_run(struct trainer *trainer)
     trainer_set_status(trainer, before);
 }
 
-/* Takes the pending commands (record/commands.h) and obeys them; waits while the run is paused. */
+/* Takes the pending commands (record/run_state.h) and obeys them; waits while the run is paused. */
 static void obey_commands(struct trainer *trainer)
 {
     const struct commands commands = commands_take(&trainer->run->commands);
