@@ -92,7 +92,7 @@ static void list_arrays(const struct trainer *trainer, struct checkpoint_arrays 
     list->count = 0;
     for (size_t i = 0; i < count; i++)
         add_network(list, &networks[i]);
-    observers_list_arrays(trainer, list);
+    TELL_OBSERVERS(trainer, list_arrays, list);
     add_array(list, &window, "");
 }
 
@@ -312,7 +312,7 @@ static void collect_numbers(struct trainer *trainer)
     resumption->journal = trainer->run->journal.synced;
     resumption->seconds = trainer_seconds(trainer, clock_nanoseconds());
     resumption->counters = method_save(&prepared->method);
-    observers_save(trainer);
+    TELL_OBSERVERS(trainer, save);
 }
 
 bool checkpoint_write(struct trainer *trainer, uint64_t *bytes, struct error *error)
@@ -464,7 +464,7 @@ bool checkpoint_restore(struct trainer *trainer, struct safetensors *file, struc
     free_list(&list);
     if (read) {
         method_restore(&trainer->prepared.method, &trainer->resumption.counters);
-        observers_restore(trainer);
+        TELL_OBSERVERS(trainer, restore);
     }
     return read;
 }

@@ -23,28 +23,18 @@ struct findings {
 
 /* --- when the run begins --- */
 
-/* Adds a finding if the forecast says that the run will swap. */
-static void warn_of_swap(struct trainer *trainer)
+/* Adds a finding if the forecast says that the run will swap; and one that names the layers without
+ * a kernel of the device, and the cost of the copies. */
+static void note_forecast(struct trainer *trainer)
 {
+    char text[FINDING_SIZE];
     const struct forecast *forecast = &trainer->prepared.forecast;
-    struct finding finding = {.kind = FINDING_MEMORY,
-                              .iteration = trainer->moment.iteration,
-                              .epoch = trainer->moment.epoch};
-    forecast_swap_text(forecast, trainer->run->config.batch, finding.text, sizeof finding.text);
+    forecast_swap_text(forecast, trainer->run->config.batch, text, sizeof text);
     if (forecast->swaps)
-        trainer_add_finding(trainer, &finding);
-}
-
-/* Adds a finding that names the layers without a kernel of the device, and the cost of the copies.
- */
-static void warn_of_fallback(struct trainer *trainer)
-{
-    struct finding finding = {.kind = FINDING_FALLBACK,
-                              .iteration = trainer->moment.iteration,
-                              .epoch = trainer->moment.epoch};
-    forecast_fallback_text(&trainer->prepared.forecast.memory, finding.text, sizeof finding.text);
-    if (finding.text[0])
-        trainer_add_finding(trainer, &finding);
+        trainer_note(trainer, FINDING_MEMORY, "%s", text);
+    forecast_fallback_text(&forecast->memory, text, sizeof text);
+    if (text[0])
+        trainer_note(trainer, FINDING_FALLBACK, "%s", text);
 }
 
 /* Adds a finding if the first images of a set, which limit= takes, are not of all its classes. */
@@ -66,42 +56,39 @@ static void note_limit(struct trainer *trainer, const struct dataset *dataset)
 static void note_overlap(struct trainer *trainer)
 {
     char spec[CONFIG_SPEC];
-    struct finding finding = {.kind = FINDING_DATA};
     const struct run_config *config = &trainer->run->config;
     const enum config_overlap overlap = config_test_overlap(config);
-    if (overlap == OVERLAP_NONE || !trainer->prepared.test || trainer->moment.iteration > 0)
+    if (overlap == OVERLAP_NONE || !trainer->prepared.test)
         return;
-    snprintf(finding.text, sizeof finding.text,
-             overlap == OVERLAP_TRAINING
-                 ? "the test set %.100s has images that are trained on: what the model reaches on "
-                   "it says little about others"
-                 : "the test set %.100s has images of the validation, which choose the best model: "
-                   "what that reaches on them is a little too good",
-             config_test_spec(config, spec));
-    trainer_add_finding(trainer, &finding);
+    trainer_note(trainer, FINDING_DATA,
+                 overlap == OVERLAP_TRAINING
+                     ? "the test set %.100s has images that are trained on: what the model reaches "
+                       "on it says little about others"
+                     : "the test set %.100s has images of the validation, which choose the best "
+                       "model: what that reaches on them is a little too good",
+                 config_test_spec(config, spec));
 }
 
 /* Adds a finding that says on which images the normalisation was measured, if not on all. */
 static void note_measured(struct trainer *trainer)
 {
     const struct normalisation *n = &trainer->prepared.preprocessing.normalisation;
-    struct finding finding = {.kind = FINDING_DATA};
     const bool of_model = trainer->prepared.follows && !trainer->prepared.from.recorded;
-    if (trainer->moment.iteration > 0 || of_model || n->measured == n->measured_of)
+    if (of_model || n->measured == n->measured_of)
         return;
     if (n->drawn)
-        snprintf(finding.text, sizeof finding.text,
-                 "mean and deviation are those of %zu of the %zu images, drawn by the seed %llu",
-                 n->measured, n->measured_of, (unsigned long long)n->seed);
+        trainer_note(
+            trainer, FINDING_DATA,
+            "mean and deviation are those of %zu of the %zu images, drawn by the seed %llu",
+            n->measured, n->measured_of, (unsigned long long)n->seed);
     else
-        snprintf(finding.text, sizeof finding.text,
-                 "mean and deviation are those of the %zu of %zu images that could be read",
-                 n->measured, n->measured_of);
-    trainer_add_finding(trainer, &finding);
+        trainer_note(trainer, FINDING_DATA,
+                     "mean and deviation are those of the %zu of %zu images that could be read",
+                     n->measured, n->measured_of);
 }
 
-/* Adds a finding if a new run prepares pictures otherwise than the model that it follows, because
- * its settings or its data say so, or as a file of weights that is not its network, too. */
+/* Adds a finding if the run prepares pictures otherwise than the model that it follows, because its
+ * settings or its data say so, or as a file of weights that is not its network, too. */
 static void note_preprocessing(struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
@@ -109,41 +96,36 @@ static void note_preprocessing(struct trainer *trainer)
     const struct preprocessing *own = &prepared->preprocessing, *model = &prepared->from.model;
     const bool fixed = dataset_facts(prepared->data)->fixed;
     const char *path = prepared->from.path;
-    struct finding finding = {.kind = FINDING_DATA};
     char name[512], by[96], here[96];
-    if (trainer->moment.iteration > 0 || method_is_distilled(&prepared->method) || !path[0])
+    if (method_is_distilled(&prepared->method) || !path[0])
         return;
     config_short_value("weights", path, name, sizeof name);
     run_preprocessing_words(model, fixed, by, sizeof by);
     if (!run_preprocessing_same(model, own, fixed))
-        snprintf(finding.text, sizeof finding.text,
-                 "%.80s was trained on pictures that are prepared by %s; this run prepares them "
-                 "otherwise, by %s",
-                 name, by, run_preprocessing_words(own, fixed, here, sizeof here));
+        trainer_note(trainer, FINDING_DATA,
+                     "%.80s was trained on pictures that are prepared by %s; this run prepares "
+                     "them otherwise, by %s",
+                     name, by, run_preprocessing_words(own, fixed, here, sizeof here));
     else if (strcmp(path, config->weights) == 0 && strcmp(path, config->network) != 0)
-        snprintf(finding.text, sizeof finding.text, "pictures are prepared as by %.80s: %s", name,
-                 by);
-    if (finding.text[0])
-        trainer_add_finding(trainer, &finding);
+        trainer_note(trainer, FINDING_DATA, "pictures are prepared as by %.80s: %s", name, by);
 }
 
 /* Adds a finding that says what of the file of weights was used. */
 static void note_weights(struct trainer *trainer)
 {
     const struct weights_match *match = &trainer->prepared.match;
-    struct finding finding = {.kind = FINDING_WEIGHTS};
+    const char *weights = trainer->run->config.weights;
     char path[512], unused[224] = "";
-    if (match->loaded + match->reset == 0 || !trainer->run->config.weights[0])
+    if (match->loaded + match->reset == 0 || !weights[0])
         return;
     if (match->unused)
         snprintf(unused, sizeof unused, "; %zu of the file are unused, such as %s", match->unused,
                  match->example);
-    snprintf(finding.text, sizeof finding.text,
-             "the run begins with %zu arrays of %.80s%s%s; %zu begin anew%.60s", match->loaded,
-             config_short_value("weights", trainer->run->config.weights, path, sizeof path),
-             match->names[0] ? ", whose names it translates by the mapping " : "", match->names,
-             match->reset, unused);
-    trainer_add_finding(trainer, &finding);
+    trainer_note(trainer, FINDING_WEIGHTS,
+                 "the run begins with %zu arrays of %.80s%s%s; %zu begin anew%.60s", match->loaded,
+                 config_short_value("weights", weights, path, sizeof path),
+                 match->names[0] ? ", whose names it translates by the mapping " : "", match->names,
+                 match->reset, unused);
 }
 
 /* Adds a finding that says which layers were made anew for the classes of the data, or because they
@@ -154,52 +136,52 @@ static void note_outputs(struct trainer *trainer)
     const struct network *network = prepared->network;
     const bool read = prepared->match.loaded + prepared->match.reset > 0;
     const size_t before = read ? prepared->match.outputs : network->remade;
-    struct finding finding = {.kind = FINDING_WEIGHTS};
     char names[192];
-    if (before == 0 || trainer->moment.iteration > 0)
+    if (before == 0)
         return;
     graph_output_names(&network->graph, names, sizeof names);
     if (before == network->classes)
-        snprintf(finding.text, sizeof finding.text,
-                 "the output layers (%s) begin anew, with %zu outputs as before", names, before);
+        trainer_note(trainer, FINDING_WEIGHTS,
+                     "the output layers (%s) begin anew, with %zu outputs as before", names,
+                     before);
     else
-        snprintf(finding.text, sizeof finding.text,
-                 "the output layers (%s) are made anew: %zu outputs, for the classes of the data, "
-                 "instead of %zu",
-                 names, network->classes, before);
-    trainer_add_finding(trainer, &finding);
+        trainer_note(trainer, FINDING_WEIGHTS,
+                     "the output layers (%s) are made anew: %zu outputs, for the classes of the "
+                     "data, instead of %zu",
+                     names, network->classes, before);
 }
 
 /* Adds a finding that says by what the outputs of the file became those of the data's classes: by
  * their names, or by their numbers although the names differ. */
 static void note_order(struct trainer *trainer)
 {
-    const struct preparation *prepared = &trainer->prepared;
-    struct finding finding = {.kind = FINDING_WEIGHTS};
-    if (trainer->moment.iteration > 0 || prepared->order == CLASS_ORDER_SAME)
-        return;
-    snprintf(finding.text, sizeof finding.text,
-             prepared->order == CLASS_ORDER_OTHER
-                 ? "the outputs were put into the order of the data's classes, by their names"
-                 : "the classes of the data have other names than those of the weights: each takes "
-                   "the output of its number");
-    trainer_add_finding(trainer, &finding);
+    const enum class_order order = trainer->prepared.order;
+    if (order != CLASS_ORDER_SAME)
+        trainer_note(trainer, FINDING_WEIGHTS,
+                     order == CLASS_ORDER_OTHER
+                         ? "the outputs were put into the order of the data's classes, by their "
+                           "names"
+                         : "the classes of the data have other names than those of the weights: "
+                           "each takes the output of its number");
 }
 
 static void begin(void *state, struct trainer *trainer)
 {
+    const bool is_new = trainer->moment.iteration == 0;
     (void)state;
     note_weights(trainer);
-    note_measured(trainer);
-    note_preprocessing(trainer);
-    note_outputs(trainer);
-    note_order(trainer);
+    if (is_new) {
+        note_measured(trainer);
+        note_preprocessing(trainer);
+        note_outputs(trainer);
+        note_order(trainer);
+    }
     note_limit(trainer, trainer->prepared.data);
     note_limit(trainer, trainer->prepared.validation);
     note_limit(trainer, trainer->prepared.test);
-    note_overlap(trainer);
-    warn_of_swap(trainer);
-    warn_of_fallback(trainer);
+    if (is_new)
+        note_overlap(trainer);
+    note_forecast(trainer);
 }
 
 /* --- what is refused --- */

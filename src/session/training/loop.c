@@ -31,7 +31,7 @@ static void obey(struct trainer *trainer, const struct commands *commands)
     trainer->stop_at_epoch |= commands_have(commands, COMMAND_STOP_AT_EPOCH);
     if (commands_have(commands, COMMAND_LEARNING_RATE))
         change_rate(trainer, commands->learning_rate);
-    observers_obey(trainer, commands);
+    TELL_OBSERVERS(trainer, obey, commands);
     if (commands_have(commands, COMMAND_FLUSH)) {
         journal_flush(&trainer->run->journal);
         atomic_fetch_add(&trainer->run->flushes, 1);
@@ -44,7 +44,7 @@ static void pause_run(struct trainer *trainer)
     const enum run_status before = trainer->now.status;
     const uint64_t began = clock_nanoseconds();
     bool going = false;
-    observers_pause(trainer, true);
+    TELL_OBSERVERS(trainer, pause, true);
     trainer_set_status(trainer, RUN_PAUSED);
     while (!going && !trainer->stop) {
         commands_wait(&trainer->run->commands);
@@ -53,7 +53,7 @@ static void pause_run(struct trainer *trainer)
         going = commands_have(&commands, COMMAND_GO_ON);
     }
     trainer->clock.paused += clock_nanoseconds() - began;
-    observers_pause(trainer, false);
+    TELL_OBSERVERS(trainer, pause, false);
     trainer_set_status(trainer, before);
 }
 
@@ -131,7 +131,7 @@ static void record(struct trainer *trainer, const struct step_losses *losses, do
                               .learning_rate = (float)rate,
                               .ms_per_image = (float)ms,
                               .seconds = (float)trainer_seconds(trainer, iteration.now)};
-    observers_after_iteration(trainer, &iteration);
+    TELL_OBSERVERS(trainer, after_iteration, &iteration);
     trainer_report_unsaved(trainer);
     update_snapshot(trainer, &iteration.point);
 }
@@ -216,7 +216,7 @@ static bool iterate(struct trainer *trainer, bool *epoch_over)
     if (!take_batch(trainer, &batch))
         return false;
     set_activity(trainer, CLUSTER_COMPUTING);
-    observers_before_step(trainer);
+    TELL_OBSERVERS(trainer, before_step);
     ranks_meter_start(&trainer->work);
     prepare_share(prepared, &trainer->batch);
     const bool stepped = step(trainer, rate, &losses);
@@ -226,7 +226,7 @@ static bool iterate(struct trainer *trainer, bool *epoch_over)
     set_activity(trainer, stepped ? CLUSTER_SAVING : CLUSTER_IDLE);
     if (!stepped)
         return diverge(trainer, &losses, rate);
-    observers_after_step(trainer);
+    TELL_OBSERVERS(trainer, after_step);
     *epoch_over = batch.last;
     record(trainer, &losses, rate, false);
     return true;
@@ -275,7 +275,7 @@ static void record_validation(struct trainer *trainer, const struct evaluation *
     now->top1 = evaluation->top1;
     now->top5 = evaluation->top5;
     now->pixel_accuracy = evaluation->pixel_accuracy;
-    observers_after_validation(trainer, evaluation, &row);
+    TELL_OBSERVERS(trainer, after_validation, evaluation, &row);
 }
 
 /* Validates at any time. Returns false with *trainer->error if the run fails. */
@@ -288,7 +288,7 @@ static bool validate(struct trainer *trainer)
     trainer->now.validation_of = dataset_facts(prepared->validation)->images;
     trainer->now.validation_done = 0;
     trainer_set_status(trainer, RUN_VALIDATING);
-    observers_before_validation(trainer);
+    TELL_OBSERVERS(trainer, before_validation);
     data_loader_pause(prepared->loader);
     trainer->epoch.end_due = true; /* for a checkpoint within the validation: it is repeated */
     const bool good = ranks_validate(prepared->cluster, &trainer->validation, &prepared->evaluator,
@@ -338,7 +338,7 @@ static bool end_epoch(struct trainer *trainer)
         return false;
     if (trainer->epoch.end_due)
         return true;
-    observers_after_epoch(trainer);
+    TELL_OBSERVERS(trainer, after_epoch);
     update_schedule(trainer);
     trainer->epoch.loss = 0;
     trainer->epoch.iterations = 0;
@@ -366,7 +366,7 @@ static void begin(struct trainer *trainer)
     if (trainer->now.error.kind == ERROR_NONE)
         trainer->now.error = trainer->run->notice; /* of run_resume */
     trainer->run->notice = trainer->now.error;
-    observers_begin(trainer);
+    TELL_OBSERVERS(trainer, begin);
     trainer_set_status(trainer, RUN_RUNNING);
     trainer->clock.start = trainer->clock.iteration = clock_nanoseconds();
 }

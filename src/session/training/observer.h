@@ -134,29 +134,19 @@ void observers_free(struct trainer *trainer);
 /* Returns the state of an observer, for functions of its own file that are called by name. */
 void *observer_state(const struct trainer *trainer, const struct observer *observer);
 
-/* Each calls the function of its name in all observers. */
+/* Calls a function of all observers that have it; does nothing before observers_create. */
+#define TELL_OBSERVERS(trainer, function, ...)                                                     \
+    do {                                                                                           \
+        for (size_t i_ = 0; (trainer)->states && (trainer)->observers[i_]; i_++)                   \
+            if ((trainer)->observers[i_]->function)                                                \
+                (trainer)->observers[i_]->function((trainer)->states[i_], trainer, ##__VA_ARGS__); \
+    } while (0)
+
+/* Each does the same with the function of its name, and returns false as soon as one does. */
 bool observers_open(struct trainer *trainer);
-void observers_begin(struct trainer *trainer);
-void observers_before_step(struct trainer *trainer);
-void observers_after_step(struct trainer *trainer);
-void observers_after_iteration(struct trainer *trainer, struct iteration *iteration);
 bool observers_between(struct trainer *trainer, bool epoch_over);
-void observers_before_validation(struct trainer *trainer);
-void observers_after_validation(struct trainer *trainer, const struct evaluation *evaluation,
-                                const struct series_validation *row);
-void observers_after_epoch(struct trainer *trainer);
-void observers_after_picture(struct trainer *trainer, const char *path);
-void observers_obey(struct trainer *trainer, const struct commands *commands);
-void observers_pause(struct trainer *trainer, bool on);
 bool observers_sync(struct trainer *trainer, struct error *error);
-void observers_save(struct trainer *trainer);
-void observers_list_arrays(const struct trainer *trainer, struct checkpoint_arrays *arrays);
-void observers_restore(struct trainer *trainer);
-void observers_trained(struct trainer *trainer);
-void observers_secure(struct trainer *trainer);
 bool observers_finish(struct trainer *trainer);
 bool observers_test(struct trainer *trainer);
-void observers_end(struct trainer *trainer, enum run_status status, bool writes);
-void observers_afterwards(struct trainer *trainer, enum run_status status);
 
 #endif

@@ -26,7 +26,7 @@ static void write_picture(void *state, struct trainer *trainer)
     const bool saved =
         path ? samples_write(samples, path, &failed) : error_set_memory(&failed, "a path", 0);
     if (saved)
-        observers_after_picture(trainer, path);
+        TELL_OBSERVERS(trainer, after_picture, path);
     else
         trainer_record_lost(trainer, &failed);
     free(path);

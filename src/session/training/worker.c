@@ -19,16 +19,6 @@
 
 /* --- preparing --- */
 
-/* Finds out, with the other ranks, whether one process would be as fast, and returns the finding;
- * its text is empty if not. */
-static struct finding compare_with_one(const struct run *run)
-{
-    struct finding finding = {.kind = FINDING_SCALING};
-    if (run->compares)
-        ranks_compare_with_one(run->cluster, &run->config, finding.text, sizeof finding.text);
-    return finding;
-}
-
 /* Finds what the run's pictures follow. A run without a record of its data, because it was killed
  * before or the damaged record was deleted, follows what a new one would. */
 static bool find_preprocessing(const struct trainer *trainer, struct run_preprocessing *from)
@@ -126,7 +116,7 @@ static bool begin(struct trainer *trainer)
 /* Divides the validations among the ranks, and adds a finding if some cannot take part. */
 static bool divide_validation(struct trainer *trainer)
 {
-    char why[sizeof((struct finding *)0)->text];
+    char why[FINDING_SIZE];
     if (!ranks_divide_validation(trainer->run->cluster, &trainer->prepared, trainer->chosen,
                                  &trainer->validation, why, sizeof why, trainer->error))
         return false;
@@ -140,15 +130,17 @@ static bool start(struct trainer *trainer)
 {
     const struct run *run = trainer->run;
     uint64_t first = 0;
-    const struct finding scaling = compare_with_one(run);
+    char scaling[FINDING_SIZE] = ""; /* whether one process would be as fast */
+    if (run->compares)
+        ranks_compare_with_one(run->cluster, &run->config, scaling, sizeof scaling);
     host_process_reset_peak();
     if ((run->resumes && !resume_find_checkpoint(trainer, &first)) ||
         !prepare_run(trainer, first) || !prepare_training(trainer) || !begin(trainer) ||
         !ranks_share_state(run->cluster, &trainer->prepared, trainer->error) ||
         !divide_validation(trainer))
         return false;
-    if (scaling.text[0])
-        trainer_note(trainer, scaling.kind, "%s", scaling.text);
+    if (scaling[0])
+        trainer_note(trainer, FINDING_SCALING, "%s", scaling);
     return true;
 }
 
@@ -169,7 +161,7 @@ static enum run_status stop(struct trainer *trainer)
 {
     if (trainer->moment.iteration == 0)
         return RUN_STOPPED;
-    observers_secure(trainer);
+    TELL_OBSERVERS(trainer, secure);
     return finish(trainer) ? RUN_STOPPED : RUN_FAILED;
 }
 
@@ -179,7 +171,7 @@ static enum run_status test(struct trainer *trainer)
 {
     if (!trainer->prepared.test)
         return RUN_DONE;
-    observers_secure(trainer);
+    TELL_OBSERVERS(trainer, secure);
     if (observers_test(trainer))
         return RUN_DONE;
     return trainer->stop && trainer->error->kind == ERROR_INTERRUPTED ? RUN_STOPPED : RUN_FAILED;
@@ -191,7 +183,7 @@ static enum run_status live(struct trainer *trainer)
         return RUN_REFUSED;
     if (!loop_train(trainer) || !trainer_owns_folder(trainer, true))
         return RUN_FAILED;
-    observers_trained(trainer);
+    TELL_OBSERVERS(trainer, trained);
     if (trainer->stop &&
         (trainer->moment.iteration < trainer->now.iterations || trainer->epoch.end_due))
         return stop(trainer);
@@ -239,7 +231,7 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
     struct error lost = {0};
     const bool failed = status == RUN_FAILED || status == RUN_REFUSED;
     const bool writes = run->journal.path && !trainer->folder_lost && !is_discarded(run, status);
-    observers_end(trainer, status, writes);
+    TELL_OBSERVERS(trainer, end, status, writes);
     now->status = status;
     now->eta_seconds = 0;
     if (!writes) {
@@ -292,7 +284,7 @@ void *worker_main(void *context)
     snapshot_read(&run->snapshot, &trainer.now);
     const enum run_status status = live(&trainer);
     write_end(&trainer, status, &error);
-    observers_afterwards(&trainer, status);
+    TELL_OBSERVERS(&trainer, afterwards, status);
     if (trainer.shares)
         ranks_end(run->cluster);
     free_trainer(&trainer);

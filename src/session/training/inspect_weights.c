@@ -1,4 +1,4 @@
-#include "session/prepare/inspect_weights.h"
+#include "session/training/inspect_weights.h"
 
 #include <math.h>
 

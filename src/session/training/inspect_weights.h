@@ -1,6 +1,6 @@
 /* inspect_weights.h: statistics of one array of weights. Internal to session/. */
-#ifndef TINCA_SESSION_PREPARE_INSPECT_WEIGHTS_H
-#define TINCA_SESSION_PREPARE_INSPECT_WEIGHTS_H
+#ifndef TINCA_SESSION_TRAINING_INSPECT_WEIGHTS_H
+#define TINCA_SESSION_TRAINING_INSPECT_WEIGHTS_H
 
 #include "session/values/inspection.h"
 
