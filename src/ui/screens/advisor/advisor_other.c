@@ -1,6 +1,6 @@
 /* The job reads the table, or applies techniques in a thread that starts this program's commands as
  * child processes. Cancelling it ends the command that is on; what was made stays. */
-#include "ui/screens/advisor/advisor_other.h"
+#include "ui/screens/advisor/internal.h"
 
 #include "base/memory.h"
 

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "engine/network/network.h"
-#include "ui/screens/advisor/advisor_view.h"
+#include "ui/screens/advisor/internal.h"
 
 #include <math.h>
 #include <stdio.h>

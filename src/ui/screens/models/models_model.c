@@ -1,6 +1,6 @@
 /* The job reads the table in a thread of its own, since it may have to read every model file once,
  * and measures model by model. A job that is cancelled leaves the table that it has read. */
-#include "ui/screens/models/models_model.h"
+#include "ui/screens/models/internal.h"
 
 #include "session/config/config.h"
 

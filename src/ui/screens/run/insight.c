@@ -1,14 +1,13 @@
 /* Inspections of a run: the worker measures the next iterations when it is asked, and publishes the
  * result. A new one is requested every five seconds, or after a hundred times the cost of the last
  * one if that is longer. The tables sort a list of row numbers and draw the part that fits. */
-#include "ui/screens/run/insight.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/config/train_command.h"
 #include "ui/app/app.h"
-#include "ui/screens/run/run_model.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/short_names.h"
 

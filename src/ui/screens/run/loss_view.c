@@ -2,11 +2,9 @@
  * displayed loss can become negative; `tinca explain` prints the same. The view begins at the most
  * interesting iteration, follows the cursor of the curves, and moves with the arrow keys. */
 #include "ui/app/app.h"
-#include "ui/screens/run/run_model.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/language.h"
-#include "ui/screens/run/run_text.h"
-#include "ui/screens/run/views.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>

@@ -9,15 +9,12 @@
 #include "ui/app/plot_actions.h"
 #include "ui/app/questions.h"
 #include "ui/app/run_actions.h"
-#include "ui/screens/run/rate_dialog.h"
-#include "ui/screens/run/run_model.h"
-#include "ui/screens/run/views.h"
+#include "ui/screens/run/internal.h"
 #include "ui/shared/run_offers.h"
 
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/portable/portable.h"
-#include "ui/screens/run/run_plot.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>

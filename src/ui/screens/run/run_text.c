@@ -1,6 +1,6 @@
 /* The lines of the run screen: losses, validation, speed, memory, settings and progress. Each
  * density of the layout has its own selection and order of lines. */
-#include "ui/screens/run/run_text.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/language.h"
 #include "base/text.h"

@@ -1,7 +1,7 @@
 /* The order of the automatic columns is fixed: status, network, name and tags if a run has some,
  * the settings that differ, then figures. Where the terminal is narrow, columns are left out by
  * their priority. */
-#include "ui/screens/runs/runs_columns.h"
+#include "ui/screens/runs/internal.h"
 
 #include "base/language.h"
 #include "session/config/config_differences.h"

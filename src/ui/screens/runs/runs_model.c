@@ -1,7 +1,7 @@
 /* An update makes a record of every run, filters and sorts them, and then makes the rows: with
  * groups a head before the runs of each group that is open. The selection is stored as the run's
  * directory or the group's value, so that it stays where it was when the order changes. */
-#include "ui/screens/runs/runs_model.h"
+#include "ui/screens/runs/internal.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -20,18 +20,12 @@ enum { REST = 5 }; /* an order rests for so many times the time that it took */
 const size_t runs_mean_fields[RUNS_MEANS] = {FIELD_LOSS, FIELD_TOP1, FIELD_VALIDATION_LOSS,
                                              FIELD_BEST, FIELD_MS,   FIELD_TIME};
 
-struct runs_model *runs_model(const struct app *app)
-{
-    return app_state(app, SCREEN_RUNS);
-}
-
 void runs_model_free(struct runs_model *model)
 {
     free(model->order);
     free(model->rows);
     free(model->groups);
     free(model->records);
-    runs_preview_free(&model->preview);
     runs_undo_free(&model->undo);
     *model = (struct runs_model){0};
 }

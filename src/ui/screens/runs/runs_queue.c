@@ -1,6 +1,6 @@
 /* The question copies the place, because the queue may change while it is open; the process is
  * asked to stop only if it still waits there. */
-#include "ui/screens/runs/runs_queue.h"
+#include "ui/screens/runs/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"
@@ -8,7 +8,6 @@
 #include "ui/app/app.h"
 #include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"
-#include "ui/screens/runs/runs_model.h"
 
 #include <stdio.h>
 #include <string.h>

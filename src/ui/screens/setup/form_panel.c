@@ -1,6 +1,6 @@
 /* The panel beside the form is a list of parts from top to bottom. Each part has a minimum and a
  * maximum number of rows and a rank; layout_share divides the panel's rows among them. */
-#include "ui/screens/setup/form_panel.h"
+#include "ui/screens/setup/internal.h"
 
 #include "base/language.h"
 #include "base/number.h"
@@ -8,7 +8,6 @@
 #include "session/config/lr_preview.h"
 #include "session/history/past_run.h"
 #include "ui/plot/plot_axes.h"
-#include "ui/screens/setup/setup_model.h"
 #include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
 

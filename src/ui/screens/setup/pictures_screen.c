@@ -3,8 +3,7 @@
 #include "ui/app/app.h"
 
 #include "base/language.h"
-#include "ui/screens/setup/form_panel.h"
-#include "ui/screens/setup/setup_model.h"
+#include "ui/screens/setup/internal.h"
 
 #include <stdio.h>
 

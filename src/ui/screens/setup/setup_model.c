@@ -1,6 +1,6 @@
 /* The state of the screens Set up and Pictures. When the user has paused typing, setup_step opens a
  * preview of the data set and searches the saved runs for an equal one, both in threads. */
-#include "ui/screens/setup/setup_model.h"
+#include "ui/screens/setup/internal.h"
 
 #include "base/clock.h"
 #include "base/language.h"

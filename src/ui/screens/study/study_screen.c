@@ -8,8 +8,8 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/config/config_paths.h"
+#include "ui/screens/study/internal.h"
 #include "ui/screens/study/study_session.h"
-#include "ui/screens/study/study_view.h"
 #include "ui/terminal/terminal.h"
 
 #include <math.h>

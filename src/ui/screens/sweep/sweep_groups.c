@@ -1,4 +1,4 @@
-#include "ui/screens/sweep/sweep_groups.h"
+#include "ui/screens/sweep/internal.h"
 
 #include "base/language.h"
 

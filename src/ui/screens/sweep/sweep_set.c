@@ -2,7 +2,7 @@
  * of the grid, and lines of text, which are settings of all runs. Selecting a study's grid fills
  * them in.
  */
-#include "ui/screens/sweep/sweep_set.h"
+#include "ui/screens/sweep/internal.h"
 
 #include "base/language.h"
 #include "session/sweep/sweep_after.h"

@@ -2,10 +2,7 @@
  * the selected cell. The table uses the other lines and scrolls in both directions; a cell shows a
  * shade and a number, or its state. Below the last row of a group of seeds is a row of means, which
  * cannot be selected. */
-#include "ui/screens/sweep/sweep_view.h"
-
-#include "ui/screens/sweep/sweep_groups.h"
-#include "ui/screens/sweep/sweep_model.h"
+#include "ui/screens/sweep/internal.h"
 
 #include "base/language.h"
 #include "base/text.h"

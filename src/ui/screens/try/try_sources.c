@@ -1,6 +1,6 @@
 /* Finds the weights that the screen Try it offers: the best and the last ones of each run, with a
  * note about their accuracy. */
-#include "ui/screens/try/try_sources.h"
+#include "ui/screens/try/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"
@@ -16,11 +16,6 @@
 
 static const char *const marks[RUN_SAVED_KINDS] = {
     [RUN_SAVED_BEST] = N_("best"), [RUN_SAVED_LAST] = N_("last")};
-
-struct try_model *try_model(const struct app *app)
-{
-    return app_state(app, SCREEN_TRY);
-}
 
 static const char *directory_of(const struct run_entry *entry)
 {

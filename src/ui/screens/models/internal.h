@@ -1,15 +1,21 @@
-/* models_model.h: the state of the screen Models: the table of all models, which a background job
- * reads and measures, and the scatter plot of accuracy against one cost. No drawing. */
-#ifndef TINCA_UI_SCREENS_MODELS_MODELS_MODEL_H
-#define TINCA_UI_SCREENS_MODELS_MODELS_MODEL_H
+/* internal.h: what the files of this folder share; no other folder includes it. */
+#ifndef TINCA_UI_SCREENS_MODELS_INTERNAL_H
+#define TINCA_UI_SCREENS_MODELS_INTERNAL_H
 
 #include "base/axis.h"
 #include "base/threads/background_job.h"
 #include "session/models/model_table.h"
+#include "ui/app/app.h"
 #include "ui/plot/plot.h"
+#include "ui/terminal/layout.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* --- models_model.c --- */
+
+/* The state of the screen Models: the table of all models, which a background job reads and
+ * measures, and the scatter plot of accuracy against one cost. No drawing. */
 
 struct app;
 
@@ -45,7 +51,10 @@ struct models_model {
 };
 
 /* Returns the state of the screen. */
-struct models_model *models_model(const struct app *app);
+static inline struct models_model *models_model(const struct app *app)
+{
+    return app_state(app, SCREEN_MODELS);
+}
 
 /* Starts to read the table, and to measure what is not measured if `measures` is set. */
 void models_model_start(struct models_model *model, bool measures);
@@ -76,5 +85,19 @@ const struct model_layers *models_model_layers(const struct models_model *model)
 
 /* Returns the mark of a row: a letter, '#' beyond them. */
 char models_model_mark(size_t row);
+
+/* --- models_view.c --- */
+
+/* Draws the screen Models. */
+
+/* Draws the whole screen. */
+void models_draw(struct app *app, struct rect body);
+/* Draws the scatter plot into `area`. */
+void models_draw_scatter(struct app *app, struct rect area);
+/* Draws the layers of the selected model into `area`. */
+void models_draw_layers(struct app *app, struct rect area);
+
+/* Returns the name of a cost, translated. */
+const char *models_cost_name(enum models_cost cost);
 
 #endif

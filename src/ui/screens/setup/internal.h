@@ -1,15 +1,33 @@
-/* setup_model.h: facts about the form's configuration that are read in the background: pictures of
- * its data set, and how long an equal run took before. They are requested when the user pauses
- * typing. */
-#ifndef TINCA_UI_SCREENS_SETUP_SETUP_MODEL_H
-#define TINCA_UI_SCREENS_SETUP_SETUP_MODEL_H
+/* internal.h: what the files of this folder share; no other folder includes it. */
+#ifndef TINCA_UI_SCREENS_SETUP_INTERNAL_H
+#define TINCA_UI_SCREENS_SETUP_INTERNAL_H
 
 #include "session/history/live_search.h"
 #include "session/history/past_run.h"
+#include "ui/app/app.h"
 #include "ui/plot/plot.h"
 #include "ui/shared/form.h"
 #include "ui/widgets/chooser.h"
 #include "ui/widgets/picture_grid.h"
+
+/* --- form_panel.c --- */
+
+/* The panel beside the form, which describes the configured run before it starts: parameters,
+ * memory, time, learning rate, pictures of the data. If not all parts fit, the most important ones
+ * are shown. */
+
+/* Draws the panel. `pictures`: it includes the pictures of the data, which do not have their own
+ * area. */
+void form_panel_draw(struct app *app, struct rect area, bool pictures);
+
+/* Draws the panel's most important values in one line, or a problem that no row of the form
+ * explains in as many lines as it takes. Returns the row after. */
+int form_panel_draw_summary(struct app *app, struct rect area);
+
+/* --- setup_model.c --- */
+
+/* Facts about the form's configuration that are read in the background: pictures of its data set,
+ * and how long an equal run took before. They are requested when the user pauses typing. */
 
 struct app;
 
@@ -42,7 +60,10 @@ struct setup_model {
 };
 
 /* Returns the state of the screen Set up, which the screen Pictures shares. */
-struct setup_model *setup_model(const struct app *app);
+static inline struct setup_model *setup_model(const struct app *app)
+{
+    return app_state(app, SCREEN_SETUP);
+}
 
 /* Frees the model's memory and ends its background work. */
 void setup_free(struct setup_model *model);

@@ -1,10 +1,14 @@
-/* devices_model.h: the state of the screen Devices. */
-#ifndef TINCA_UI_SCREENS_DEVICES_DEVICES_MODEL_H
-#define TINCA_UI_SCREENS_DEVICES_DEVICES_MODEL_H
+/* internal.h: what the files of this folder share; no other folder includes it. */
+#ifndef TINCA_UI_SCREENS_DEVICES_INTERNAL_H
+#define TINCA_UI_SCREENS_DEVICES_INTERNAL_H
 
 #include "base/host/host.h"
 #include "engine/graph/machine_model.h"
 #include "session/measure/device_meter.h"
+
+/* --- devices_model.c --- */
+
+/* The state of the screen Devices. */
 
 struct devices_model {
     struct device_meter *meter; /* takes the samples; NULL: the screen was not shown yet */

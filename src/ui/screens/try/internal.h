@@ -1,16 +1,36 @@
-/* try_model.h: the state of the screen Try it: the model, the image that is shown, and the results
- * so far. No drawing; the probe (session/inspect/probe.h) computes the results in a thread. */
-#ifndef TINCA_UI_SCREENS_TRY_TRY_MODEL_H
-#define TINCA_UI_SCREENS_TRY_TRY_MODEL_H
+/* internal.h: what the files of this folder share; no other folder includes it. */
+#ifndef TINCA_UI_SCREENS_TRY_INTERNAL_H
+#define TINCA_UI_SCREENS_TRY_INTERNAL_H
 
 #include "session/inspect/probe.h"
 #include "session/model/confusion.h"
+#include "ui/app/app.h"
 #include "ui/terminal/draw.h"
 #include "ui/terminal/halfblock.h"
 #include "ui/widgets/chooser.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* --- try_dialogs.c --- */
+
+/* The dialogs of the screen Try it. */
+
+struct app;
+
+/* Asks for an image file and shows it. */
+void try_ask_file(struct app *app);
+/* Asks for a data set and evaluates the model on its test images. */
+void try_ask_data(struct app *app);
+/* Asks how many threads may compute. */
+void try_ask_threads(struct app *app);
+/* Asks for the number of an image and shows it. */
+void try_ask_go(struct app *app);
+
+/* --- try_model.c --- */
+
+/* The state of the screen Try it: the model, the image that is shown, and the results so far. No
+ * drawing; the probe (session/inspect/probe.h) computes the results in a thread. */
 
 struct app;
 
@@ -121,6 +141,45 @@ const char *try_model_class_name(const struct try_model *model, size_t label);
 bool try_model_make_cells(struct try_model *model, struct rect room);
 
 /* Returns the state of the screen. */
-struct try_model *try_model(const struct app *app);
+static inline struct try_model *try_model(const struct app *app)
+{
+    return app_state(app, SCREEN_TRY);
+}
+
+/* --- try_sources.c --- */
+
+/* The weight files that can be tried: those of this session's runs and of the saved runs, the
+ * newest first. */
+
+struct app;
+struct run_entry;
+
+/* Fills in model->sources, at most TRY_SOURCES, from the runs that loading_read_all_then has read.
+ * Returns false with an error when there is no memory. */
+bool try_sources_find(struct app *app, struct error *error);
+
+/* Fills in the best weights of a run or, if it has none, its last ones. Returns false if the run
+ * has saved no weights. */
+bool try_source_of_run(const struct run_entry *entry, struct try_source *source);
+
+/* Fills in a file that the user has named. It has no data set. */
+void try_source_of_file(const char *path, struct try_source *source);
+
+/* --- try_view.c --- */
+
+/* Drawing of the views of the screen Try it. */
+
+/* Draws the image and the model's result for it. */
+void try_draw_image(struct try_model *model, struct canvas *canvas, struct rect area);
+
+/* Draws the confusion matrix and each class's accuracy, scrolled so that the cursor is visible. */
+void try_draw_matrix(struct try_model *model, struct canvas *canvas, struct rect area);
+
+/* Draws one line for each class. */
+void try_draw_classes(struct try_model *model, struct canvas *canvas, struct rect area);
+
+/* Draws the state of the evaluation: "evaluating 40 of 130", "top-1 97.31 % of 130 images", ... */
+void try_draw_status(const struct try_model *model, struct canvas *canvas, struct rect area,
+                     int row, int column);
 
 #endif

@@ -1,18 +1,103 @@
-/* Writes what can be done about each problem, once it is known which files of the run are sound.
- * The commands that a remedy names must work: tests/cli/runs_check_test.sh runs them.
- */
+/* The report: problems, the states of files, and what can be done about each problem, once it is
+ * known which files of the run are sound. The commands that a remedy names must work:
+ * tests/cli/runs_check_test.sh runs them. */
 #include "session/check/run_check_internal.h"
 
 #include "base/escape/shell.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "session/config/config_data.h"
 #include "session/record/run_integrity.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- reporting --- */
+
+/* Returns the index for a new problem, or RUN_CHECK_PROBLEMS_MAX if it must be omitted. In a full
+ * list, an error replaces the last warning. */
+static size_t choose_place(struct run_check *report, enum run_problem_severity severity)
+{
+    if (report->count < RUN_CHECK_PROBLEMS_MAX)
+        return report->count++;
+    report->omitted++;
+    for (size_t i = report->count; severity == RUN_PROBLEM_ERROR && i-- > 0;)
+        if (report->problems[i].severity == RUN_PROBLEM_WARNING)
+            return i;
+    report->omitted_errors += severity == RUN_PROBLEM_ERROR;
+    return RUN_CHECK_PROBLEMS_MAX;
+}
+
+void check_report(struct check *check, const char *file, enum run_problem_severity severity,
+                  enum check_remedy remedy, const char *what, ...)
+{
+    struct run_check *report = check->report;
+    va_list arguments;
+    const size_t place = choose_place(report, severity);
+    if (place == RUN_CHECK_PROBLEMS_MAX)
+        return;
+    struct run_problem *problem = &report->problems[place];
+    *problem = (struct run_problem){.severity = severity};
+    snprintf(problem->file, sizeof problem->file, "%s", file);
+    va_start(arguments, what);
+    vsnprintf(problem->what, sizeof problem->what, what, arguments);
+    va_end(arguments);
+    check->remedies[place] = remedy;
+}
+
+void check_note_damage(struct check *check)
+{
+    check->files[check->file].damaged = true;
+}
+
+/* Returns the first of the file's rows; a file may have two. */
+struct check_file_state *check_find_state(const struct check *check, const char *file)
+{
+    for (size_t i = 0; i < check->file_count; i++)
+        if (strcmp(check->files[i].name, file) == 0)
+            return &check->files[i];
+    return NULL;
+}
+
+void check_damage_by(struct check *check, const char *file, enum check_remedy remedy,
+                     const struct error *error)
+{
+    check->out_of_memory |= error->kind == ERROR_MEMORY;
+    check_damage(check, file, remedy, "%s", error->why);
+}
+
+const struct check_file_state *check_state(const struct check *check, const char *file)
+{
+    return check_find_state(check, file);
+}
+
+bool check_is_here(const struct check *check, const char *file)
+{
+    return check_state(check, file)->presence == FILE_HERE;
+}
+
+bool check_is_sound(const struct check *check, const char *file)
+{
+    return check_is_here(check, file) && !check_state(check, file)->damaged;
+}
+
+bool check_has_diverged(const struct check *check)
+{
+    return check->record.has_divergence || check->record.has_null_loss;
+}
+
+char *check_path(struct check *check, const char *file)
+{
+    char *path = file_join(check->directory, file);
+    check->out_of_memory |= !path;
+    return path;
+}
+
+/* --- remedies --- */
 
 enum { SIZE = sizeof((struct run_problem *)NULL)->remedy, WORD = 320 };
 
