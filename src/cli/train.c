@@ -22,7 +22,7 @@
 #include "session/config/config_paths.h"
 #include "session/export/export.h"
 #include "session/files/run_name.h"
-#include "session/measure/forecast.h"
+#include "session/prepare/plans.h"
 #include "session/training/run_start.h"
 #include "session/values/run_figures.h"
 

@@ -10,8 +10,8 @@
 #include "unit/session_files.h"
 
 #include "engine/devices/device_backend.h"
-#include "session/measure/forecast.h"
 #include "session/model/device_batch.h"
+#include "session/prepare/plans.h"
 #include "session/training/run_start.h"
 
 #include <sys/stat.h>

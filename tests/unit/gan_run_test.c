@@ -6,8 +6,8 @@
 #include "engine/weights/safetensors.h"
 #include "session/export/export.h"
 #include "session/measure/bench.h"
-#include "session/measure/forecast.h"
 #include "session/model/evaluate.h"
+#include "session/prepare/plans.h"
 #include "session/study/study_pictures.h"
 
 #include "base/json/json.h"

@@ -1,10 +1,7 @@
 /* The order matters: the network's input decides how images are read, the data's classes how many
  * outputs the network has. Nothing large is allocated before the forecast says that it fits.
  * Samples are read before the decode workers of the data loader start. */
-#include "session/prepare/prepare.h"
-
 #include "base/memory.h"
-#include "engine/quantize/simulate.h"
 #include "engine/training/soft_targets.h"
 #include "engine/weights/weights_average.h"
 #include "session/config/config_data.h"
@@ -14,28 +11,13 @@
 #include "session/model/class_match.h"
 #include "session/model/device_batch.h"
 #include "session/prepare/class_weights.h"
-#include "session/prepare/prepare_internal.h"
+#include "session/prepare/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* --- network and data --- */
-
-static struct network *build_network(const struct run_config *config, size_t classes,
-                                     struct error *error)
-{
-    struct network_request request = settings_network(config, classes);
-    struct network *network = network_build(&request, error);
-    /* a network file may have another name inside; a saved model keeps its own */
-    if (network && strchr(config->network, '/') && !network_is_model(config->network))
-        config_network_name(config->network, network->name, sizeof network->name);
-    if (network && !network_simulate(network, error)) {
-        network_free(network);
-        return NULL;
-    }
-    return network;
-}
 
 static bool open_data(struct preparation *prepared, const struct run_config *config,
                       struct error *error)
@@ -52,23 +34,28 @@ static bool open_data(struct preparation *prepared, const struct run_config *con
            prepare_open_test(prepared, config, &wish, error);
 }
 
-/* Builds the network once more, with as many outputs as the data set has classes. A run of an
- * earlier version goes on with more. */
+/* A network file may have another name inside; a saved model keeps its own. */
+static void name_network(const struct run_config *config, struct network *network)
+{
+    if (strchr(config->network, '/') && !network_is_model(config->network))
+        config_network_name(config->network, network->name, sizeof network->name);
+}
+
+/* Builds the network once more if the data set has another number of classes than was expected. A
+ * run of an earlier version goes on with more. */
 static bool fit_classes(struct preparation *prepared, const struct run_config *config, bool begins,
                         struct error *error)
 {
-    size_t classes = dataset_facts(prepared->data)->classes;
+    const struct dataset_facts *facts = dataset_facts(prepared->data);
     const struct network *network = prepared->network;
     /* a model that a technique has made from another one keeps its outputs, unless asked */
     const bool kept = network->compression[0] && !config->reset_classes;
-    if (!kept && !dataset_facts(prepared->data)->paired && network->classes &&
-        network->classes != classes) {
-        struct network *fitted = build_network(config, classes, error);
-        if (!fitted)
+    if (!kept && !facts->paired && network->classes && network->classes != facts->classes) {
+        prepare_drop_network(prepared);
+        if (!prepare_network(prepared, config, facts->classes, error))
             return false;
-        network_free(prepared->network);
-        prepared->network = fitted;
     }
+    name_network(config, prepared->network);
     return begins ? class_match_training(prepared->network, prepared->data, error)
                   : class_match_labels(prepared->network, prepared->data, error);
 }
@@ -90,8 +77,8 @@ static bool check_cross_entropy(const struct network *network, const char *what,
                      network->name, loss);
 }
 
-static bool smooth_labels(struct preparation *prepared, const struct run_config *config,
-                          struct error *error)
+bool prepare_smooth_labels(struct preparation *prepared, const struct run_config *config,
+                           struct error *error)
 {
     return config->label_smoothing == 0 ||
            (check_cross_entropy(prepared->network, "--label-smoothing", error) &&
@@ -102,7 +89,8 @@ static bool smooth_labels(struct preparation *prepared, const struct run_config 
 static bool open_method(struct preparation *prepared, const struct run_config *config,
                         struct error *error)
 {
-    return method_open(&prepared->method, config, prepared->network, error) &&
+    return (prepared->method.type ||
+            method_open(&prepared->method, config, prepared->network, error)) &&
            method_open_data(&prepared->method, config, prepared->data, error);
 }
 
@@ -208,7 +196,7 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
     settings.device = prepared->device;
     settings.machine = &prepared->device->machine;
     settings.choices = prepared->device->choices;
-    return method_plan(&prepared->method, prepared->device->driver, &settings, error) &&
+    return prepare_plan(prepared, prepared->device->driver, &settings, error) &&
            prepare_fits_memory(prepared, config, &settings, error);
 }
 
@@ -314,7 +302,8 @@ static bool open_feed(struct preparation *prepared, const struct run_config *con
     if (!prepared->loader)
         return false;
     prepared->per_epoch = data_loader_batches_per_epoch(prepared->loader);
-    prepared->iterations = prepare_count_iterations(prepared, config);
+    prepared->iterations =
+        config->has_iterations ? config->iterations : prepared->per_epoch * config->epochs;
     return true;
 }
 
@@ -330,7 +319,7 @@ static bool make_samples(struct preparation *prepared, struct error *error)
     return prepared->network->classes || cluster_rank(prepared->cluster) > 0 ||
            samples_create(&prepared->samples, prepared->network,
                           prepare_validated_weights(prepared), prepared->device, dataset,
-                          &prepared->preprocessing.normalisation, error);
+                          &prepared->preprocessing.normalisation, prepared->inference, error);
 }
 
 void prepare_momentum(struct preparation *prepared, const struct run_config *config,
@@ -370,9 +359,9 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
                         struct error *error)
 {
     const bool begins = !choices && first_iteration == 0;
-    if (!(prepared->network = build_network(config, 0, error)) ||
+    if ((!prepared->network && !prepare_network(prepared, config, 0, error)) ||
         !open_data(prepared, config, error) || !fit_classes(prepared, config, begins, error) ||
-        !open_method(prepared, config, error) || !smooth_labels(prepared, config, error) ||
+        !open_method(prepared, config, error) || !prepare_smooth_labels(prepared, config, error) ||
         !make_soft_targets(prepared, config, error) ||
         !method_check(&prepared->method, config, prepared->cluster, error) ||
         !check_stop_metric(prepared, config, error) ||
@@ -399,7 +388,8 @@ bool prepare(struct preparation *prepared, const struct run_config *config,
              const struct run_preprocessing *from, uint64_t first_iteration,
              const struct plan_choices *choices, struct cluster *cluster, struct error *error)
 {
-    *prepared = (struct preparation){.cluster = cluster, .from = *from};
+    prepared->cluster = cluster;
+    prepared->from = *from;
     if (prepare_all(prepared, config, first_iteration, choices, error))
         return true;
     prepare_free(prepared);
@@ -452,6 +442,7 @@ void prepare_free(struct preparation *prepared)
     samples_free(&prepared->samples);
     evaluator_free(&prepared->evaluator);
     method_close(&prepared->method);
+    plan_free(prepared->inference);
     data_loader_free(prepared->loader); /* the executions may have been reading its batches */
     free(prepared->soft_targets);
     free(prepared->class_weights);

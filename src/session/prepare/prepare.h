@@ -1,4 +1,8 @@
-/* prepare.h: builds everything that a run needs from its configuration. Internal to session/. */
+/* prepare.h: builds everything that a run needs from its configuration. Internal to session/.
+ *
+ * It has two parts. prepare_plans (plans.h) needs milliseconds and opens no data: it builds the
+ * network and the plans, and forecasts with them what the run will take. prepare opens data and
+ * device and goes on with the same network and plans. */
 #ifndef TINCA_SESSION_PREPARE_PREPARE_H
 #define TINCA_SESSION_PREPARE_PREPARE_H
 
@@ -6,13 +10,21 @@
 #include "engine/cluster/cluster.h"
 #include "engine/weights/weights_match.h"
 #include "session/config/config.h"
-#include "session/measure/forecast.h"
 #include "session/model/class_order.h"
 #include "session/model/evaluator.h"
 #include "session/model/model_file.h"
 #include "session/model/run_preprocessing.h"
 #include "session/model/samples.h"
+#include "session/prepare/plans.h"
 #include "session/training/methods/method.h"
+
+/* With what the method's plans and `inference` were built, as far as it depends on the device. */
+struct planned {
+    bool done;
+    size_t threads;
+    struct machine_model machine;
+    const struct plan_choices *choices; /* borrowed */
+};
 
 struct preparation {
     struct cluster *cluster; /* the processes that share every batch; NULL: there are no others */
@@ -29,6 +41,9 @@ struct preparation {
     char parent[MODEL_CHECKSUM];    /* tinca.parent of the models that are saved; "": not known */
     struct parameter_groups groups; /* empty: all weights are trained at one rate */
     bool unfrozen;                  /* `groups` are those after the configured number of epochs */
+    struct planned planned;
+    struct plan *inference; /* of validations, the test and samples; NULL: there are none */
+    size_t inference_batch; /* its batch, unless memory has made it smaller; 0: of samples only */
     struct samples samples;
     struct data_loader *loader;
     float *class_weights;             /* [network->classes]; NULL: none */
@@ -46,13 +61,14 @@ struct preparation {
     uint64_t memory_expected;       /* resident bytes, with everything that was forecast */
 };
 
-/* Opens data and device, and builds network, plan and execution. Call it in the thread that trains,
- * because the device belongs to that thread. Pictures are prepared as `from` says. The first batch
- * is that of `first_iteration` (0, except in a resumed run). `choices`, which must live as long,
- * are the kernels that the run has recorded; NULL: it begins. `cluster`, which must live as long
- * too, has the processes that share every batch; NULL: there are no others. Ranks other than 0 make
- * no samples and no evaluator (prepare_evaluator), and need no validation set. Returns false with
- * an error, and frees everything, if the configuration cannot work. */
+/* Opens data and device, and creates the executions of what prepare_plans has made with the same
+ * configuration, or of what it makes itself if `prepared` is {0}. Call it in the thread that
+ * trains, because the device belongs to that thread. Pictures are prepared as `from` says. The
+ * first batch is that of `first_iteration` (0, except in a resumed run). `choices`, which must live
+ * as long, are the kernels that the run has recorded; NULL: it begins. `cluster`, which must live
+ * as long too, has the processes that share every batch; NULL: there are no others. Ranks other
+ * than 0 make no samples and no evaluator (prepare_evaluator), and need no validation set. Returns
+ * false with an error, and frees everything, if the configuration cannot work. */
 bool prepare(struct preparation *prepared, const struct run_config *config,
              const struct run_preprocessing *from, uint64_t first_iteration,
              const struct plan_choices *choices, struct cluster *cluster, struct error *error);

@@ -69,6 +69,7 @@ void snapshot_read(const struct snapshot_cell *cell, struct run_snapshot *snapsh
 
 struct cluster;
 struct follower;
+struct preparation;
 
 struct run {
     atomic_size_t users; /* run_free counts them down */
@@ -77,6 +78,7 @@ struct run {
     struct run_hold hold;        /* while this process trains it */
     struct journal journal;      /* the worker's */
     struct cluster *cluster;     /* borrowed: the processes that train it; NULL: this one alone */
+    struct preparation *planned; /* the worker takes and frees it (prepare_plans); else NULL */
     bool compares;               /* first finds out whether one process would be as fast */
     bool resumes;                /* continues from the files in its folder */
     bool is_new;                 /* its folder goes if it is refused before it begins */

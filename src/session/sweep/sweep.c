@@ -12,7 +12,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/measure/forecast.h"
+#include "session/prepare/plans.h"
 #include "session/record/run_open.h"
 #include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_files.h"

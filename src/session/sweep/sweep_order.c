@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "data/dataset/dataset.h"
 #include "session/config/config_data.h"
-#include "session/measure/forecast.h"
+#include "session/prepare/plans.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "session/files/run_files.h"
 #include "session/files/run_name.h"
 #include "session/files/run_outputs.h"
-#include "session/measure/forecast.h"
+#include "session/prepare/prepare.h"
 #include "session/ranks/ranks.h"
 #include "session/record/resume.h"
 #include "session/record/run_integrity.h"
@@ -43,6 +43,13 @@ static bool check_save_path(const char *path, struct error *error)
     return good;
 }
 
+static void drop_plans(struct preparation *planned)
+{
+    if (planned)
+        prepare_free(planned);
+    free(planned);
+}
+
 /* Returns false. What is wrong with a file may concern this host alone. */
 static bool refuse_forecast(const struct cluster *cluster, struct error *error)
 {
@@ -50,14 +57,22 @@ static bool refuse_forecast(const struct cluster *cluster, struct error *error)
     return of_file ? ranks_name_error(cluster, error) : false;
 }
 
-static bool check_request(const struct run_config *config, const struct run_options *options,
-                          struct forecast *forecast, struct error *error)
+/* Plans the run, and refuses one that does not fit into memory. Returns the plans, which the worker
+ * goes on with, or NULL with an error. */
+static struct preparation *plan_request(const struct run_config *config,
+                                        const struct run_options *options, struct error *error)
 {
     if (options->save_path && !check_save_path(options->save_path, error))
-        return false;
-    if (!forecast_make(config, 0, forecast, error))
-        return refuse_forecast(options->cluster, error);
-    return forecast->fits || forecast_refuse(forecast, config->batch, error);
+        return NULL;
+    struct preparation *planned = memory_new(1, sizeof *planned, "the run", error);
+    bool fits = planned && (prepare_plans(planned, config, 0, error) ||
+                            refuse_forecast(options->cluster, error));
+    if (fits && !planned->forecast.fits)
+        fits = forecast_refuse(&planned->forecast, config->batch, error);
+    if (fits)
+        return planned;
+    drop_plans(planned);
+    return NULL;
 }
 
 /* --- starting --- */
@@ -70,9 +85,10 @@ static void set_origin(struct run_facts *facts)
     clock_now_rfc3339(facts->created, sizeof facts->created);
 }
 
-static void set_early_facts(struct run *run, const struct forecast *forecast)
+static void set_early_facts(struct run *run)
 {
     struct run_facts *facts = &run->early_facts;
+    const struct forecast *forecast = &run->planned->forecast;
     snprintf(facts->directory, sizeof facts->directory, "%s", run->directory);
     config_network_name(run->config.network, facts->network, sizeof facts->network);
     snprintf(facts->technique, sizeof facts->technique, "%s", settings_technique(&run->config));
@@ -119,10 +135,10 @@ static bool write_labels(const char *directory, const struct run_options *option
            (!options->tags || !options->tags[0] || run_tags_write(directory, options->tags, error));
 }
 
-static bool make_files(struct run *run, const struct run_options *options,
-                       const struct forecast *forecast, struct error *error)
+static bool make_files(struct run *run, const struct run_options *options, struct error *error)
 {
     char name[RUN_ID_NAME];
+    const struct forecast *forecast = &run->planned->forecast;
     const bool is_file = strchr(run->config.network, '/'); /* config_make_absolute */
     run->made_folder = !options->run_directory || !file_exists(options->run_directory);
     run_id_name(is_file ? run->config.network : forecast->network, forecast->suffixes, name);
@@ -132,7 +148,7 @@ static bool make_files(struct run *run, const struct run_options *options,
     if (options->save_path && !(run->save_path = memory_copy_text(options->save_path, error)))
         return false;
     set_origin(&run->early_facts);
-    set_early_facts(run, forecast);
+    set_early_facts(run);
     if (!run_hold_take(&run->hold, run->directory, error))
         return false;
     run->is_new = true;
@@ -163,8 +179,8 @@ struct run *run_start(const struct run_config *config, const struct run_options 
                       struct error *error)
 {
     const struct run_options plain = {0};
-    struct forecast forecast;
     struct run_config absolute = *config;
+    struct preparation *planned;
     struct run_fork fork = {0};
     if (!options)
         options = &plain;
@@ -174,17 +190,19 @@ struct run *run_start(const struct run_config *config, const struct run_options 
         config_share(&absolute, cluster_ranks(options->cluster));
     if (!config_make_absolute(&absolute, error) ||
         (options->fork.directory[0] && !fork_plan(&options->fork, &absolute, &fork, error)) ||
-        !check_request(&absolute, options, &forecast, error))
+        !(planned = plan_request(&absolute, options, error)))
         return NULL;
     struct run *run = run_state_create(&absolute, error);
     if (run) {
+        run->planned = planned;
         run->cluster = options->cluster;
         run->compares = options->compare;
         run->early_facts.fork = fork;
         run->resumes = fork.ancestor[0] && !fork.weights_only; /* from the copied checkpoint */
     }
-    if (run && make_files(run, options, &forecast, error) && start_worker(run, error))
+    if (run && make_files(run, options, error) && start_worker(run, error))
         return run;
+    drop_plans(planned);
     if (run && run->is_new) {
         journal_abandon(&run->journal);
         run_directory_discard(run->directory, run->made_folder);
@@ -214,7 +232,6 @@ static bool read_kept(struct run *run, const struct run_config *changes, struct 
 static bool take_up(struct run *run, const char *directory, const struct run_config *changes,
                     const struct run_options *options, struct error *error)
 {
-    struct forecast forecast;
     run->resumes = true;
     run->cluster = options->cluster;
     run->compares = options->compare;
@@ -226,9 +243,9 @@ static bool take_up(struct run *run, const char *directory, const struct run_con
         return false;
     run->config.processes = cluster_ranks(options->cluster);
     if (!resume_check_processes(&run->config, run->early_facts.id, run->config.processes, error) ||
-        !check_request(&run->config, options, &forecast, error))
+        !(run->planned = plan_request(&run->config, options, error)))
         return false;
-    set_early_facts(run, &forecast);
+    set_early_facts(run);
     return write_outputs(run->directory, options, error);
 }
 
@@ -242,6 +259,8 @@ struct run *run_resume(const char *directory, const struct run_config *changes,
     if (run && take_up(run, directory, changes, options ? options : &plain, error) &&
         start_worker(run, error))
         return run;
+    if (run)
+        drop_plans(run->planned);
     run_free(run);
     return NULL;
 }

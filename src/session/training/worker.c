@@ -281,6 +281,8 @@ void *worker_main(void *context)
     struct run *run = context;
     struct error error = {0};
     struct trainer trainer = {.run = run, .error = &error};
+    trainer.prepared = *run->planned;
+    free(run->planned);
     snapshot_read(&run->snapshot, &trainer.now);
     const enum run_status status = live(&trainer);
     write_end(&trainer, status, &error);

@@ -56,6 +56,7 @@ static bool plan_adversarial(struct method *method, const struct device_driver *
                              const struct plan_settings *settings, struct error *error)
 {
     struct adversarial *state = method->state;
+    gan_plan_free(&state->plans);
     return gan_plan_build(&state->plans, method->network, driver, settings, error);
 }
 

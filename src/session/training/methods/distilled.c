@@ -82,6 +82,7 @@ static bool plan_distilled(struct method *method, const struct device_driver *dr
                            const struct plan_settings *settings, struct error *error)
 {
     struct distilled *state = method->state;
+    distillation_plan_free(&state->plans);
     return build(method, &state->plans, driver, settings, error);
 }
 

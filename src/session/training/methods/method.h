@@ -66,8 +66,8 @@ bool method_begins_with_weights(const struct method *method);
 
 /* --- plans --- */
 
-/* Builds the plans for training. A memory limit applies to all together. Returns false with an
- * error. */
+/* Builds the plans for training, in place of those that it has. A memory limit applies to all
+ * together. Returns false with an error. */
 bool method_plan(struct method *method, const struct device_driver *driver,
                  const struct plan_settings *settings, struct error *error);
 

@@ -31,6 +31,7 @@ static bool plan_supervised(struct method *method, const struct device_driver *d
                             const struct plan_settings *settings, struct error *error)
 {
     struct supervised *state = method->state;
+    plan_free(state->plan);
     state->plan = plan_build(&method->network->graph, driver, settings, error);
     return state->plan;
 }

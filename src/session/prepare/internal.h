@@ -1,8 +1,8 @@
-/* prepare_internal.h: the parts of prepare (prepare.h). Internal to session/prepare.
+/* internal.h: the parts of prepare (prepare.h). Internal to session/prepare.
  *
  * Functions that return false have set the error. */
-#ifndef TINCA_SESSION_PREPARE_PREPARE_INTERNAL_H
-#define TINCA_SESSION_PREPARE_PREPARE_INTERNAL_H
+#ifndef TINCA_SESSION_PREPARE_INTERNAL_H
+#define TINCA_SESSION_PREPARE_INTERNAL_H
 
 #include "session/prepare/prepare.h"
 
@@ -32,9 +32,21 @@ struct weights *prepare_validated_weights(struct preparation *prepared);
 bool prepare_make_evaluator(struct preparation *prepared, const struct run_config *config,
                             size_t batch, struct error *error);
 
-/* Returns the number of the run's iterations. */
-uint64_t prepare_count_iterations(const struct preparation *prepared,
-                                  const struct run_config *config);
+/* Builds the network with as many outputs as the data have classes; `classes` 0: as the SPEC says.
+ */
+bool prepare_network(struct preparation *prepared, const struct run_config *config, size_t classes,
+                     struct error *error);
+
+/* Frees the network and its plans. */
+void prepare_drop_network(struct preparation *prepared);
+
+/* Smooths the labels, as configured, before the plans are built. */
+bool prepare_smooth_labels(struct preparation *prepared, const struct run_config *config,
+                           struct error *error);
+
+/* Builds the method's plans, unless it has those of these settings. */
+bool prepare_plan(struct preparation *prepared, const struct device_driver *driver,
+                  const struct plan_settings *settings, struct error *error);
 
 /* Fills the forecast from the plans of these settings, and returns whether the run fits into
  * memory; a rank other than 0 may do without validation. */
