@@ -10,6 +10,7 @@
 #include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/models/means_apply.h"
 #include "session/models/technique_step.h"
 
@@ -43,10 +44,11 @@ static struct means_request request_of(const struct advise_request *request)
 static struct means_settings settings_of(const struct advise_other *other)
 {
     const struct run_config *config = &other->config;
-    return (struct means_settings){.data = config_is_given(config, "data") ? config->data : NULL,
-                                   .epochs = config_is_given(config, "epochs") ? config->epochs
-                                                                               : MEANS_EPOCHS,
-                                   .seed = config->seed};
+    return (struct means_settings){
+        .data = config_is_given(config, KEY(data)) ? data_settings(config).data : NULL,
+        .epochs =
+            config_is_given(config, KEY(epochs)) ? training_settings(config).epochs : MEANS_EPOCHS,
+        .seed = training_settings(config).seed};
 }
 
 /* --- printing --- */
@@ -96,16 +98,16 @@ static void print_apply(const struct advise_other *other, const struct means_req
                                                         : "smaller");
     text_append(&text, " --budget 30 --accept-loss %.6g --device ", request->accept_loss);
     shell_word_append(&text, table->device);
-    if (config_is_given(config, "data")) {
+    if (config_is_given(config, KEY(data))) {
         text_append(&text, " --data ");
-        shell_word_append(&text, config->data);
+        shell_word_append(&text, data_settings(config).data);
     }
-    if (config_is_given(config, "epochs"))
-        text_append(&text, " --epochs %zu", config->epochs);
-    if (config_is_given(config, "seed"))
-        text_append(&text, " --seed %zu", config->seed);
-    if (config_is_given(config, "threads"))
-        text_append(&text, " --threads %zu", config->threads);
+    if (config_is_given(config, KEY(epochs)))
+        text_append(&text, " --epochs %zu", training_settings(config).epochs);
+    if (config_is_given(config, KEY(seed)))
+        text_append(&text, " --seed %zu", training_settings(config).seed);
+    if (config_is_given(config, KEY(threads)))
+        text_append(&text, " --threads %zu", machine_settings(config).threads);
     if (text.data && !text.failed)
         output_print(_("or, as often as the limits need it, within 30 minutes:\n\n  %s\n"),
                      text.data);
@@ -217,7 +219,7 @@ int advise_other_run(const struct advise_other *other, const struct advise_reque
                                                .only_operands =
                                                    operands->count > 0 && !other->apply,
                                                .device = device,
-                                               .threads = other->config.threads};
+                                               .threads = machine_settings(&other->config).threads};
     return other->apply ? apply(other, &models, &means, as_json)
                         : advise_once(other, &models, &means, as_json);
 }

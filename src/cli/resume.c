@@ -20,14 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool may_change(const char *key)
-{
-    for (size_t i = 0; resume_fields[i]; i++)
-        if (strcmp(resume_fields[i], key) == 0)
-            return true;
-    return false;
-}
-
 /* Refuses the other options of tinca train with their reason: they would make it a different run.
  */
 static bool check_options(int argc, char **argv, struct error *error)
@@ -37,7 +29,8 @@ static bool check_options(int argc, char **argv, struct error *error)
         if (strncmp(argv[i], "--", 2) != 0 || strcspn(argv[i] + 2, "=") >= sizeof key)
             continue;
         snprintf(key, sizeof key, "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
-        if (config_find(key) && !may_change(key))
+        const struct config_field *field = config_find(key);
+        if (field && !config_has_meaning(field, TASK_RESUME))
             return error_set(error, ERROR_USAGE, argv[i], "start another run with tinca train",
                              "it would change what the run computes: only the threads, a longer "
                              "run and checkpoints can change");
@@ -147,7 +140,8 @@ static int resume_run(const struct command *command, int argc, char **argv)
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &train.config,
-                                   .fields = resume_fields,
+                                   .classes = SETTINGS_ALL,
+                                   .task = TASK_RESUME,
                                    .operands_min = 1,
                                    .operands_max = 1};
     config_defaults(&train.config);

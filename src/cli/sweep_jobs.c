@@ -102,7 +102,8 @@ static struct run *start_cell(const struct sweep *sweep, size_t index, struct er
     if (!directory)
         return run_start(config, &labels, error);
     config_defaults(&changes);
-    config_set(&changes, "threads", config_get(config, "threads", threads, sizeof threads), NULL);
+    config_set(&changes, KEY(threads), config_get(config, KEY(threads), threads, sizeof threads),
+               NULL);
     struct run *run = run_resume(directory, &changes, NULL, error);
     free(directory);
     return run;

@@ -7,6 +7,7 @@
 #include "cli/stop_signal.h"
 
 #include "base/clock.h"
+#include "session/config/settings.h"
 #include "ui/terminal/signals.h"
 
 #include <math.h>
@@ -113,12 +114,14 @@ static bool answer_call(struct service *service, const struct sweep_call *call)
 
 static void set_threads(struct service *service, const struct sweep_request *request)
 {
-    const size_t given = config_is_given(&request->config, "threads") ? request->config.threads : 0;
+    const size_t given = config_is_given(&request->config, KEY(threads))
+                             ? machine_settings(&request->config).threads
+                             : 0;
     for (size_t i = 0; i < service->sweep.count; i++) {
-        size_t *threads = &service->sweep.cells[i].config.threads;
-        if (given > 0 && !sweep_grid_varies(&service->sweep.grid, "threads"))
-            *threads = given;
-        *threads = sweep_request_threads(request, *threads);
+        struct run_config *config = &service->sweep.cells[i].config;
+        const bool fixed = given > 0 && !sweep_grid_varies(&service->sweep.grid, KEY(threads));
+        const size_t threads = fixed ? given : machine_settings(config).threads;
+        config_put_count(config, KEY(threads), sweep_request_threads(request, threads));
     }
 }
 

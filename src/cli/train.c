@@ -20,6 +20,7 @@
 #include "session/caffe/caffe.h"
 #include "session/config/config_data.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "session/export/export.h"
 #include "session/files/run_name.h"
 #include "session/prepare/plans.h"
@@ -47,7 +48,7 @@ static bool refuse_without_data(struct error *error)
     snprintf(advice, sizeof advice,
              _("give --data SPEC; built in are %s; your own: tinca datasets"),
              text.data ? text.data : "");
-    error_set(error, ERROR_USAGE, "--data", advice, "no data set was named");
+    error_set(error, ERROR_USAGE, OPTION(data), advice, "no data set was named");
     text_free(&text);
     return false;
 }
@@ -67,10 +68,11 @@ static bool check_target(const char *option, const char *path, enum output_conte
 static bool check_is_complete(const struct run_config *config, const struct operands *operands,
                               struct error *error)
 {
-    if (operands->count == 0 && !config->preset[0])
+    const struct training_settings training = training_settings(config);
+    if (operands->count == 0 && !training.preset[0])
         return error_set(error, ERROR_USAGE, "train", "tinca networks lists them",
                          "no network was named: tinca train NET --data SPEC");
-    if (!config_is_given(config, "data") && !config->preset[0])
+    if (!config_is_given(config, KEY(data)) && !training.preset[0])
         return refuse_without_data(error);
     return true;
 }
@@ -160,7 +162,7 @@ static void print_test(output_printer *print_line, const struct run_config *conf
     const struct run_test *test = &snapshot->test;
     if (test->images == 0)
         return;
-    config_short_value("test", config_test_spec(config, spec), value, sizeof value);
+    config_short_value(KEY(test), config_test_spec(config, spec), value, sizeof value);
     if (isfinite(test->top1))
         print_line(_("  test of epoch %.4g: loss %s, top-1 %.2f %% of %llu images (%s)\n"),
                    test->epoch, TEXT_NUMBER(test->loss, 4), test->top1,
@@ -367,7 +369,7 @@ int train_go(const struct train *train)
         !check_labels(train, &error))
         return output_error(&error);
     stop_signal_catch_for_runs();
-    if (train->config.seeds > 1 && !train->config.seed_group[0])
+    if (record_settings(&train->config).seeds > 1 && !record_settings(&train->config).seed_group[0])
         return seeds_train(train);
     int status;
     train_one(train, &status);
@@ -391,8 +393,9 @@ static bool take_ancestor(struct train *train, struct error *error)
     struct fork_request *fork = &train->options.fork;
     if (!fork_parse(train->fork, fork, error) || !fork_read_config(fork, &train->config, error))
         return false;
-    train->config.seeds = 1; /* the fork is no member of the ancestor's group */
-    train->config.seed_group[0] = '\0';
+    /* the fork is no member of the ancestor's group */
+    config_put_count(&train->config, KEY(seeds), 1);
+    config_put(&train->config, KEY(seed_group), "", NULL);
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
         if (config_is_given(&given, key) &&
@@ -414,7 +417,7 @@ static bool take_solver_file(struct train *train, struct error *error)
     if (!caffe_solver_read(train->solver_file, &solver, error) ||
         !caffe_solver_apply(&solver, &train->config, error))
         return false;
-    if (solver.iter_size > 1 && !config_is_given(&train->config, "batch"))
+    if (solver.iter_size > 1 && !config_is_given(&train->config, KEY(batch)))
         return error_set(
             error, ERROR_USAGE, train->solver_file,
             "give --batch, iter_size times the batch of Caffe's data layer",

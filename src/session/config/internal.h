@@ -1,8 +1,15 @@
-/* config_internal.h: sets fields of the table one by one, for readers of whole configurations. */
-#ifndef TINCA_SESSION_CONFIG_CONFIG_INTERNAL_H
-#define TINCA_SESSION_CONFIG_CONFIG_INTERNAL_H
+/* internal.h: what the files of this folder share: setting fields of the table one by one. */
+#ifndef TINCA_SESSION_CONFIG_INTERNAL_H
+#define TINCA_SESSION_CONFIG_INTERNAL_H
 
 #include "session/config/config.h"
+
+/* Returns whether `field` is the one of this member of struct run_config. */
+#define IS_MEMBER(field, member) ((field)->offset == offsetof(struct run_config, member))
+
+/* Parses the value into the field's member, which an invalid value leaves as it was. */
+bool config_store(struct run_config *config, const struct config_field *field, const char *value,
+                  struct error *error);
 
 /* As config_set, but leaves the fields that depend on this one: if config_has_dependents, call
  * config_fill_dependent afterwards. */
