@@ -34,6 +34,7 @@ static struct trainer *make_trainer(void)
     for (size_t i = 0; made && i < sizeof settings / sizeof *settings; i++)
         made = config_set(&run.config, settings[i][0], settings[i][1], &error);
     trainer.run = &run;
+    trainer.settings = trainer_settings(&run.config);
     trainer.error = &error;
     const struct run_preprocessing from = run_preprocessing_of(&run.config, NULL);
     made = made && observers_create(&trainer) &&

@@ -277,9 +277,9 @@ static bool add_number(void *context, const struct saved_number *number, void *a
 static void fill_metadata(const struct trainer *trainer, const char *class_names,
                           struct metadata *metadata)
 {
-    const struct run_config *config = &trainer->run->config;
+    const struct machine_settings *machine = &trainer->settings.machine;
     add_text(metadata, "tinca.format", format);
-    computed_with_here(&metadata->here, config->device, (enum device_precision)config->precision);
+    computed_with_here(&metadata->here, machine->device, (enum device_precision)machine->precision);
     for (size_t i = 0; i < COMPUTED_WITH; i++) {
         snprintf(metadata->keys[i], KEY_SIZE, "tinca.%s", metadata->here.keys[i]);
         add_text(metadata, metadata->keys[i], metadata->here.values[i]);
@@ -445,7 +445,7 @@ static bool read_numbers(struct trainer *trainer, const struct safetensors *file
     if (now.per_epoch == then.per_epoch && now.images == then.images &&
         now.validation_images == then.validation_images)
         return true;
-    return error_set(error, ERROR_INPUT, trainer->run->config.data,
+    return error_set(error, ERROR_INPUT, trainer->settings.data.data,
                      "bring the images back as they were",
                      "the data has changed since: %llu and %llu images, but there were %llu and "
                      "%llu",
@@ -500,7 +500,7 @@ static double expected_seconds(const struct checkpoint_state *state, const struc
 static bool is_affordable(const struct checkpoint_state *state, const struct trainer *trainer,
                           uint64_t now)
 {
-    const double share = trainer->run->config.checkpoint_share / 100;
+    const double share = trainer->settings.record.checkpoint_share / 100;
     return share >= 1 || trainer->now.checkpoint_seconds + expected_seconds(state, trainer) <=
                              share * trainer_seconds(trainer, now);
 }
@@ -509,7 +509,7 @@ static bool is_due(const struct checkpoint_state *state, const struct trainer *t
                    bool epoch_over)
 {
     const uint64_t now = trainer->clock.iteration;
-    const double interval = trainer->run->config.checkpoint;
+    const double interval = trainer->settings.record.checkpoint;
     if (state->requested)
         return true;
     const bool in_time = interval > 0 && clock_seconds(state->tried, now) >= interval;

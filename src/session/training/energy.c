@@ -49,7 +49,7 @@ static void add(struct energy_state *energy, struct trainer *trainer)
     now->energy_joules += lap.joules;
     now->energy_seconds += lap.seconds;
     now->energy_images += (double)(trainer->moment.iteration - energy->iteration) *
-                          (double)trainer->run->config.batch;
+                          (double)trainer->settings.training.batch;
     energy->iteration = trainer->moment.iteration;
 }
 

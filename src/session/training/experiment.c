@@ -82,12 +82,12 @@ static bool sync_texts(void *state, struct trainer *trainer, struct error *error
 static bool open_texts(void *state, struct trainer *trainer)
 {
     struct experiment_texts *texts = state;
-    const struct run_config *config = &trainer->run->config;
+    const struct machine_settings *machine = &trainer->settings.machine;
     if (!trainer->resumption.file.file) {
         if (!experiment_make(trainer))
             return false;
         texts->provenance = provenance_make(
-            config->device, (enum device_precision)config->precision, trainer->error);
+            machine->device, (enum device_precision)machine->precision, trainer->error);
         if (!texts->provenance)
             return false;
     }
@@ -131,7 +131,7 @@ static bool check_network(struct trainer *trainer, const struct json *then)
         return error_set_memory(trainer->error, "the network", 0);
     network_difference(then, now, &differences);
     json_free(now);
-    return refuse(&differences, trainer->run->config.network,
+    return refuse(&differences, trainer->settings.network.network,
                   N_("bring the network back as it was, or train another run"),
                   N_("it is not the network that the run began with: %s"), trainer->error);
 }
@@ -148,10 +148,10 @@ static bool check_set(struct trainer *trainer, const struct json *then, const st
 static bool check_validation(struct trainer *trainer, const struct json *then,
                              const struct json *now)
 {
-    const char *spec = trainer->run->config.validate;
+    const char *spec = trainer->settings.data.validate;
     const bool had = json_is_object(then), has = json_is_object(now);
     if (had != has)
-        return error_set(trainer->error, ERROR_INPUT, has ? spec : "--validate",
+        return error_set(trainer->error, ERROR_INPUT, has ? spec : OPTION(validate),
                          N_("train another run"),
                          has ? N_("the run began without a validation set")
                              : N_("the run began with a validation set, and has none now"));
@@ -165,7 +165,7 @@ static bool check_test(struct trainer *trainer, const struct json *then, const s
     if (!json_is_object(then) || !json_is_object(now) ||
         !differences_same(json_member(then, "spec"), json_member(now, "spec")))
         return true;
-    return check_set(trainer, then, now, trainer->run->config.test,
+    return check_set(trainer, then, now, trainer->settings.data.test,
                      N_("the test set has changed since the run began: %s"));
 }
 
@@ -175,7 +175,7 @@ static bool check_teacher(struct trainer *trainer, const struct json *then, cons
     char before[DIFFERENCES_VALUE], after[DIFFERENCES_VALUE], path[512];
     const struct json *old = json_member(then, "teacher"), *teacher = json_member(now, "teacher");
     const struct json *sum = json_member(old, "crc32"), *present = json_member(teacher, "crc32");
-    config_short_value("teacher", trainer->run->config.teacher, path, sizeof path);
+    config_short_value(KEY(teacher), trainer->settings.training.teacher, path, sizeof path);
     if (differences_same(sum, present) &&
         differences_same(json_member(old, "bytes"), json_member(teacher, "bytes")))
         return true;
@@ -190,14 +190,14 @@ static bool check_data(struct trainer *trainer, const struct json *then)
 {
     const struct run_config *config = &trainer->run->config;
     struct json *now = data_fingerprint_make(&trainer->prepared, config, trainer->error);
-    const bool same =
-        now &&
-        check_set(trainer, json_member(then, "training"), json_member(now, "training"),
-                  config->data, N_("the data has changed since the run began: %s")) &&
-        check_validation(trainer, json_member(then, "validation"),
-                         json_member(now, "validation")) &&
-        check_test(trainer, json_member(then, "test"), json_member(now, "test")) &&
-        check_teacher(trainer, then, now);
+    const bool same = now &&
+                      check_set(trainer, json_member(then, "training"),
+                                json_member(now, "training"), trainer->settings.data.data,
+                                N_("the data has changed since the run began: %s")) &&
+                      check_validation(trainer, json_member(then, "validation"),
+                                       json_member(now, "validation")) &&
+                      check_test(trainer, json_member(then, "test"), json_member(now, "test")) &&
+                      check_teacher(trainer, then, now);
     json_free(now);
     return same;
 }

@@ -29,7 +29,7 @@ static void note_forecast(struct trainer *trainer)
 {
     char text[FINDING_SIZE];
     const struct forecast *forecast = &trainer->prepared.forecast;
-    forecast_swap_text(forecast, trainer->run->config.batch, text, sizeof text);
+    forecast_swap_text(forecast, trainer->settings.training.batch, text, sizeof text);
     if (forecast->swaps)
         trainer_note(trainer, FINDING_MEMORY, "%s", text);
     forecast_fallback_text(&forecast->memory, text, sizeof text);
@@ -92,21 +92,21 @@ static void note_measured(struct trainer *trainer)
 static void note_preprocessing(struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
-    const struct run_config *config = &trainer->run->config;
     const struct preprocessing *own = &prepared->preprocessing, *model = &prepared->from.model;
     const bool fixed = dataset_facts(prepared->data)->fixed;
     const char *path = prepared->from.path;
     char name[512], by[96], here[96];
     if (method_is_distilled(&prepared->method) || !path[0])
         return;
-    config_short_value("weights", path, name, sizeof name);
+    config_short_value(KEY(weights), path, name, sizeof name);
     run_preprocessing_words(model, fixed, by, sizeof by);
     if (!run_preprocessing_same(model, own, fixed))
         trainer_note(trainer, FINDING_DATA,
                      "%.80s was trained on pictures that are prepared by %s; this run prepares "
                      "them otherwise, by %s",
                      name, by, run_preprocessing_words(own, fixed, here, sizeof here));
-    else if (strcmp(path, config->weights) == 0 && strcmp(path, config->network) != 0)
+    else if (strcmp(path, trainer->settings.training.weights) == 0 &&
+             strcmp(path, trainer->settings.network.network) != 0)
         trainer_note(trainer, FINDING_DATA, "pictures are prepared as by %.80s: %s", name, by);
 }
 
@@ -114,7 +114,7 @@ static void note_preprocessing(struct trainer *trainer)
 static void note_weights(struct trainer *trainer)
 {
     const struct weights_match *match = &trainer->prepared.match;
-    const char *weights = trainer->run->config.weights;
+    const char *weights = trainer->settings.training.weights;
     char path[512], unused[224] = "";
     if (match->loaded + match->reset == 0 || !weights[0])
         return;
@@ -123,7 +123,7 @@ static void note_weights(struct trainer *trainer)
                  match->example);
     trainer_note(trainer, FINDING_WEIGHTS,
                  "the run begins with %zu arrays of %.80s%s%s; %zu begin anew%.60s", match->loaded,
-                 config_short_value("weights", weights, path, sizeof path),
+                 config_short_value(KEY(weights), weights, path, sizeof path),
                  match->names[0] ? ", whose names it translates by the mapping " : "", match->names,
                  match->reset, unused);
 }
@@ -216,7 +216,7 @@ static void note_refused_calls(struct findings *findings, struct trainer *traine
 static void note_sharing_failure(struct findings *findings, struct trainer *trainer)
 {
     const struct cluster *cluster = trainer->run->cluster;
-    if (!cluster || findings->sharing_reported || config_on_gpu(&trainer->run->config) ||
+    if (!cluster || findings->sharing_reported || trainer->settings.machine.on_gpu ||
         !cluster_sharing_failure(cluster)[0])
         return; /* NCCL moves the values of GPUs */
     findings->sharing_reported = true;

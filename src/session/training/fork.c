@@ -3,6 +3,7 @@
 
 #include "base/files/file.h"
 #include "base/language.h"
+#include "session/config/settings.h"
 #include "session/files/checkpoint_position.h"
 #include "session/files/journal.h"
 #include "session/files/run_directory.h"
@@ -103,9 +104,11 @@ bool fork_read_config(const struct fork_request *request, struct run_config *con
         return false;
     /* a fork begins with the ancestor's weights, not with those that the ancestor began with, and
      * has the output layers that these may have made anew */
-    config->reset_classes |= config->weights[0] && !config->outputs_kept;
-    config->weights[0] = config->reset[0] = config->names[0] = '\0';
-    return true;
+    const struct training_settings training = training_settings(config);
+    return (!training.weights[0] || training.outputs_kept ||
+            config_put(config, KEY(reset_classes), "yes", error)) &&
+           config_put(config, KEY(weights), "", error) &&
+           config_put(config, KEY(reset), "", error) && config_put(config, KEY(names), "", error);
 }
 
 /* --- the settings --- */
@@ -201,7 +204,8 @@ static bool check_length(const struct fork_request *request, const struct run_co
     const bool fits = !file.file || run_integrity_check_place(&file, config, &place);
     safetensors_close(&file);
     return fits ||
-           error_set(error, ERROR_USAGE, config->has_iterations ? "--iterations" : "--epochs",
+           error_set(error, ERROR_USAGE,
+                     training_settings(config).has_iterations ? OPTION(iterations) : OPTION(epochs),
                      N_("give the total length, with the ancestor's part"),
                      "the checkpoint is at iteration %llu, after the end of this run",
                      (unsigned long long)fork->iteration);

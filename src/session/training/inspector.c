@@ -359,7 +359,7 @@ static void report_error(struct trainer *trainer, const struct error *failed)
 
 static double iteration_seconds(const struct trainer *trainer)
 {
-    return tempo_median(&trainer->tempo) * 1e-3 * (double)trainer->run->config.batch;
+    return tempo_median(&trainer->tempo) * 1e-3 * (double)trainer->settings.training.batch;
 }
 
 /* Returns how long an inspection that nobody has asked for may delay the run. */

@@ -10,6 +10,7 @@
 #include "engine/training/loss_meter.h"
 #include "engine/training/lr_schedule.h"
 #include "engine/weights/safetensors.h"
+#include "session/config/settings.h"
 #include "session/findings/watcher.h"
 #include "session/prepare/prepare.h"
 #include "session/ranks/ranks.h"
@@ -61,10 +62,21 @@ struct resumption {
     struct plan_choices choices; /* its kernels of validations, which a resumed run uses */
 };
 
+/* The settings of the run, by class. */
+struct trainer_settings {
+    struct network_settings network;
+    struct data_settings data;
+    struct training_settings training;
+    struct measurement_settings measurement;
+    struct machine_settings machine;
+    struct record_settings record;
+};
+
 struct observer;
 
 struct trainer {
     struct run *run;
+    struct trainer_settings settings;
     struct preparation prepared;
     struct run_snapshot now; /* the worker's copy, which trainer_publish publishes */
     struct lr_schedule_settings schedule;
@@ -92,6 +104,9 @@ struct trainer {
 };
 
 /* --- trainer.c: what all parts of a run do --- */
+
+/* Returns the settings of a configuration, which must outlive them. */
+struct trainer_settings trainer_settings(const struct run_config *config);
 
 /* Returns the seconds since the run's start, without pauses, at the time `now` (nanoseconds). */
 double trainer_seconds(const struct trainer *trainer, uint64_t now);

@@ -34,8 +34,8 @@ static struct run_facts collect_facts(const struct trainer *trainer)
 
 static bool add_arithmetic(const struct trainer *trainer, struct json *event)
 {
-    const struct run_config *config = &trainer->run->config;
-    return computed_with_add(event, config->device, (enum device_precision)config->precision);
+    const struct machine_settings *machine = &trainer->settings.machine;
+    return computed_with_add(event, machine->device, (enum device_precision)machine->precision);
 }
 
 static bool begin_new(struct trainer *trainer, const struct run_facts *facts)
@@ -51,7 +51,7 @@ static bool begin_new(struct trainer *trainer, const struct run_facts *facts)
         json_free(event);
         return false;
     }
-    series_set_smoothing(&run->own_series, run->config.average_loss,
+    series_set_smoothing(&run->own_series, trainer->settings.measurement.average_loss,
                          !facts->discriminator_parameters);
     run_state_publish(run, facts);
     journal_add_event(&run->journal, "start", event);

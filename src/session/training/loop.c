@@ -102,7 +102,7 @@ static double take_time(struct trainer *trainer, uint64_t now)
         end = clock_nanoseconds();
     }
     trainer->clock.in_flight = true;
-    return clock_seconds(start, end) * 1e3 / (double)trainer->run->config.batch;
+    return clock_seconds(start, end) * 1e3 / (double)trainer->settings.training.batch;
 }
 
 /* Counts an iteration, and tells all. */

@@ -27,7 +27,7 @@ struct models {
 /* Returns the format of the models that the run saves. */
 static enum weights_format save_format(const struct trainer *trainer)
 {
-    return (enum weights_format)trainer->run->config.save_precision;
+    return (enum weights_format)trainer->settings.record.save_precision;
 }
 
 /* Saves weights as a model file of this name in the run's folder. */
@@ -163,7 +163,7 @@ static bool save_last(struct trainer *trainer, struct error *error)
 static bool copy_model(const struct models *models, struct trainer *trainer)
 {
     const struct run *run = trainer->run;
-    const bool best = strcmp(run->config.preset, "cifar") == 0 && models->has_best;
+    const bool best = strcmp(trainer->settings.training.preset, "cifar") == 0 && models->has_best;
     if (!run->save_path)
         return true;
     char *path = file_join(run->directory, best ? "best.safetensors" : "weights.safetensors");

@@ -158,8 +158,8 @@ static void report_arithmetic(struct trainer *trainer)
                "differ")};
     char text[320];
     struct computed_with here;
-    computed_with_here(&here, trainer->run->config.device,
-                       (enum device_precision)trainer->run->config.precision);
+    computed_with_here(&here, trainer->settings.machine.device,
+                       (enum device_precision)trainer->settings.machine.precision);
     for (size_t i = 0; i < COMPUTED_WITH; i++) {
         const char *then = checkpoint_text(&trainer->resumption.file, here.keys[i]);
         if (!words[i] || !then || !here.values[i][0] || strcmp(then, here.values[i]) == 0)
@@ -323,7 +323,7 @@ bool resume_restore(struct trainer *trainer)
         return start_over(trainer);
     read_parent(trainer);
     now->best_validation_loss = (double)NAN;
-    if (!check_arithmetic(file, &trainer->prepared.network->graph, trainer->run->config.device,
+    if (!check_arithmetic(file, &trainer->prepared.network->graph, trainer->settings.machine.device,
                           trainer->error) ||
         !checkpoint_restore(trainer, file, trainer->error))
         return false;

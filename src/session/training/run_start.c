@@ -68,7 +68,7 @@ static struct preparation *plan_request(const struct run_config *config,
     bool fits = planned && (prepare_plans(planned, config, 0, error) ||
                             refuse_forecast(options->cluster, error));
     if (fits && !planned->forecast.fits)
-        fits = forecast_refuse(&planned->forecast, config->batch, error);
+        fits = forecast_refuse(&planned->forecast, training_settings(config).batch, error);
     if (fits)
         return planned;
     drop_plans(planned);
@@ -90,14 +90,15 @@ static void set_early_facts(struct run *run)
     struct run_facts *facts = &run->early_facts;
     const struct forecast *forecast = &run->planned->forecast;
     snprintf(facts->directory, sizeof facts->directory, "%s", run->directory);
-    config_network_name(run->config.network, facts->network, sizeof facts->network);
+    config_network_name(network_settings(&run->config).network, facts->network,
+                        sizeof facts->network);
     snprintf(facts->technique, sizeof facts->technique, "%s", settings_technique(&run->config));
     facts->parameters = forecast->parameters;
     facts->flops = forecast->flops;
     facts->classes = forecast->classes;
     facts->forecast = forecast->memory;
     facts->memory_peak = forecast_peak(forecast);
-    facts->threads = run->config.threads;
+    facts->threads = machine_settings(&run->config).threads;
 }
 
 /* Stores the files outside the folder that the run and its caller write at the end. */
@@ -139,9 +140,10 @@ static bool make_files(struct run *run, const struct run_options *options, struc
 {
     char name[RUN_ID_NAME];
     const struct forecast *forecast = &run->planned->forecast;
-    const bool is_file = strchr(run->config.network, '/'); /* config_make_absolute */
+    const char *network = network_settings(&run->config).network;
+    const bool is_file = strchr(network, '/'); /* config_make_absolute */
     run->made_folder = !options->run_directory || !file_exists(options->run_directory);
-    run_id_name(is_file ? run->config.network : forecast->network, forecast->suffixes, name);
+    run_id_name(is_file ? network : forecast->network, forecast->suffixes, name);
     run->directory = run_directory_create(options->run_directory, name, run->early_facts.id, error);
     if (!run->directory)
         return false;

@@ -4,20 +4,16 @@
 
 #include "base/clock.h"
 #include "engine/training/early_stopping.h"
-#include "session/config/settings.h"
 
 struct stopping {
-    struct early_stopping_settings settings;
     struct early_stopping_state state;
-    double max_seconds;
 };
 
 static void create(void *state, struct trainer *trainer)
 {
     struct stopping *stopping = state;
-    stopping->settings = settings_early_stopping(&trainer->run->config);
+    (void)trainer;
     stopping->state = early_stopping_begin();
-    stopping->max_seconds = config_max_time(&trainer->run->config);
 }
 
 static void after_validation(void *state, struct trainer *trainer,
@@ -26,26 +22,27 @@ static void after_validation(void *state, struct trainer *trainer,
 {
     struct finding finding;
     struct stopping *stopping = state;
+    const struct early_stopping_settings *settings = &trainer->settings.training.early_stopping;
     (void)row;
-    if (early_stopping_step(&stopping->settings, &stopping->state, evaluation->loss,
-                            evaluation->top1))
+    if (early_stopping_step(settings, &stopping->state, evaluation->loss, evaluation->top1))
         return;
     trainer->ended = true;
-    watcher_early_stop(trainer->moment, &stopping->settings, stopping->state.best, &finding);
+    watcher_early_stop(trainer->moment, settings, stopping->state.best, &finding);
     trainer_add_finding(trainer, &finding);
 }
 
 static bool between(void *state, struct trainer *trainer, bool epoch_over)
 {
     struct finding finding;
-    const struct stopping *stopping = state;
+    const double limit = trainer->settings.training.time_limit;
     const double seconds =
         trainer_seconds(trainer, clock_nanoseconds()) - trainer->clock.earlier_seconds;
+    (void)state;
     (void)epoch_over;
-    if (seconds < stopping->max_seconds)
+    if (seconds < limit)
         return true;
     trainer->stop = true;
-    watcher_time(trainer->moment, stopping->max_seconds, &finding);
+    watcher_time(trainer->moment, limit, &finding);
     trainer_add_finding(trainer, &finding);
     return true;
 }

@@ -7,6 +7,16 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+struct trainer_settings trainer_settings(const struct run_config *config)
+{
+    return (struct trainer_settings){.network = network_settings(config),
+                                     .data = data_settings(config),
+                                     .training = training_settings(config),
+                                     .measurement = measurement_settings(config),
+                                     .machine = machine_settings(config),
+                                     .record = record_settings(config)};
+}
+
 /* --- time --- */
 
 double trainer_seconds(const struct trainer *trainer, uint64_t now)

@@ -45,7 +45,7 @@ static void measure(struct utilisation *utilisation, struct trainer *trainer)
     const uint64_t skipped = dataset_facts(prepared->data)->skipped + loader.skipped;
     if (skipped > utilisation->watcher.skipped)
         name_broken(prepared, names, sizeof names);
-    if (watcher_data(&utilisation->watcher, trainer->moment, skipped, trainer->run->config.data,
+    if (watcher_data(&utilisation->watcher, trainer->moment, skipped, trainer->settings.data.data,
                      names, &finding))
         trainer_add_finding(trainer, &finding);
 }

@@ -7,7 +7,6 @@
 #include "base/language.h"
 #include "engine/devices/rank_device.h"
 #include "session/columns/journal_columns.h"
-#include "session/config/settings.h"
 #include "session/files/kernel_choices.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
@@ -50,7 +49,8 @@ static bool prepare_run(struct trainer *trainer, uint64_t first)
         return false;
     char device[DEVICE_NAME_SIZE]; /* of rank 0 the first GPU, which `cuda` names, too */
     const bool prepared =
-        rank_device_choose(run->cluster, run->config.device, device, trainer->error) &&
+        rank_device_choose(run->cluster, trainer->settings.machine.device, device,
+                           trainer->error) &&
         prepare(&trainer->prepared, &run->config, &from, first,
                 resumption->file.file ? &resumption->choices : NULL, run->cluster, trainer->error);
     trainer->shares =
@@ -61,7 +61,6 @@ static bool prepare_run(struct trainer *trainer, uint64_t first)
 /* Initialises the schedule, the loss meter and the snapshot. */
 static bool prepare_training(struct trainer *trainer)
 {
-    const struct run_config *config = &trainer->run->config;
     const struct preparation *prepared = &trainer->prepared;
     struct run_snapshot *now = &trainer->now;
     now->iterations = prepared->iterations;
@@ -69,12 +68,13 @@ static bool prepare_training(struct trainer *trainer)
     now->eta_seconds = -1;
     now->loss_discriminator = now->loss_l1 = NAN;
     now->pixel_accuracy = NAN;
-    trainer->schedule = settings_schedule(config, prepared->iterations);
+    trainer->schedule = training_schedule(&trainer->settings.training, prepared->iterations);
     trainer->lr_schedule_state = lr_schedule_begin();
     now->learning_rate = trainer->schedule.learning_rate;
     trainer->chosen = kernel_choices_text(prepare_inference_plan(prepared), trainer->error);
     return trainer->chosen &&
-           loss_meter_create(&trainer->meter, config->average_loss, trainer->error);
+           loss_meter_create(&trainer->meter, trainer->settings.measurement.average_loss,
+                             trainer->error);
 }
 
 /* --- beginning --- */
@@ -87,7 +87,7 @@ static bool load_ancestor(struct trainer *trainer)
     if (!run->early_facts.fork.weights_only)
         return true;
     if (!method_begins_with_weights(&trainer->prepared.method))
-        return error_set(trainer->error, ERROR_UNSUPPORTED, run->config.network,
+        return error_set(trainer->error, ERROR_UNSUPPORTED, trainer->settings.network.network,
                          "fork from a checkpoint, and leave batch, data and solver as they were",
                          "a network with a discriminator cannot begin with the weights alone");
     char *path = file_join(run->directory, "ancestor.safetensors");
@@ -280,7 +280,8 @@ void *worker_main(void *context)
 {
     struct run *run = context;
     struct error error = {0};
-    struct trainer trainer = {.run = run, .error = &error};
+    struct trainer trainer = {
+        .run = run, .error = &error, .settings = trainer_settings(&run->config)};
     trainer.prepared = *run->planned;
     free(run->planned);
     snapshot_read(&run->snapshot, &trainer.now);
