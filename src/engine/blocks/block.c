@@ -3,25 +3,11 @@
  * later calls do nothing. */
 #include "engine/blocks/block.h"
 
-#include "engine/blocks/technique.h"
 #include "engine/ops/op.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-static const struct block *const block_table[] = {
-#define BLOCK(name) &block_##name,
-#include "engine/blocks/blocks.inc"
-};
-
-const struct block *block_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof block_table / sizeof *block_table; i++)
-        if (strcmp(block_table[i]->name, name) == 0)
-            return block_table[i];
-    return NULL;
-}
 
 /* --- widths --- */
 
@@ -127,25 +113,4 @@ size_t block_add_separable_bn(struct block_site *site, const char *suffix, size_
     node = add_conv(site, name, node, (struct block_conv){.outputs = outputs, .kernel = 1});
     snprintf(name, sizeof name, "bn%s", suffix);
     return block_add_batch_norm(site, name, node);
-}
-
-const char *const technique_names[] = {
-#define TECHNIQUE(constant, name) [TECHNIQUE_##constant] = #name,
-#include "engine/blocks/techniques.inc"
-    NULL,
-};
-
-const char *technique_name(enum technique technique)
-{
-    return technique_names[technique];
-}
-
-bool technique_parse(const char *name, enum technique *technique)
-{
-    for (size_t i = 0; i < TECHNIQUES; i++)
-        if (strcmp(name, technique_names[i]) == 0) {
-            *technique = (enum technique)i;
-            return true;
-        }
-    return false;
 }

@@ -38,6 +38,17 @@ bool rule_equal_inputs(const struct node *node, const struct shape *inputs, stru
                      inputs[1].channels, inputs[1].height, inputs[1].width);
 }
 
+size_t window_output(size_t size, size_t kernel, size_t stride, size_t pad, bool ceil_mode)
+{
+    if (!kernel || !stride || pad > (SIZE_MAX - size) / 2 || size + 2 * pad < kernel)
+        return 0;
+    size_t free_steps = size + 2 * pad - kernel;
+    size_t output = free_steps / stride + 1;
+    if (ceil_mode && free_steps % stride != 0 && output * stride < size + pad)
+        output++;
+    return output;
+}
+
 bool rule_slide_window(struct node *node, const struct window *window, bool ceil_mode,
                        struct shape input, size_t channels, struct error *error)
 {
