@@ -428,17 +428,20 @@ static bool measure_all(struct bench *bench, struct workload *workload,
 
 struct bench_settings bench_settings_of(const struct run_config *config)
 {
-    return (struct bench_settings){.network = settings_network(config, 0),
-                                   .device = config->device,
-                                   .threads = config->threads,
+    const struct training_settings training = training_settings(config);
+    const struct machine_settings machine = machine_settings(config);
+    return (struct bench_settings){.network = network_settings(config).request,
+                                   .device = machine.device,
+                                   .threads = machine.threads,
                                    .mode = PLAN_TRAINING,
-                                   .batch = config_is_given(config, "batch") ? config->batch : 0,
-                                   .seed = config->seed,
-                                   .strict_device = config->strict_device,
-                                   .memory_limit = config_memory_limit(config),
-                                   .precision = (enum device_precision)config->precision,
-                                   .precision_chosen = config_is_given(config, "precision"),
-                                   .image_blocks = config->blocks};
+                                   .batch =
+                                       config_is_given(config, KEY(batch)) ? training.batch : 0,
+                                   .seed = training.seed,
+                                   .strict_device = machine.strict_device,
+                                   .memory_limit = machine.memory_bytes,
+                                   .precision = (enum device_precision)machine.precision,
+                                   .precision_chosen = config_is_given(config, KEY(precision)),
+                                   .image_blocks = training.blocks};
 }
 
 bool bench_run(const struct bench_settings *settings, struct bench *bench, struct error *error)

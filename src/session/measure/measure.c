@@ -1,6 +1,7 @@
 /* Measures the inference time of a run's model: one image at a time, on one device, as in the
  * dissertation that tinca follows. */
 #include "session/config/config_data.h"
+#include "session/config/settings.h"
 #include "session/measure/measurement.h"
 
 #include "base/files/output_file.h"
@@ -98,7 +99,7 @@ bool measurement_set_precision(struct model *model, const struct run_config *con
                                const char *wanted, struct error *error)
 {
     struct device *device = model->device;
-    size_t precision = config->precision;
+    size_t precision = machine_settings(config).precision;
     if (!wanted && device->precision == PRECISION_INT8)
         return true;
     for (size_t i = 0; wanted && i < PRECISIONS; i++)
@@ -115,7 +116,7 @@ static bool measure_model(const char *path, const struct run_config *config,
 {
     struct model model;
     struct evaluation evaluation;
-    const char *device = request->device ? request->device : config->device;
+    const char *device = request->device ? request->device : machine_settings(config).device;
     char spec[CONFIG_SPEC];
     const char *data = config_measured_spec(config, spec);
     if (request->data)

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "data/dataset/contents.h"
 #include "session/config/config_differences.h"
+#include "session/config/settings.h"
 #include "session/files/computed_with.h"
 #include "session/ranks/ranks_internal.h"
 
@@ -50,7 +51,8 @@ static bool compare_configs(const struct cluster *cluster, const struct run_conf
     for (size_t r = 1; r < cluster_ranks(cluster); r++)
         for (size_t i = 0; i < config_field_count; i++) {
             const struct config_field *field = &config_fields[i];
-            if (strcmp(field->key, "threads") != 0 && strcmp(field->key, "tensorboard") != 0 &&
+            if (strcmp(field->key, KEY(threads)) != 0 &&
+                strcmp(field->key, KEY(tensorboard)) != 0 &&
                 !config_field_equal(&configs[0], &configs[r], field))
                 return refuse_setting(cluster, r, field->key,
                                       config_get(&configs[0], field->key, first, sizeof first),
@@ -115,8 +117,9 @@ static void fill_report(struct report *report, const struct run_config *config,
                         const struct preparation *prepared, bool good, const struct error *error)
 {
     struct computed_with here;
+    const struct machine_settings machine = machine_settings(config);
     *report = (struct report){.prepared = good};
-    computed_with_here(&here, config->device, (enum device_precision)config->precision);
+    computed_with_here(&here, machine.device, (enum device_precision)machine.precision);
     memcpy(report->values, here.values, sizeof report->values);
     if (!good) {
         report->error = *error;

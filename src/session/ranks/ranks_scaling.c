@@ -1,6 +1,7 @@
 /* Measures before a run how long this many processes and one take. Two iterations of each are no
  * turns (turns.h), so that they give a hint and no verdict. */
 #include "engine/devices/rank_device.h"
+#include "session/config/settings.h"
 #include "session/ranks/ranks_internal.h"
 
 #include <stdio.h>
@@ -12,12 +13,12 @@ bool ranks_measure_scaling(struct cluster *cluster, const struct run_config *con
 {
     struct error error;
     char device[DEVICE_NAME_SIZE];
-    if (!rank_device_choose(cluster, config->device, device, &error))
+    if (!rank_device_choose(cluster, machine_settings(config).device, device, &error))
         return false;
     struct bench_settings settings = bench_settings_of(config);
     settings.device = device;
     settings.iterations = COMPARED_ITERATIONS;
-    settings.batch = config->batch;
+    settings.batch = training_settings(config).batch;
     settings.cluster = cluster;
     return scaling_compare(&settings, scaling, &error);
 }
