@@ -13,8 +13,8 @@
 #include "session/machine/tuned_device.h"
 #include "session/model/class_match.h"
 #include "session/model/evaluator.h"
+#include "session/model/internal.h"
 #include "session/model/model_file.h"
-#include "session/model/translate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -92,6 +92,16 @@ bool model_set_precision(struct model *model, const struct run_config *config, s
     return !config_is_given(config, KEY(precision)) ||
            model_compute_in(model, (enum device_precision)machine_settings(config).precision,
                             error);
+}
+
+void translator_free(struct translator *translator)
+{
+    if (!translator)
+        return;
+    execution_free(translator->execution);
+    plan_free(translator->plan);
+    network_free(translator->network);
+    free(translator);
 }
 
 void model_free(struct model *model)

@@ -10,7 +10,7 @@
 #include "engine/cluster/cluster.h"
 #include "engine/weights/weights_match.h"
 #include "session/config/settings.h"
-#include "session/model/class_order.h"
+#include "session/model/class_match.h"
 #include "session/model/evaluator.h"
 #include "session/model/model_file.h"
 #include "session/model/run_preprocessing.h"

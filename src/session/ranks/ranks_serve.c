@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "engine/devices/rank_device.h"
 #include "session/config/settings.h"
-#include "session/ranks/ranks_internal.h"
+#include "session/ranks/internal.h"
 #include "session/ranks/ranks_work.h"
 
 #include <stdio.h>

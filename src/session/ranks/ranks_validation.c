@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "data/dataset/contents.h"
 #include "session/files/kernel_choices.h"
-#include "session/ranks/ranks_internal.h"
+#include "session/ranks/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

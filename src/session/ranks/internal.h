@@ -1,6 +1,6 @@
-/* ranks_internal.h: the commands of rank 0. Internal to session/ranks. */
-#ifndef TINCA_SESSION_RANKS_RANKS_INTERNAL_H
-#define TINCA_SESSION_RANKS_RANKS_INTERNAL_H
+/* internal.h: the commands of rank 0. Internal to session/ranks. */
+#ifndef TINCA_SESSION_RANKS_INTERNAL_H
+#define TINCA_SESSION_RANKS_INTERNAL_H
 
 #include "session/measure/scaling.h"
 #include "session/ranks/ranks.h"
