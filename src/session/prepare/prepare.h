@@ -9,8 +9,8 @@
 #include "data/loader/data_loader.h"
 #include "engine/cluster/cluster.h"
 #include "engine/weights/weights_match.h"
-#include "session/config/config.h"
-#include "session/model/class_order.h"
+#include "session/config/settings.h"
+#include "session/model/class_match.h"
 #include "session/model/evaluator.h"
 #include "session/model/model_file.h"
 #include "session/model/run_preprocessing.h"
@@ -26,7 +26,17 @@ struct planned {
     const struct plan_choices *choices; /* borrowed */
 };
 
+/* The settings by class; texts are those of the configuration. */
+struct prepared_settings {
+    struct network_settings network;
+    struct data_settings data;
+    struct training_settings training;
+    struct machine_settings machine;
+};
+
 struct preparation {
+    const struct run_config *config; /* borrowed */
+    struct prepared_settings settings;
     struct cluster *cluster; /* the processes that share every batch; NULL: there are no others */
     struct network *network;
     struct dataset *data, *validation; /* validation NULL: none */
@@ -80,29 +90,25 @@ bool prepare_order_outputs(struct preparation *prepared, const char *weights, st
 
 /* Freezes and unfreezes layers as configured, before iteration number `iteration`. Returns false
  * with an error if a pattern matches nothing or the device cannot. */
-bool prepare_groups(struct preparation *prepared, const struct run_config *config,
-                    uint64_t iteration, struct error *error);
+bool prepare_groups(struct preparation *prepared, uint64_t iteration, struct error *error);
 
 /* Makes the evaluator of a rank other than 0, in batches of `batch` images and with the kernels
  * that rank 0 has chosen. Returns false with an error, and frees it, if this rank cannot validate:
  * it lacks the set or the memory. */
-bool prepare_evaluator(struct preparation *prepared, const struct run_config *config, size_t batch,
+bool prepare_evaluator(struct preparation *prepared, size_t batch,
                        const struct plan_choices *choices, struct error *error);
 
 /* Evaluates the model of a file, which has the network's weights, on the test set. The evaluator of
  * validations is gone afterwards. Returns false with an error. */
-bool prepare_test(struct preparation *prepared, const struct run_config *config, const char *model,
-                  evaluator_progress *progress, void *context, struct evaluation *evaluation,
-                  struct error *error);
+bool prepare_test(struct preparation *prepared, const char *model, evaluator_progress *progress,
+                  void *context, struct evaluation *evaluation, struct error *error);
 
 /* Sets the momentum of iteration number `iteration`, if the run changes it. */
-void prepare_momentum(struct preparation *prepared, const struct run_config *config,
-                      uint64_t iteration);
+void prepare_momentum(struct preparation *prepared, uint64_t iteration);
 
 /* Takes the weights after the step of iteration number `iteration` into their average, if the run
  * has one. */
-void prepare_average(struct preparation *prepared, const struct run_config *config,
-                     uint64_t iteration);
+void prepare_average(struct preparation *prepared, uint64_t iteration);
 
 /* Returns the weights that are validated and saved: the average, if there is one. */
 const struct weights *prepare_model_weights(const struct preparation *prepared);
