@@ -7,10 +7,10 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/threads/condition.h"
+#include "base/threads/spin.h"
 #include "base/threads/thread.h"
-#include "engine/cluster/cluster_internal.h"
+#include "engine/cluster/internal.h"
 #include "engine/cluster/launcher.h"
-#include "engine/cluster/shared_collectives.h"
 
 #include <config.h>
 #include <signal.h>
@@ -26,6 +26,7 @@ static struct cluster *cluster_new(const struct cluster_module *module, struct e
     if (!cluster)
         return NULL;
     cluster->module = module;
+    pthread_mutex_init(&cluster->calls, NULL);
     pthread_mutex_init(&cluster->lock, NULL);
     condition_create(&cluster->changed);
     cluster_watch_begin(&cluster->watch);
@@ -34,10 +35,11 @@ static struct cluster *cluster_new(const struct cluster_module *module, struct e
 
 static void cluster_free(struct cluster *cluster)
 {
+    pthread_mutex_destroy(&cluster->calls);
     pthread_mutex_destroy(&cluster->lock);
     pthread_cond_destroy(&cluster->changed);
-    cluster_letters_free(cluster);
-    shared_collectives_free(cluster->exchange.shared);
+    cluster_messages_free(cluster);
+    cluster_windows_free(cluster);
     free(cluster->hosts);
     free(cluster->peers);
     free(cluster);
@@ -141,8 +143,8 @@ static bool introduce(struct cluster *cluster, struct error *error)
     return same;
 }
 
-/* Shares memory with the other ranks if all are on one host, and none is to do without it. */
-static bool share_memory(struct cluster *cluster, struct error *error)
+/* Lets the ranks share memory if all are on one host, and none is to do without it. */
+static bool allow_sharing(struct cluster *cluster, struct error *error)
 {
     const size_t ranks = cluster->place.ranks;
     const char *wish = getenv("TINCA_SHARED_MEMORY");
@@ -152,15 +154,12 @@ static bool share_memory(struct cluster *cluster, struct error *error)
         return false;
     if (!cluster_gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
         return cluster_check(cluster, error);
-    cluster->exchange.may_share = !memchr(all, false, ranks);
+    cluster->sharing.allowed = !memchr(all, false, ranks);
     free(all);
-    if (cluster->exchange.may_share)
-        cluster->exchange.shared = shared_collectives_create(cluster);
-    return cluster_check(cluster, error);
+    return true;
 }
 
-/* Tells the thread who the other ranks are, learns where they are, and shares memory with them if
- * possible. */
+/* Tells the thread who the other ranks are, and learns where they are. */
 static bool meet(struct cluster *cluster, struct error *error)
 {
     const size_t ranks = cluster->place.ranks;
@@ -174,7 +173,7 @@ static bool meet(struct cluster *cluster, struct error *error)
     cluster->peers = peers;
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->lock);
-    return introduce(cluster, error) && share_memory(cluster, error);
+    return introduce(cluster, error) && allow_sharing(cluster, error);
 }
 
 /* Refuses a launcher that knows other processes than MPI. Of one that does not say how many it has
@@ -323,17 +322,12 @@ const char *cluster_host(const struct cluster *cluster, size_t rank)
 
 bool cluster_shares_memory(const struct cluster *cluster)
 {
-    return cluster->exchange.shared;
+    return cluster->sharing.allowed && !cluster->sharing.failure[0];
 }
 
 const char *cluster_sharing_failure(const struct cluster *cluster)
 {
-    return cluster->exchange.failure;
-}
-
-void cluster_exchange_by_mpi(struct cluster *cluster, bool by_mpi)
-{
-    cluster->exchange.by_mpi = by_mpi;
+    return cluster->sharing.failure;
 }
 
 uint64_t cluster_waited(const struct cluster *cluster)
@@ -399,40 +393,65 @@ bool cluster_check(struct cluster *cluster, struct error *error)
 
 /* --- collectives --- */
 
-/* Lets the thread do a collective, and waits for it. */
-static bool ask(struct cluster *cluster, enum cluster_request request, const void *from, void *to,
-                size_t count)
+/* Returns whether something has failed. */
+static bool has_failed(struct cluster *cluster)
 {
-    cluster_watch_wait(cluster, true);
     pthread_mutex_lock(&cluster->lock);
-    if (!cluster->failed && !cluster->failing) {
-        cluster->from = from;
-        cluster->to = to;
-        cluster->count = count;
-        cluster->request = request;
-        pthread_cond_broadcast(&cluster->changed);
-        while (cluster->request != CLUSTER_NOTHING && !cluster->failed)
-            pthread_cond_wait(&cluster->changed, &cluster->lock);
-    }
-    const bool good = !cluster->failed && !cluster->failing;
+    const bool failed = cluster->failed || cluster->failing;
     pthread_mutex_unlock(&cluster->lock);
-    cluster_watch_wait(cluster, false);
-    return good;
+    return failed;
 }
 
-/* Returns what a collective of so many bytes from each rank goes through; NULL: MPI. */
-static struct shared_collectives *shared_of(const struct cluster *cluster, size_t bytes)
+/* Starts a collective and tests it for a moment: most are complete then, and need no other thread.
+ * Returns whether this one is complete. */
+static bool run_directly(struct cluster *cluster, const struct cluster_collective *what)
 {
-    const struct cluster_exchange *exchange = &cluster->exchange;
-    return exchange->by_mpi || bytes > SHARED_BYTES ? NULL : exchange->shared;
+    char reason[CLUSTER_REASON] = "";
+    struct spin wait = {0};
+    bool complete = false;
+    pthread_mutex_lock(&cluster->calls);
+    bool good = !has_failed(cluster);
+    if (good) {
+        good = cluster_collective_start(cluster, what, reason);
+        do
+            good = good && cluster->module->test(&complete, reason);
+        while (good && !complete && spin_again(&wait));
+        if (!good)
+            cluster_collective_fail(cluster, reason);
+    }
+    pthread_mutex_unlock(&cluster->calls);
+    return complete;
+}
+
+/* Lets the thread complete a collective, and waits for it. */
+static void run_by_thread(struct cluster *cluster, const struct cluster_collective *what)
+{
+    pthread_mutex_lock(&cluster->lock);
+    if (!cluster->failed && !cluster->failing) {
+        cluster->asked = *what;
+        pthread_cond_broadcast(&cluster->changed);
+        while (cluster->asked.request != CLUSTER_NOTHING && !cluster->failed)
+            pthread_cond_wait(&cluster->changed, &cluster->lock);
+    }
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+bool cluster_collective_run(struct cluster *cluster, const struct cluster_collective *what)
+{
+    struct cluster_collective rest = *what;
+    rest.started = cluster->place.any_thread && what->request != CLUSTER_SHARE;
+    cluster_watch_wait(cluster, true);
+    if (!rest.started || !run_directly(cluster, what))
+        run_by_thread(cluster, &rest);
+    cluster_watch_wait(cluster, false);
+    return !has_failed(cluster);
 }
 
 /* Gathers without counting it. */
 static bool gather(struct cluster *cluster, const void *mine, size_t bytes, void *all)
 {
-    struct shared_collectives *shared = shared_of(cluster, bytes);
-    return shared ? shared_gather(shared, mine, bytes, all)
-                  : ask(cluster, CLUSTER_GATHER, mine, all, bytes);
+    return cluster_collective_run(
+        cluster, &(struct cluster_collective){CLUSTER_GATHER, mine, all, bytes, 0, false});
 }
 
 bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, void *all)
@@ -472,7 +491,6 @@ bool cluster_agree(struct cluster *cluster, bool good, struct error *error)
 
 bool cluster_broadcast(struct cluster *cluster, void *data, size_t bytes)
 {
-    struct shared_collectives *shared = shared_of(cluster, bytes);
-    return shared ? shared_broadcast(shared, data, bytes)
-                  : ask(cluster, CLUSTER_BROADCAST, NULL, data, bytes);
+    return cluster_collective_run(
+        cluster, &(struct cluster_collective){CLUSTER_BROADCAST, NULL, data, bytes, 0, false});
 }

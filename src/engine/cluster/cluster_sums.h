@@ -19,6 +19,7 @@
 #ifndef TINCA_ENGINE_CLUSTER_CLUSTER_SUMS_H
 #define TINCA_ENGINE_CLUSTER_CLUSTER_SUMS_H
 
+#include "base/threads/pool.h"
 #include "engine/cluster/cluster.h"
 #include "engine/graph/image_pieces.h"
 
@@ -43,6 +44,36 @@ void cluster_sums_start(struct cluster *cluster, struct cluster_sum *sum);
 /* Waits until all sums that were started are complete. Returns false after a failure. */
 bool cluster_sums_wait(struct cluster *cluster);
 
+/* Returns the floats of `parts` for one piece of each rank. */
+size_t cluster_sum_floats(size_t ranks, size_t count);
+
+/* --- sums in memory that the ranks share ---
+ * Ranks of one host have their values in a window (MPI_Win_allocate_shared). When all have come,
+ * each adds a part of the values of all, in the tree of image_blocks.h, and writes the sums to all.
+ * The bits are those of CLUSTER_SUM_EXACT. No value is copied, and none is sent. */
+
+struct cluster_window;
+
+/* Returns a window with `bytes` for each rank. All ranks call it with the same number. Returns NULL
+ * on all of them if one cannot have it (cluster_sharing_failure says why), if the ranks are not to
+ * share memory, or after a failure of the cluster. */
+struct cluster_window *cluster_window_open(struct cluster *cluster, size_t bytes);
+
+/* Lets a later cluster_window_open use the memory. All ranks close and open windows in the same
+ * order. NULL is allowed. */
+void cluster_window_close(struct cluster_window *window);
+
+/* Returns a rank's part of the window. */
+void *cluster_window_part(const struct cluster_window *window, size_t rank);
+
+/* The first `count` float32 values of each rank's part become the sums over the pieces of all
+ * ranks, whose values are `stride` apart; the other pieces of a rank are undefined then. All ranks
+ * call it. It computes with `pool`; NULL: with this thread. Returns false after a failure. */
+bool cluster_window_sum(const struct cluster_window *window, const struct image_pieces *pieces,
+                        size_t count, size_t stride, struct pool *pool);
+
+/* --- the cost of a sum --- */
+
 /* How long a sum takes: latency + bytes * seconds_per_byte, for the float32 values of a rank. */
 struct cluster_cost {
     double latency, seconds_per_byte;
@@ -54,6 +85,10 @@ struct cluster_cost {
 bool cluster_sums_measure(struct cluster *cluster, enum cluster_sum_kind kind,
                           const struct image_pieces *pieces, size_t count,
                           struct cluster_cost *cost);
+
+/* Measures sums in a window in the same way, with one thread of each rank. Returns false after a
+ * failure, and if the ranks cannot share memory. */
+bool cluster_window_measure(struct cluster *cluster, size_t count, struct cluster_cost *cost);
 
 /* --- for the bits of CLUSTER_SUM_BF16 --- */
 

@@ -23,7 +23,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "engine/cluster/cluster.h"
-#include "engine/cluster/shared_sums.h"
 #include "engine/graph/batch_share.h"
 #include "engine/ops/op.h"
 
@@ -40,7 +39,7 @@ struct backend_share {
     float *losses; /* by loss: its sum over the whole batch, after a forward pass */
 
     struct gradient_sums settings;
-    struct shared_memory *memory;              /* has the gradients; NULL: they are not shared */
+    struct cluster_window *window; /* has the gradients; NULL: they are not shared */
     bool asked;                                /* for shared memory */
     struct gradient_bucket *buckets, *scratch; /* [graph->parameter_count] */
     struct cluster_sum *sums;                  /* by bucket */
@@ -200,12 +199,12 @@ static void release(struct execution *execution)
     struct backend_share *share = execution->share;
     if (share && !cluster_check(share->cluster, NULL))
         return; /* MPI may still write into the arrays of a sum that has failed */
-    if (share && share->memory)
+    if (share && share->window)
         execution->gradients = NULL; /* they are not the device's */
     backend_host_free(execution);
     if (!share)
         return;
-    shared_memory_free(share->memory);
+    cluster_window_close(share->window);
     free(share->batch.mine);
     free(share->batch.all);
     free(share->parts);
@@ -268,12 +267,12 @@ static bool shares_gradients(struct execution *execution)
         return false;
     if (!share->asked) {
         share->asked = true;
-        share->memory = shared_memory_create(share->cluster, bytes);
-        if (share->memory)
-            execution_move_gradients(execution,
-                                     shared_memory_of(share->memory, cluster_rank(share->cluster)));
+        share->window = cluster_window_open(share->cluster, bytes);
+        if (share->window)
+            execution_move_gradients(
+                execution, cluster_window_part(share->window, cluster_rank(share->cluster)));
     }
-    return share->memory;
+    return share->window;
 }
 
 static void backward(struct execution *execution)
@@ -282,8 +281,8 @@ static void backward(struct execution *execution)
     if (shares_gradients(execution)) {
         execution_run_backward(execution);
         const size_t count = execution->plan->graph->learnable_floats;
-        const struct shared_sum sum = {count, share->batch.pieces, .stride = count};
-        shared_sums_add(share->cluster, share->memory, &sum, execution->device->pool);
+        cluster_window_sum(share->window, &share->batch.pieces, count, count,
+                           execution->device->pool);
         return;
     }
     share->next = 0;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-_Static_assert(sizeof(struct sweep_letter) <= CLUSTER_LETTER, "a result fits into a letter");
+_Static_assert(sizeof(struct sweep_letter) <= CLUSTER_PAYLOAD, "a result fits into a message");
 
 uint32_t sweep_mark(const struct sweep *sweep)
 {
