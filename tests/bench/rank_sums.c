@@ -8,10 +8,10 @@
  *   messages   MPI_Ialltoallv, addition in the order of the ranks, MPI_Iallgatherv
  *   allreduce  MPI_Iallreduce, whose order MPI chooses
  *
- * The threads that compute do not call MPI: another thread does, and tests without a pause until the
- * collective is complete, as in src/engine/cluster. `direct` calls MPI's blocking functions in the
- * computing thread. All ways take turns; printed are the median and the least microseconds of rank
- * 0, and whether all ways have the same bits. */
+ * The threads that compute do not call MPI: another thread does, and tests without a pause until
+ * the collective is complete, as in src/engine/cluster. `direct` calls MPI's blocking functions in
+ * the computing thread. All ways take turns; printed are the median and the least microseconds of
+ * rank 0, and whether all ways have the same bits. */
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <mpi.h>
@@ -145,7 +145,8 @@ static void own_barrier(void)
         syscall(SYS_futex, &heads[rank].arrivals, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
     for (int r = 0; r < ranks; r++) {
         const double began = now();
-        while ((int)(atomic_load_explicit(&heads[r].arrivals, memory_order_acquire) - arrivals) < 0) {
+        while ((int)(atomic_load_explicit(&heads[r].arrivals, memory_order_acquire) - arrivals) <
+               0) {
             const struct timespec limit = {0, 20000000};
             if (now() - began < 50e-6)
                 continue;
@@ -334,7 +335,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *title;
         size_t bytes, divisor;
-    } sizes[] = {{"40 KB", 40000, 1}, {"1 MB", 1000000, 2}, {"25 MB", 25000000, 20},
+    } sizes[] = {{"40 KB", 40000, 1},
+                 {"1 MB", 1000000, 2},
+                 {"25 MB", 25000000, 20},
                  {"100 MB", 100000000, 60}};
     static float *mine_own, *mine_window;
     const struct way sums[] = {{"own", sum_own, &mine_own, false},

@@ -6,7 +6,7 @@
  * whole tree's are wanted; those of the right half are written to the workspace, and added. A
  * process that has several pieces of a tree (graph/image_pieces.h) has an array of gradients for
  * each, one behind the other. */
-#include "engine/execution/image_blocks.h"
+#include "engine/execution/internal.h"
 
 #include "base/memory.h"
 #include "base/threads/pool.h"
@@ -133,8 +133,8 @@ static void run_tree(const struct tree *tree, size_t begin, size_t count, const 
     }
 }
 
-void image_blocks_run(const struct execution *execution, const struct plan_step *step,
-                      enum plan_pass pass, const struct kernel_call *call)
+void micro_batches_run(const struct execution *execution, const struct plan_step *step,
+                       enum plan_pass pass, const struct kernel_call *call)
 {
     const struct plan *plan = execution->plan;
     const struct tree tree = {execution, step, pass, call};
