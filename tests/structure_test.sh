@@ -65,16 +65,24 @@ include_edges() { # include_edges ROOT
 
 # Reads `nm -A -P` of the objects of src and prints a line "FROM TO OBJECT SYMBOL" for each symbol that
 # an object of one folder uses and another folder defines. A folder that defines the symbol itself
-# (in several variants, for example) uses its own.
-call_edges() {
-    awk '
+# (in several variants, for example) uses its own. `files`: the same of the files of each folder.
+call_edges() { # call_edges [files]
+    awk -v files="${1-}" '
         function folder(path) { return sub(/\/[^\/]*$/, "", path) ? path : "." }
+        # The source file of an object, which its library may be named before: libbase_a-text.o is text
+        function source(path, name) {
+            name = path
+            sub(/^.*\//, "", name)
+            sub(/^.*-/, "", name)
+            sub(/\.o$/, "", name)
+            return folder(path) "/" name
+        }
         {
             object = $1
             sub(/:$/, "", object)
             sub(/^.*src\//, "", object)
             sub(/\.libs\//, "", object)
-            home = folder(object)
+            home = files ? source(object) : folder(object)
             if ($3 ~ /^[TDBRVWCGSi]$/) {
                 if (!($2 in definer)) definer[$2] = home
                 defined[home, $2] = 1
@@ -85,7 +93,9 @@ call_edges() {
         END {
             for (pair in user) {
                 split(pair, part, SUBSEP)
-                if (part[2] in definer && !(pair in defined))
+                if (!(part[2] in definer) || pair in defined)
+                    continue
+                if (!files || folder(part[1]) == folder(definer[part[2]]))
                     print part[1], definer[part[2]], user[pair], part[2]
             }
         }'
@@ -240,6 +250,48 @@ other_threads() { # other_threads ROOT
         grep -v "^$1/base/threads/thread\.c:"
 }
 
+# Prints the column COLUMN (1: members, 2: keys) of the rows of settings, joined by "|".
+setting_names() { # setting_names ROOT COLUMN
+    tr '\n' ' ' <"$1/session/config/settings.inc" |
+        grep -oE '[a-z0-9_]+, "[a-z0-9-]+", +(TEXT|COUNT|NUMBER|CHOICE|FLAG)' |
+        sed 's/\([^,]*\), "\([^"]*\)".*/\1 \2/' | cut -d' ' -f"$2" | paste -sd'|' -
+}
+
+# Code names a setting by its row: KEY(batch), OPTION(batch). Only the row has the key in quotation marks; elsewhere
+# the same word is a name of another kind, as in a JSON document.
+quoted_settings() { # quoted_settings ROOT
+    [ -f "$1/session/config/settings.inc" ] || return 0
+    find "$1/session" "$1/cli" "$1/ui" -name '*.[ch]' -exec awk -v keys="$(setting_names "$1" 2)" '
+        BEGIN {
+            RS = ";"
+            key = "\"(" keys ")\""
+            option = "\"--(" keys ")\""
+            rule[1] = "config_(set|put|put_count|get|find|forget|is_given|is_known|suggestion|short_value|absolute_value)[(][^\"]*" key "[,)]"
+            rule[2] = "(sweep_grid_(axis|varies|vary|add)|run_field_find)[(][^\"]*" key "[,)]"
+            rule[3] = "strcmp[(][^\",]*key[^\",]*,[[:space:]]*" key "[)]"
+            rule[4] = "error_set[(][^\"]*" option
+            rule[5] = "= [{][[:space:]]*" key "(" key "|NULL|[,[:space:]])*[}]"
+            rule[6] = "[.]unused = " key
+        }
+        {
+            for (i in rule)
+                if (match($0, rule[i])) {
+                    found = substr($0, RSTART, RLENGTH)
+                    gsub(/[[:space:]]+/, " ", found)
+                    print FILENAME ": " found
+                }
+        }' {} + | sort
+}
+
+# Other folders read the settings by class (settings.h) and set them by functions.
+read_settings() { # read_settings ROOT
+    [ -f "$1/session/config/settings.inc" ] || return 0
+    members=$(setting_names "$1" 1)
+    for folder in session cli ui; do
+        matches "$1/$folder" "config(->|[.])(${members}|has_iterations|data_divides|outputs_kept|given)([^[:alnum:]_]|\$)"
+    done | grep -v "^$1/session/config/"
+}
+
 unfinished() { # unfinished ROOT
     matches "$1" '(^|[^[:alnum:]])(TODO|FIXME|XXX|HACK)([^[:alnum:]]|$)'
 }
@@ -272,6 +324,10 @@ make_broken_tree() { # make_broken_tree ROOT
     awk 'BEGIN { print "void g(void)\n{"; for (i = 0; i < 59; i++) print "    x++;"; print "}" }' \
         >"$1/base/long.c"
     awk 'BEGIN { for (i = 0; i <= 80; i++) print "" }' >"$1/base/silent.c"
+    mkdir -p "$1/session/config"
+    printf 'SETTING(TRAINING, learning_rate, "lr",\n        NUMBER, 0.01)\n' >"$1/session/config/settings.inc"
+    echo 'config_set(&run->config, "lr", text, NULL);' >"$1/session/study/key.c"
+    echo 'return config->learning_rate;' >"$1/session/study/read.c"
 }
 
 # A small tree that comes close to breaking the rules about folders and functions, and does not.
@@ -286,10 +342,18 @@ make_sound_tree() { # make_sound_tree ROOT
         >"$1/engine/plan/long.c"
     awk 'BEGIN { print "/* An idea. */"; for (i = 0; i <= 80; i++) print "" }' >"$1/engine/plan/idea.c"
     awk 'BEGIN { for (i = 0; i < 80; i++) print "" }' >"$1/engine/plan/short.c"
+    mkdir -p "$1/session/config" "$1/session/files"
+    echo 'SETTING(TRAINING, learning_rate, "lr", NUMBER, 0.01)' >"$1/session/config/settings.inc"
+    echo 'json_add_number(line, "lr", training_settings(config).learning_rate);' >"$1/session/files/journal.c"
 }
 
 FOLDER_RULES='wrong_includes include_cycles library_reaches screens_that_meet capabilities_that_meet
+<<<<<<< HEAD
     backends_that_meet long_functions silent_files wrong_libraries noisy_folders unescaped other_threads unfinished'
+=======
+    long_functions silent_files wrong_libraries noisy_folders unescaped other_threads quoted_settings
+    read_settings unfinished'
+>>>>>>> main
 
 # Prints the rules that miss a violation or report a sound tree.
 broken_rules() {
@@ -320,10 +384,19 @@ broken_rules() {
         './src/engine/graph/graph.o: graph_open T 0 10' './src/engine/graph/fill.o: fill T 0 10' \
         './src/engine/graph/graph.o: fill U' | call_edges | cycles)
     [ -z "$found" ] || echo "call_edges reports calls without a cycle: $found"
+    found=$(printf '%s\n' \
+        './src/engine/plan/libengine_a-plan.o: plan_run T 0 10' \
+        './src/engine/plan/libengine_a-plan.o: graph_open U' \
+        './src/engine/plan/step.o: plan_run U' './src/engine/plan/step.o: step_run T 0 10' \
+        './src/engine/plan/plan.o: step_run U' './src/engine/graph/graph.o: graph_open T 0 10' \
+        './src/engine/graph/graph.o: plan_run U' | call_edges files | cycles)
+    [ "$found" = "engine/plan/plan -> engine/plan/step: engine/plan/plan.o uses step_run
+engine/plan/step -> engine/plan/plan: engine/plan/step.o uses plan_run" ] ||
+        echo "call_edges misses a cycle between files, or reports one between folders: $found"
 }
 
-check_call_cycles() {
-    name="no cycle of calls between folders"
+check_call_cycles() { # check_call_cycles NAME [files]
+    name=$1
     list=$(mktemp) || return
     objects "$srcdir/src" "$builddir" >"$list"
     if ! command -v nm >/dev/null; then
@@ -331,7 +404,7 @@ check_call_cycles() {
     elif [ ! -s "$list" ]; then
         skip "$name" "there are no object files below ${builddir}/src; build first, or set builddir"
     else
-        found=$(xargs nm -A -P <"$list" 2>/dev/null | call_edges | cycles)
+        found=$(xargs nm -A -P <"$list" 2>/dev/null | call_edges ${2-} | cycles)
         [ -z "$found" ]
         report $? "$name" "$found"
     fi
@@ -374,7 +447,8 @@ found=$(broken_rules)
 report $? "each rule reports a tree that breaks it, and no other" "$found"
 check_rule wrong_includes "top-level folders include only the folders below them"
 check_rule include_cycles "no cycle of includes between folders"
-check_call_cycles
+check_call_cycles "no cycle of calls between folders"
+check_call_cycles "no cycle of calls between the files of a folder" files
 check_rule library_reaches "the library uses of session what reads saved models and ranks their outputs"
 check_rule screens_that_meet "no screen includes another screen"
 check_rule capabilities_that_meet "compare, sweep, study, import and export do not include each other"
@@ -388,6 +462,8 @@ check_rule wrong_libraries "ncurses only in ui/, cJSON only in base's json.c, CU
 check_rule noisy_folders "nothing below cli/ and ui/ prints or exits"
 check_rule unescaped "text reaches the terminal through cli/output.c and ui/terminal/draw.c"
 check_rule other_threads "threads start through base/threads/thread.c"
+check_rule quoted_settings "settings are named by their rows: KEY(batch), not \"batch\""
+check_rule read_settings "settings are read by class"
 check_rule unfinished "nothing is marked as unfinished"
 check_format
 

@@ -26,7 +26,7 @@ static void measure(struct cluster *cluster, struct devices_rank *rank)
     struct bench bench;
     struct error unused;
     config_defaults(&config);
-    snprintf(config.network, sizeof config.network, "%s", measured_network);
+    config_put(&config, KEY(network), measured_network, NULL);
     struct bench_settings settings = bench_settings_of(&config);
     settings.device = "cpu";
     settings.iterations = MEASURED_ITERATIONS;

@@ -212,7 +212,7 @@ static bool read_request(const struct operands *operands,
         if (!set_file(request, operands->values[i], error))
             return false;
     if (options->weights && request->weights)
-        return error_set(error, ERROR_USAGE, "--weights", "name it once",
+        return error_set(error, ERROR_USAGE, OPTION(weights), "name it once",
                          "there are two files of weights");
     if (options->weights)
         request->weights = options->weights;

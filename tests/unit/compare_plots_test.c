@@ -1,7 +1,6 @@
 /* The models of the scatter plot and of the parallel coordinates, without a terminal. */
 #include "made_runs.h"
-#include "ui/screens/compare/compare_parallel_model.h"
-#include "ui/screens/compare/compare_scatter_model.h"
+#include "ui/screens/compare/internal.h"
 
 static const struct made_run made[] = {
     {"20260101-000000-resnet20-0001", "resnet20", "none", NULL, 86, 272762, "cpu", 2.0, 0.1, false},

@@ -3,7 +3,7 @@
 #include "session/history/run_listing.h"
 #include "session/measure/measurement.h"
 #include "tap.h"
-#include "ui/screens/compare/compare_model.h"
+#include "ui/screens/compare/internal.h"
 #include "ui/shared/run_list.h"
 
 #include "session/measure/compare_files.h"

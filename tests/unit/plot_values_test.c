@@ -1,8 +1,8 @@
 /* Tests what plots compute from the values of runs: the robust y range, the strengths of smoothing,
  * the mean and the band of several runs. */
 #include "tap.h"
+#include "ui/plot/axis_marks.h"
 #include "ui/plot/band.h"
-#include "ui/plot/curve_marks.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/value_range.h"
 

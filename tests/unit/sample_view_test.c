@@ -1,7 +1,7 @@
 /* The samples of a run: which file is the newest, and how pictures are arranged in cells. */
 #include "data/formats/image_file.h"
 #include "tap.h"
-#include "ui/screens/run/sample_model.h"
+#include "ui/screens/run/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

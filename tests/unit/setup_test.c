@@ -9,7 +9,7 @@
 #include "session/inspect/preview.h"
 #include "session/record/run_open.h"
 #include "tap.h"
-#include "ui/screens/setup/setup_model.h"
+#include "ui/screens/setup/internal.h"
 #include "ui/terminal/layout.h"
 
 #include <math.h>

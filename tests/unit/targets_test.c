@@ -1,8 +1,8 @@
 /* Tests what a click does: places that cover others, rows of lists, and too many places. */
 #include "tap.h"
 
+#include "ui/terminal/draw.h"
 #include "ui/terminal/keys.h"
-#include "ui/terminal/targets.h"
 
 static struct targets targets;
 

@@ -6,6 +6,7 @@
 #define TINCA_ENGINE_OPS_RULES_H
 
 #include "base/json/json.h"
+#include "engine/graph/attributes.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/layer_reader.h"
 
@@ -54,5 +55,23 @@ bool rule_write_pool(const union attributes *attributes, struct json *layer);
 /* Implement `read` and `write` for losses whose only key is "weight". */
 void rule_read_loss(struct layer_reader *reader, union attributes *attributes);
 bool rule_write_loss(const union attributes *attributes, struct json *layer);
+
+/* --- the values that several operators write into a layer of a network file ---
+ *
+ * They are the counterpart of graph/layer_reader.h: what these functions write, that reader reads
+ * back to the same attributes. Each function returns false when memory runs out. */
+
+/* Writes "kernel", "stride" and "pad", each as one number or as [height, width]. */
+bool layer_write_window(struct json *layer, const struct window *window);
+
+/* Writes "dilation" unless it is 1 along both axes. */
+bool layer_write_dilation(struct json *layer, size_t height, size_t width);
+
+/* Writes "bias", "init" and, if there is a bias, "bias_init". */
+bool layer_write_weights(struct json *layer, bool bias, const struct initialiser *weight_init,
+                         const struct initialiser *bias_init);
+
+/* Writes "weights": "int8" if the weights are quantized. */
+bool layer_write_int8_weights(struct json *layer, bool int8_weights);
 
 #endif

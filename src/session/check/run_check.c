@@ -15,7 +15,6 @@
 #include "session/values/run_snapshot.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,87 +58,6 @@ static const struct file_check checks[] = {
     {"outputs.json", check_outputs},
 };
 enum { CHECKS = sizeof checks / sizeof *checks };
-
-/* --- reporting --- */
-
-/* Returns the index for a new problem, or RUN_CHECK_PROBLEMS_MAX if it must be omitted. In a full
- * list, an error replaces the last warning. */
-static size_t choose_place(struct run_check *report, enum run_problem_severity severity)
-{
-    if (report->count < RUN_CHECK_PROBLEMS_MAX)
-        return report->count++;
-    report->omitted++;
-    for (size_t i = report->count; severity == RUN_PROBLEM_ERROR && i-- > 0;)
-        if (report->problems[i].severity == RUN_PROBLEM_WARNING)
-            return i;
-    report->omitted_errors += severity == RUN_PROBLEM_ERROR;
-    return RUN_CHECK_PROBLEMS_MAX;
-}
-
-void check_report(struct check *check, const char *file, enum run_problem_severity severity,
-                  enum check_remedy remedy, const char *what, ...)
-{
-    struct run_check *report = check->report;
-    va_list arguments;
-    const size_t place = choose_place(report, severity);
-    if (place == RUN_CHECK_PROBLEMS_MAX)
-        return;
-    struct run_problem *problem = &report->problems[place];
-    *problem = (struct run_problem){.severity = severity};
-    snprintf(problem->file, sizeof problem->file, "%s", file);
-    va_start(arguments, what);
-    vsnprintf(problem->what, sizeof problem->what, what, arguments);
-    va_end(arguments);
-    check->remedies[place] = remedy;
-}
-
-void check_note_damage(struct check *check)
-{
-    check->files[check->file].damaged = true;
-}
-
-/* Returns the first of the file's rows; a file may have two. */
-struct check_file_state *check_find_state(const struct check *check, const char *file)
-{
-    for (size_t i = 0; i < CHECKS; i++)
-        if (strcmp(checks[i].name, file) == 0)
-            return &check->files[i];
-    return NULL;
-}
-
-void check_damage_by(struct check *check, const char *file, enum check_remedy remedy,
-                     const struct error *error)
-{
-    check->out_of_memory |= error->kind == ERROR_MEMORY;
-    check_damage(check, file, remedy, "%s", error->why);
-}
-
-const struct check_file_state *check_state(const struct check *check, const char *file)
-{
-    return check_find_state(check, file);
-}
-
-bool check_is_here(const struct check *check, const char *file)
-{
-    return check_state(check, file)->presence == FILE_HERE;
-}
-
-bool check_is_sound(const struct check *check, const char *file)
-{
-    return check_is_here(check, file) && !check_state(check, file)->damaged;
-}
-
-bool check_has_diverged(const struct check *check)
-{
-    return check->record.has_divergence || check->record.has_null_loss;
-}
-
-char *check_path(struct check *check, const char *file)
-{
-    char *path = file_join(check->directory, file);
-    check->out_of_memory |= !path;
-    return path;
-}
 
 /* --- the whole run --- */
 
@@ -214,7 +132,10 @@ static bool inspect_once(const char *directory, bool home, struct run_check *rep
                                 .remedies = remedies,
                                 .home = home,
                                 .files = files,
+                                .file_count = CHECKS,
                                 .alive = run_directory_is_alive(directory)};
+        for (size_t i = 0; i < CHECKS; i++)
+            files[i].name = checks[i].name;
         config_defaults(&check->config);
         report->count = report->omitted = report->omitted_errors = 0;
         inspect_all(check);

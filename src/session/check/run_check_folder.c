@@ -11,6 +11,65 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
+
+/* --- pictures --- */
+
+/* Checks a sample's PNG by its chunks: each ends with its CRC-32, and the next follows at once. */
+
+static uint32_t big_endian(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+/* Reads the rest of a chunk: `left` bytes of data and the CRC-32 of type and data. Returns whether
+ * it matches. */
+static bool read_chunk(FILE *stream, const unsigned char *type, uint32_t left)
+{
+    unsigned char block[4096];
+    unsigned long sum = crc32_z(0, type, 4);
+    while (left > 0) {
+        const size_t most = left < sizeof block ? left : sizeof block;
+        const size_t got = fread(block, 1, most, stream);
+        if (got == 0)
+            return false;
+        sum = crc32_z(sum, block, got);
+        left -= (uint32_t)got;
+    }
+    return fread(block, 1, 4, stream) == 4 && big_endian(block) == sum;
+}
+
+static bool is_whole(FILE *stream)
+{
+    static const unsigned char signature[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+    unsigned char head[8];
+    if (fread(head, 1, 8, stream) != 8 || memcmp(head, signature, 8) != 0)
+        return false;
+    while (fread(head, 1, 8, stream) == 8) {
+        if (!read_chunk(stream, head + 4, big_endian(head)))
+            return false;
+        if (memcmp(head + 4, "IEND", 4) == 0)
+            return fgetc(stream) == EOF;
+    }
+    return false;
+}
+
+static void check_picture(struct check *check, const char *file)
+{
+    struct error error = {0};
+    char *path = check_path(check, file);
+    FILE *stream = path ? file_open_stream(path, &error) : NULL;
+    free(path);
+    if (!stream)
+        check_report(check, file, RUN_PROBLEM_ERROR, REMEDY_DELETE, "%s", error.why);
+    else if (!is_whole(stream))
+        check_report(check, file, RUN_PROBLEM_ERROR, REMEDY_DELETE,
+                     _("it is not a complete picture: a checksum does not match"));
+    if (stream)
+        fclose(stream);
+}
+
+/* --- the folder --- */
 
 static const char *kind_of(mode_t mode)
 {

@@ -3,7 +3,7 @@
  *
  * A table in run_check.c lists one or two checks for each file. A check reports problems, and
  * stores facts for the checks after it. The remedy of a problem depends on which other files are
- * sound; so a check only chooses its kind, and run_check_remedy.c writes the text after all checks.
+ * sound; so a check only chooses its kind, and run_check_report.c writes the text after all checks.
  */
 #ifndef TINCA_SESSION_CHECK_RUN_CHECK_INTERNAL_H
 #define TINCA_SESSION_CHECK_RUN_CHECK_INTERNAL_H
@@ -44,6 +44,7 @@ enum check_presence { FILE_ABSENT, FILE_HERE, FILE_STRANGE };
 
 /* The state of a file after its check. */
 struct check_file_state {
+    const char *name;
     enum check_presence presence;
     bool damaged;
 };
@@ -88,8 +89,9 @@ struct check {
     bool home, out_of_memory;
     bool alive;                     /* a process trains the run */
     struct check_file_state *files; /* one for each row of the table in run_check.c */
-    size_t file;                    /* row of the file that is being checked */
-    bool has_config;                /* config.json is readable */
+    size_t file_count;
+    size_t file;     /* row of the file that is being checked */
+    bool has_config; /* config.json is readable */
     struct run_config config;
     struct run_facts facts;
     struct check_record record;
@@ -153,7 +155,6 @@ void check_columns(struct check *check, const char *file);
 void check_model(struct check *check, const char *file);
 void check_discriminator(struct check *check, const char *file);
 void check_ancestor(struct check *check, const char *file);
-void check_picture(struct check *check, const char *file);
 
 /* --- run_check_json.c --- */
 
@@ -183,21 +184,7 @@ const char *check_journal_line(struct check_line *line, const struct json *json,
 bool check_journal_point(struct check_line *line, const char *text, size_t length, const char **why,
                          char *detail);
 
-/* --- run_check_arrays.c --- */
-
-/* Reports the first float32 value that is NaN or infinite, unless the run has diverged. Returns
- * false if it reported one. */
-bool check_values(struct check *check, const char *file, struct safetensors *opened,
-                  enum check_remedy remedy);
-
-/* Returns whether the file has all parameters of the graph, with `prefix` before their names; adds
- * their number to *found. `learnable`: only the trained ones are required. Reports the first one
- * that is missing or has another shape. */
-bool check_parameters(struct check *check, const char *file, const struct safetensors *opened,
-                      const struct graph *graph, const char *prefix, bool learnable,
-                      enum check_remedy remedy, size_t *found);
-
-/* --- run_check_consistency.c and run_check_remedy.c --- */
+/* --- run_check_consistency.c and run_check_report.c --- */
 
 /* Checks that the files agree and that none is missing. */
 void check_consistency(struct check *check);

@@ -99,8 +99,8 @@ static void inspect_members(struct check *check, const char *file,
 static void inspect_settings(struct check *check, const char *file,
                              const struct json_document *document)
 {
-    static const char *const ever[] = {"network", "data",   "batch", "device",
-                                       "seed",    "solver", "lr",    NULL};
+    static const char *const ever[] = {KEY(network), KEY(data),   KEY(batch),         KEY(device),
+                                       KEY(seed),    KEY(solver), KEY(learning_rate), NULL};
     struct error error = {0};
     const struct json *settings = json_member(document->root, "config");
     const bool imported = check->facts.imported[0];

@@ -12,9 +12,94 @@
 #include "session/model/model_file.h"
 #include "session/run/checkpoint.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- arrays --- */
+
+/* Checks the arrays of a safetensors file: their shapes against the network, and their values for
+ * NaN and infinity. */
+
+enum { BLOCK = 1 << 14 };
+
+/* Returns the index of the first value that is NaN or infinite, or the number of values. */
+static uint64_t find_not_finite(struct safetensors *file, const struct safetensors_entry *entry)
+{
+    float block[BLOCK];
+    const uint64_t count = safetensors_count(entry);
+    for (uint64_t done = 0; done < count;) {
+        const size_t some = count - done < BLOCK ? (size_t)(count - done) : BLOCK;
+        if (!safetensors_read_floats(file, entry, done, some, block, NULL))
+            return done;
+        for (size_t i = 0; i < some; i++)
+            if (!isfinite(block[i]))
+                return done + i;
+        done += some;
+    }
+    return count;
+}
+
+/* Reports the first float32 value that is NaN or infinite, unless the run has diverged. Returns
+ * false if it reported one. */
+static bool check_values(struct check *check, const char *file, struct safetensors *opened,
+                         enum check_remedy remedy)
+{
+    if (check_has_diverged(check))
+        return true;
+    for (size_t i = 0; i < opened->count; i++) {
+        const struct safetensors_entry *entry = &opened->entries[i];
+        if (!safetensors_has_numbers(opened, entry))
+            continue;
+        const uint64_t at = find_not_finite(opened, entry);
+        if (at == safetensors_count(entry))
+            continue;
+        check_damage(check, file, remedy, _("value %llu of \"%s\" is NaN or infinite"),
+                     (unsigned long long)at, entry->name);
+        return false;
+    }
+    return true;
+}
+
+/* Only models may have rounded weights. */
+static bool has_shape(const struct safetensors *file, const struct safetensors_entry *entry,
+                      const struct parameter *parameter, enum check_remedy remedy)
+{
+    const bool typed = remedy == REMEDY_CHECKPOINT ? entry->type == SAFETENSORS_F32
+                                                   : safetensors_has_numbers(file, entry);
+    return typed && entry->rank == parameter->rank &&
+           memcmp(entry->dims, parameter->dims, entry->rank * sizeof *entry->dims) == 0;
+}
+
+/* Returns whether the file has all parameters of the graph, with `prefix` before their names; adds
+ * their number to *found. `learnable`: only the trained ones are required. Reports the first one
+ * that is missing or has another shape. */
+static bool check_parameters(struct check *check, const char *file,
+                             const struct safetensors *opened, const struct graph *graph,
+                             const char *prefix, bool learnable, enum check_remedy remedy,
+                             size_t *found)
+{
+    char name[sizeof opened->entries->name];
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        const struct parameter *parameter = &graph->parameters[p];
+        if (learnable && !parameter->learnable)
+            continue;
+        snprintf(name, sizeof name, "%s%s", prefix, parameter->name);
+        const struct safetensors_entry *entry = safetensors_find(opened, name);
+        if (!entry || !has_shape(opened, entry, parameter, remedy)) {
+            check_damage(check, file, remedy,
+                         entry ? _("\"%s\" has another shape or type than in the network")
+                               : _("\"%s\" is missing"),
+                         name);
+            return false;
+        }
+        ++*found;
+    }
+    return true;
+}
+
+/* --- models --- */
 
 /* Opens a file and verifies its checksum, if it has one. Returns false after it has reported that
  * this failed. */
@@ -40,9 +125,9 @@ static bool open_model(struct check *check, const char *file, enum check_remedy 
 static bool is_called_like_file(const struct check *check, const struct network *network)
 {
     char called[64];
-    return check->has_config && strchr(check->config.network, '/') &&
-           strcmp(network->name,
-                  config_network_name(check->config.network, called, sizeof called)) == 0;
+    return check->has_config && strchr(network_settings(&check->config).network, '/') &&
+           strcmp(network->name, config_network_name(network_settings(&check->config).network,
+                                                     called, sizeof called)) == 0;
 }
 
 static void compare_network(struct check *check, const char *file, const struct network *network)
@@ -214,7 +299,7 @@ static bool inspect_network(struct check *check, const char *file, const struct 
 static bool inspect_average(struct check *check, const char *file, const struct safetensors *opened,
                             const struct graph *graph, size_t *found)
 {
-    return check->config.ema == 0 ||
+    return training_settings(&check->config).ema == 0 ||
            check_parameters(check, file, opened, graph, "average.", true, REMEDY_CHECKPOINT, found);
 }
 
@@ -222,7 +307,7 @@ static bool inspect_window(struct check *check, const char *file, const struct s
 {
     const struct safetensors_entry *window = safetensors_find(opened, "loss_window");
     const bool good = window && window->type == SAFETENSORS_F32 && window->rank == 1 &&
-                      window->dims[0] == check->config.average_loss;
+                      window->dims[0] == measurement_settings(&check->config).average_loss;
     if (!good)
         check_damage(check, file, REMEDY_CHECKPOINT,
                      _("its window of losses is missing or has another length"));

@@ -3,7 +3,7 @@
 #define TINCA_SESSION_EXPORT_NPZ_FILE_H
 
 #include "base/files/output_file.h"
-#include "data/formats/zip_writer.h"
+#include "data/formats/zip.h"
 
 struct npz_file {
     struct output_file output;

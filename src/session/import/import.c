@@ -1,5 +1,5 @@
-/* Turns the logs in a file into run folders: one in a log, one for each training in a table of the
- * studies. */
+/* Turns the logs in a file into run folders. A table of the studies (import_csv.c) has one for each
+ * training; any other log is a stream that ends (import_stream.c) and has one. */
 #include "session/import/import.h"
 
 #include "base/files/file.h"
@@ -10,12 +10,51 @@
 #include "session/history/run_remove.h"
 #include "session/import/import_log.h"
 #include "session/import/import_run.h"
+#include "session/import/import_stream.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LOG_LIMIT ((size_t)512 << 20)
+
+/* --- reading --- */
+
+/* Cuts off the last word of a table that does not end with a line, and ends the text. */
+static void end_text(char *text, size_t size)
+{
+    if (size > 0 && text[size - 1] != '\n')
+        while (size > 0 && !strchr(" ,\n\r\b", text[size - 1]))
+            size--;
+    text[size] = '\0';
+}
+
+static bool read_stream(struct imported_logs *logs, const struct import_request *request,
+                        const char *bytes, size_t size, struct error *error)
+{
+    struct import_stream *stream = import_stream_create(request, error);
+    bool good = stream && import_stream_feed(stream, bytes, size, (double)NAN, error) &&
+                import_stream_end(stream, error) &&
+                import_stream_logs(stream, false, 0, logs, error);
+    if (good && logs->count != 1)
+        good = import_stream_refuse(request, logs, import_stream_is_empty(stream), error);
+    import_stream_free(stream);
+    return good;
+}
+
+bool import_logs_read(struct imported_logs *logs, const struct import_request *request, char *bytes,
+                      size_t size, struct error *error)
+{
+    *logs = (struct imported_logs){0};
+    bytes[size] = '\0';
+    if (!import_csv_is(bytes))
+        return read_stream(logs, request, bytes, size, error);
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = bytes[i] ? bytes[i] : ' ';
+    end_text(bytes, size);
+    return import_csv_read(logs, request, bytes, error);
+}
 
 static bool read_file(const struct import_request *request, struct imported_logs *logs,
                       struct error *error)
@@ -32,6 +71,8 @@ static bool read_file(const struct import_request *request, struct imported_logs
     free(text);
     return read;
 }
+
+/* --- runs --- */
 
 /* Names the run as the user wants or, without a wish, like the file, if that can be a name. */
 static bool name_run(const struct import_request *request, const struct import_run *run,

@@ -2,7 +2,7 @@
  * without timing (page faults, caches, clock rates), and times the others one by one. Measures the
  * device's limits last, within the same minute, with the memory that is then free.
  *
- * An iteration takes from one mark in the device's work to the next (device_timer.h). On a GPU the
+ * An iteration takes from one mark in the device's work to the next (device.h). On a GPU the
  * host runs ahead: execution_iterate returns when the loss is known, while the backward pass is
  * still being computed, and by the host's clock the first iteration would lack one. An inference is
  * also timed as its user sees it: from the images in the host's memory to the answer there.
@@ -14,7 +14,7 @@
 #include "base/host/host.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "engine/devices/device_timer.h"
+#include "engine/devices/device.h"
 #include "engine/execution/execution.h"
 #include "engine/ops/op.h"
 #include "engine/weights/weights.h"

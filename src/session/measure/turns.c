@@ -7,7 +7,7 @@
 #include "base/json/json_field.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/statistics/student_t.h"
+#include "base/statistics.h"
 #include "session/measure/inference_time.h"
 #include "session/measure/measurement.h"
 

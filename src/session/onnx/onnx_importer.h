@@ -156,6 +156,15 @@ bool onnx_is_move(const char *type);
 
 /* --- onnx_settle.c --- */
 
+/* Adds a node to the graph, called after the weights, or the node of the file. `data` has its
+ * parameters' values. Returns false, and notes that the node is missing, if it does not fit. */
+bool onnx_add_layer(struct onnx_importer *im, const Onnx__Node *node, const char *name_of,
+                    const struct op *op, const struct onnx_value *const *inputs, size_t count,
+                    const union attributes *attributes, const float *const *data);
+
+/* Writes the name of a new node into name[NODE_NAME_SIZE]. */
+void onnx_choose_name(struct onnx_importer *im, const char *wanted, char *name);
+
 /* Makes the value the whole output of one node, of the shape that it has, by adding a node that
  * moves values as it does. A reader of vectors (`vector`) reads an image as one. Returns false with
  * a reason (N_) if no operator does. */
@@ -166,15 +175,6 @@ bool onnx_settle(struct onnx_importer *im, struct onnx_value *value, bool vector
 /* Adds the layer that computes a node; returns whether it knows the operator. */
 bool onnx_import_layer(struct onnx_importer *im, const Onnx__Node *node);
 bool onnx_is_layer(const char *type);
-
-/* Adds a node to the graph, called after the weights, or the node of the file. `data` has its
- * parameters' values. Returns false, and notes that the node is missing, if it does not fit. */
-bool onnx_add_layer(struct onnx_importer *im, const Onnx__Node *node, const char *name_of,
-                    const struct op *op, const struct onnx_value *const *inputs, size_t count,
-                    const union attributes *attributes, const float *const *data);
-
-/* Writes the name of a new node into name[NODE_NAME_SIZE]. */
-void onnx_choose_name(struct onnx_importer *im, const char *wanted, char *name);
 
 /* --- onnx_import_weights.c: layers with weights --- */
 

@@ -3,7 +3,93 @@
 #include "session/onnx/onnx_importer.h"
 
 #include "base/language.h"
+#include "base/memory.h"
 #include "engine/ops/op.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- adding a node --- */
+
+void onnx_choose_name(struct onnx_importer *im, const char *wanted, char *name)
+{
+    char base[NODE_NAME_SIZE];
+    size_t length = 0, other;
+    wanted += strspn(wanted, "/");
+    const size_t most = sizeof base - 1, size = strlen(wanted);
+    for (const char *c = size > most ? wanted + size - most : wanted; *c; c++) {
+        const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                           (*c >= '0' && *c <= '9') || strchr("._-", *c);
+        base[length++] = *c == '/' ? '.' : plain ? *c : '_';
+    }
+    base[length] = '\0';
+    snprintf(name, NODE_NAME_SIZE, "%s", length > 0 ? base : "layer");
+    const bool reserved = strcmp(name, "loss") == 0 || strcmp(name, "target") == 0;
+    for (unsigned k = 2;
+         k < 99999 && (graph_find(&im->graph, name, &other) || (reserved && k == 2)); k++)
+        snprintf(name, NODE_NAME_SIZE, "%.50s_%u", length > 0 ? base : "layer", k);
+}
+
+/* Returns whether the values of a name belong to the array NAME.weight. */
+static bool is_weight_name(const char *name)
+{
+    const size_t length = strlen(name);
+    return length > 7 && strcmp(name + length - 7, ".weight") == 0;
+}
+
+/* Sets the output to all of what node `number` computes. */
+static void set_layer(struct onnx_importer *im, struct onnx_value *out, size_t number, size_t rank)
+{
+    const struct shape shape = im->graph.nodes[number].output;
+    const size_t dims[4] = {im->batch, shape.channels, shape.height, shape.width};
+    out->kind = ONNX_LAYER;
+    out->node = number;
+    out->meaning = ONNX_PLAIN;
+    out->integers = NULL;
+    out->direct = true;
+    onnx_set_shape(im, out, dims, rank);
+}
+
+bool onnx_add_layer(struct onnx_importer *im, const Onnx__Node *node, const char *name_of,
+                    const struct op *op, const struct onnx_value *const *inputs, size_t count,
+                    const union attributes *attributes, const float *const *data)
+{
+    char name[NODE_NAME_SIZE], stem[512];
+    size_t from[NODE_MAX_INPUTS], added, rank = inputs[0]->rank;
+    struct error error;
+    struct onnx_value *out = onnx_output(im, node);
+    if (!out)
+        return false;
+    if (name_of && is_weight_name(name_of))
+        snprintf(stem, sizeof stem, "%.*s", (int)(strlen(name_of) - 7), name_of);
+    else
+        snprintf(stem, sizeof stem, "%s",
+                 node->name && node->name[0] ? node->name : node->output[0]);
+    char *end = op == &op_fake_quantize ? strstr(stem, "/fake_quantize") : NULL;
+    if (end) /* as an export calls it, LAYER/fake_quantize */
+        *end = '\0';
+    onnx_choose_name(im, stem, name);
+    for (size_t k = 0; k < count && k < NODE_MAX_INPUTS; k++)
+        from[k] = inputs[k]->node;
+    if (count > NODE_MAX_INPUTS)
+        return onnx_lacks(im, node, N_("it has more than 8 inputs"));
+    if (!graph_add(&im->graph, op, name, from, count, attributes, &added, &error))
+        return onnx_lacks(im, node, error.why);
+    const struct node *made = &im->graph.nodes[added];
+    if (!memory_grow(&im->sources, &im->source_capacity, im->graph.parameter_count + 1,
+                     sizeof *im->sources, "the weights", im->error)) {
+        im->failed = true;
+        return false;
+    }
+    for (size_t p = 0; p < made->parameter_count; p++)
+        im->sources[made->parameters[p]] = (struct onnx_source){.floats = data ? data[p] : NULL};
+    if (op == &op_linear || op == &op_flatten)
+        rank = 2;
+    set_layer(im, out, added, rank);
+    return true;
+}
+
+/* --- moves --- */
 
 /* A way of moving: returns the place in the input of place (c, y, x) of the output; -1: it is 0. */
 struct moved {

@@ -5,6 +5,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/config/settings.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -124,40 +125,11 @@ size_t tables_devices(const struct tables *tables, const char *const *families,
         const struct compare_row *row = &tables->runs->rows[i];
         for (size_t f = 0; families[f]; f++)
             if (tables_is_usable(row) && tables_is_of(row->network, families[f])) {
-                const char *device = run_config(row->run)->device;
+                const char *device = machine_settings(run_config(row->run)).device;
                 count = add_device(devices, count, strcmp(device, "cuda") ? device : "cuda:0");
                 for (size_t d = 0; d < row->ms.count; d++)
                     count = add_device(devices, count, row->ms.entries[d].on.device);
             }
     }
     return count;
-}
-
-static void free_tables(struct tables *tables)
-{
-    for (size_t s = 0; s < tables->sheet_count; s++) {
-        for (size_t i = 0; i < tables->sheets[s].count; i++)
-            free(tables->sheets[s].cells[i]);
-        free(tables->sheets[s].cells);
-    }
-    for (size_t i = 0; i < tables->note_count; i++)
-        free(tables->notes[i]);
-    free(tables->notes);
-    text_free(&tables->chart);
-}
-
-bool tables_write(enum tables_study study, const struct comparison *runs,
-                  const struct study_file *votes, enum tables_format format, struct text *text,
-                  struct error *error)
-{
-    struct tables tables = {.runs = runs};
-    if (study == TABLES_TRINDADE)
-        tables_trindade(&tables);
-    else
-        tables_gondim(&tables, votes);
-    if (!tables.out_of_memory && !tables.chart.failed)
-        tables_print(&tables, format, text);
-    const bool good = !tables.out_of_memory && !tables.chart.failed && !text->failed;
-    free_tables(&tables);
-    return good || error_set_memory(error, "the tables", 0);
 }

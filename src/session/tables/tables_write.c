@@ -216,3 +216,32 @@ void tables_print(const struct tables *tables, enum tables_format format, struct
     }
     print_notes(tables, format, text);
 }
+
+static void free_tables(struct tables *tables)
+{
+    for (size_t s = 0; s < tables->sheet_count; s++) {
+        for (size_t i = 0; i < tables->sheets[s].count; i++)
+            free(tables->sheets[s].cells[i]);
+        free(tables->sheets[s].cells);
+    }
+    for (size_t i = 0; i < tables->note_count; i++)
+        free(tables->notes[i]);
+    free(tables->notes);
+    text_free(&tables->chart);
+}
+
+bool tables_write(enum tables_study study, const struct comparison *runs,
+                  const struct study_file *votes, enum tables_format format, struct text *text,
+                  struct error *error)
+{
+    struct tables tables = {.runs = runs};
+    if (study == TABLES_TRINDADE)
+        tables_trindade(&tables);
+    else
+        tables_gondim(&tables, votes);
+    if (!tables.out_of_memory && !tables.chart.failed)
+        tables_print(&tables, format, text);
+    const bool good = !tables.out_of_memory && !tables.chart.failed && !text->failed;
+    free_tables(&tables);
+    return good || error_set_memory(error, "the tables", 0);
+}

@@ -13,6 +13,98 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- torch network --- */
+
+/* A network is built with the classes of its file first. If the only arrays that do not fit are
+ * those of other classes, the network is built again with those of the state dict. */
+
+/* Opens the network with so many classes (0: those of its file). Returns false with an error. */
+static bool open_network(const struct torch_import_request *request, const char *name,
+                         size_t classes, struct torch_import *import, struct error *error)
+{
+    const struct network_request wanted = {.network = name, .classes = classes};
+    const struct weights_source source = {request->path, "", request->names, WEIGHTS_OUTPUTS_READ};
+    import->network = network_build(&wanted, error);
+    if (!import->network)
+        return false;
+    if (weights_pairing_open(&import->pairing, &import->network->graph, &source, error))
+        return true;
+    network_free(import->network);
+    import->network = NULL;
+    return false;
+}
+
+/* Returns the classes of a state dict if, in each array that does not fit, only the first size
+ * differs and is the same in all; 0 otherwise. */
+static size_t classes_of(const struct torch_import *import)
+{
+    const struct graph *graph = &import->network->graph;
+    size_t classes = 0;
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        const struct parameter *parameter = &graph->parameters[p];
+        size_t i = 0;
+        const enum weights_fit fit = weights_pairing_fit(&import->pairing, parameter, &i);
+        if (fit != WEIGHTS_FIT_SHAPE)
+            continue;
+        const struct safetensors_entry *found = &import->pairing.file.entries[i];
+        if (found->rank != parameter->rank || found->rank == 0 ||
+            parameter->dims[0] != import->network->classes ||
+            memcmp(found->dims + 1, parameter->dims + 1, (found->rank - 1) * sizeof *found->dims) !=
+                0 ||
+            (classes > 0 && found->dims[0] != classes))
+            return 0;
+        classes = found->dims[0];
+    }
+    return classes;
+}
+
+/* Opens a network with the request's classes, or those of the state dict. */
+static bool open_fitting(const struct torch_import_request *request, const char *name,
+                         struct torch_import *import, struct error *error)
+{
+    struct error unused;
+    if (!open_network(request, name, request->classes, import, error))
+        return false;
+    const size_t classes = request->classes ? 0 : classes_of(import);
+    struct torch_import other = {0};
+    if (classes > 0 && open_network(request, name, classes, &other, &unused)) {
+        torch_import_free(import);
+        *import = other;
+    }
+    return true;
+}
+
+static bool fits_exactly(const struct torch_import *import)
+{
+    return weights_pairing_misfits(&import->pairing) == 0 &&
+           weights_pairing_unused(&import->pairing) == 0;
+}
+
+bool torch_find_network(const struct torch_import_request *request, struct torch_import *import,
+                        struct error *error)
+{
+    struct error unused;
+    struct safetensors file;
+    *import = (struct torch_import){0};
+    if (request->network)
+        return open_fitting(request, request->network, import, error);
+    if (!safetensors_open(&file, request->path, error)) /* so that the error is about the file */
+        return false;
+    safetensors_close(&file);
+    for (size_t i = 0; i < network_builtin_count; i++) {
+        if (!open_fitting(request, network_builtins[i].name, import, &unused))
+            continue;
+        if (fits_exactly(import))
+            return true;
+        torch_import_free(import);
+    }
+    return error_set(error, ERROR_INPUT, request->path,
+                     "give --network NET, a name or a network file",
+                     "no built-in network has exactly the arrays of this state dict");
+}
+
+/* --- import --- */
+
 /* Describes the images and classes of a model of this network. */
 static bool describe(struct model *model, const char *normalise, struct error *error)
 {

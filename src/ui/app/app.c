@@ -1,14 +1,10 @@
-/* The workbench's stack of screens, its messages and its preferences. app_runs.c starts and polls
- * runs; loop.c is the event loop. */
+/* The workbench's stack of screens, its messages, its lists of runs and its preferences. app_runs.c
+ * starts and polls runs; loop.c is the event loop. */
 #include "ui/app/app.h"
 
 #include "base/clock.h"
 #include "base/language.h"
-#include "base/memory.h"
 #include "session/config/user_settings.h"
-#include "ui/app/other_runs.h"
-#include "ui/app/questions.h"
-#include "ui/app/run_loading.h"
 #include "ui/shared/setting_words.h"
 #include "ui/terminal/terminal.h"
 
@@ -17,48 +13,7 @@
 #include <stdlib.h>
 
 static const double MESSAGE_SECONDS = 6;
-
-/* --- beginning and end --- */
-
-bool app_begin(struct app *app, const struct screen *const *screens, struct error *error)
-{
-    app->screens = screens;
-    app->others = memory_new(1, sizeof *app->others, "the workbench", error);
-    app->loading = memory_new(1, sizeof *app->loading, "the workbench", error);
-    if (!app->others || !app->loading)
-        return false;
-    for (size_t i = 0; i < SCREEN_COUNT; i++)
-        if (screens[i]->state_size > 0 &&
-            !(app->states[i] = memory_new(1, screens[i]->state_size, "the workbench", error)))
-            return false;
-    for (size_t i = 0; i < SCREEN_COUNT; i++)
-        if (screens[i]->begin)
-            screens[i]->begin(app);
-    return true;
-}
-
-void app_end(struct app *app)
-{
-    export_job_finish(&app->shared.export);
-    completion_close(&app->dialog.completion);
-    for (size_t i = 0; i < SCREEN_COUNT; i++) {
-        if (app->states[i] && app->screens[i]->close)
-            app->screens[i]->close(app);
-        free(app->states[i]);
-        app->states[i] = NULL;
-    }
-    sweep_job_free(&app->shared.sweep);
-    if (app->loading)
-        loading_free(app->loading);
-    if (app->others)
-        others_free(app->others);
-    free(app->loading);
-    free(app->others);
-    disk_jobs_drop(&app->shared.disk);
-    queue_list_free(&app->shared.queue);
-    run_list_free(&app->shared.runs);
-    run_list_free(&app->shared.saved_runs);
-}
+static const double SHORT_SECONDS = 0.008; /* waits for a fast disk, to show its answer at once */
 
 /* --- screens --- */
 
@@ -105,17 +60,6 @@ void app_leave(struct app *app, enum screen_id id)
     app->depth = depth;
     if (depth == 0) /* not by app_show: `open` could change the lists of runs, which are in use */
         app->stack[app->depth++] = SCREEN_RUNS;
-}
-
-void app_back(struct app *app)
-{
-    const struct run_list *runs = &app->shared.runs;
-    if (app->depth > 1)
-        app->depth--;
-    else if (run_list_is_busy(runs) || run_list_waiting(runs) > 0 || app->shared.sweep.on)
-        ask_quit(app);
-    else
-        app->closing = CLOSING_QUIT;
 }
 
 bool app_is_typing(const struct app *app)
@@ -198,6 +142,64 @@ void app_say_error(struct app *app, const struct error *error)
 {
     char text[480];
     app_say(app, ROLE_BAD, "! %s", setting_error_format(error, text, sizeof text - 2));
+}
+
+/* --- runs of both lists --- */
+
+struct run_entry *app_entry(const struct app *app)
+{
+    const struct run_list *list =
+        app->shared.shown_is_saved ? &app->shared.saved_runs : &app->shared.runs;
+    return app->shared.shown < list->count ? &list->entries[app->shared.shown] : NULL;
+}
+
+struct run_entry *app_run_in_front(const struct app *app)
+{
+    return app_is_in_front(app, SCREEN_RUN) ? app_entry(app) : NULL;
+}
+
+size_t app_run_count(const struct app *app)
+{
+    return app->shared.runs.count + app->shared.queue.runs.count + app->shared.saved_runs.count;
+}
+
+struct run_entry *app_run_at(const struct app *app, size_t index)
+{
+    const struct run_list *own = &app->shared.runs, *queued = &app->shared.queue.runs;
+    const struct run_list *saved = &app->shared.saved_runs;
+    if (index < own->count)
+        return &own->entries[index];
+    index -= own->count;
+    if (index < queued->count)
+        return &queued->entries[index];
+    return &saved->entries[saved->count - 1 - (index - queued->count)];
+}
+
+void app_drop_entry(struct app *app, struct run_entry *entry)
+{
+    bool kept = run_entry_is_saved(entry);
+    struct run_list *list = kept ? &app->shared.saved_runs : &app->shared.runs;
+    size_t place = (size_t)(entry - list->entries);
+    app_notify(app, EVENT_RUN_REMOVED, entry);
+    if (entry == app_entry(app))
+        app->shared.shown = SIZE_MAX;
+    run_list_drop(list, place);
+    if (app->shared.shown_is_saved == kept && app->shared.shown != SIZE_MAX &&
+        app->shared.shown > place)
+        app->shared.shown--;
+    app->shared.runs_changed = true;
+}
+
+/* --- work of the disk --- */
+
+void app_start_disk_job(struct app *app, void (*work)(void *state),
+                        void (*done)(struct app *app, void *state), void *state)
+{
+    struct error error;
+    if (disk_jobs_start(&app->shared.disk, work, done, state, &error))
+        disk_jobs_step(&app->shared.disk, app, SHORT_SECONDS);
+    else
+        app_say_error(app, &error);
 }
 
 /* --- preferences --- */

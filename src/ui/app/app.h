@@ -169,6 +169,9 @@ void app_apply_preferences(struct app *app);
 void app_form_changed(struct app *app);
 /* Starts a run with the form's configuration, or queues it behind the active run. */
 void app_run_form(struct app *app);
+/* Copies the newest snapshots of the session's runs, starts the next run of the queue or of the
+ * sweep, and shows what has changed as messages. The event loop calls it. */
+void app_poll_runs(struct app *app);
 /* Starts the run that run_list_resume has appended to the list, unless another run is active. */
 void app_start_resumed(struct app *app);
 
@@ -184,6 +187,9 @@ struct run_entry *app_run_in_front(const struct app *app);
 /* Shows run number `index` of app_run_at on the run screen. A saved run is read first, in the
  * background. */
 void app_show_run(struct app *app, size_t index);
+
+/* Takes a run that is not active out of its list, after EVENT_RUN_REMOVED; its files stay. */
+void app_drop_entry(struct app *app, struct run_entry *entry);
 
 /* Sends `command` (a way to stop) to the active run and ends the workbench once it has stopped. */
 void app_close(struct app *app, enum run_command command);

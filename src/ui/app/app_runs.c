@@ -1,19 +1,18 @@
 /* Runs of this session: starting one from the form, finding and showing one, and polling them. Each
  * poll copies the snapshot of the active run, compares it with the one before and shows the
  * difference as messages: new findings, a full disk, the end of the run. */
-#include "ui/app/app_runs.h"
 #include "session/seeds/seed_group.h"
+#include "ui/app/app.h"
 
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/config/settings.h"
 #include "session/history/run_queue.h"
 #include "session/history/run_reader.h"
 #include "session/storage/run_disk.h"
 #include "session/sweep/sweep_table.h"
 #include "session/values/run_snapshot.h"
-#include "ui/app/app.h"
-#include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
 #include "ui/shared/last_form.h"
 #include "ui/shared/setting_words.h"
@@ -27,48 +26,6 @@ static const double FORECAST_SECONDS = 0.12;
 void app_form_changed(struct app *app)
 {
     app->shared.forecast_at = clock_nanoseconds() + (uint64_t)(FORECAST_SECONDS * 1e9);
-}
-
-struct run_entry *app_entry(const struct app *app)
-{
-    const struct run_list *list =
-        app->shared.shown_is_saved ? &app->shared.saved_runs : &app->shared.runs;
-    return app->shared.shown < list->count ? &list->entries[app->shared.shown] : NULL;
-}
-
-struct run_entry *app_run_in_front(const struct app *app)
-{
-    return app_is_in_front(app, SCREEN_RUN) ? app_entry(app) : NULL;
-}
-
-size_t app_run_count(const struct app *app)
-{
-    return app->shared.runs.count + app->shared.queue.runs.count + app->shared.saved_runs.count;
-}
-
-struct run_entry *app_run_at(const struct app *app, size_t index)
-{
-    const struct run_list *own = &app->shared.runs, *queued = &app->shared.queue.runs;
-    const struct run_list *saved = &app->shared.saved_runs;
-    if (index < own->count)
-        return &own->entries[index];
-    index -= own->count;
-    if (index < queued->count)
-        return &queued->entries[index];
-    return &saved->entries[saved->count - 1 - (index - queued->count)];
-}
-
-void app_show_run(struct app *app, size_t index)
-{
-    struct run_entry *entry = app_run_at(app, index);
-    bool kept = run_entry_is_saved(entry);
-    if (kept && !entry->run) {
-        loading_open_run(app, entry, false);
-        return;
-    }
-    app->shared.shown_is_saved = kept;
-    app->shared.shown = kept ? (size_t)(entry - app->shared.saved_runs.entries) : index;
-    app_show(app, SCREEN_RUN);
 }
 
 /* Adds a line to the log if a run other than `before` is active now. No message: the run's screen
@@ -102,7 +59,7 @@ static bool drop_refused(struct app *app, bool shown)
     form_refuse(&app->shared.form, &entry->config, &error);
     if (shown)
         app_show(app, SCREEN_SETUP);
-    run_actions_drop_entry(app, entry);
+    app_drop_entry(app, entry);
     app_say_error(app, &error);
     return true;
 }
@@ -154,11 +111,12 @@ static bool add_runs(struct app *app, const struct run_options *options, bool wa
     struct run_list *runs = &app->shared.runs;
     struct run_config config = app->shared.request.config;
     struct error error = {0};
-    const size_t first = config.seed;
-    if (config.seeds > 1)
-        seed_group_new_id(&config, config.seed_group);
-    for (size_t i = 0; i < config.seeds; i++) {
-        config.seed = first + i;
+    char group[RUN_ID_SIZE];
+    const size_t first = training_settings(&config).seed, seeds = record_settings(&config).seeds;
+    if (seeds > 1)
+        config_put(&config, KEY(seed_group), seed_group_new_id(&config, group), NULL);
+    for (size_t i = 0; i < seeds; i++) {
+        config_put_count(&config, KEY(seed), first + i);
         if (!run_list_add(runs, &config, options, &error)) {
             app_say_error(app, &error);
             return false;
@@ -179,7 +137,8 @@ static void start_run(struct app *app, bool waits)
     const bool busy = run_list_is_busy(runs);
     struct run_options options = runs->count == 0 ? app->options->run : (struct run_options){0};
     options.fork = request->fork;
-    if (request->config.seeds > 1 && (options.save_path || options.run_directory)) {
+    if (record_settings(&request->config).seeds > 1 &&
+        (options.save_path || options.run_directory)) {
         app_say(app, ROLE_WARNING,
                 _("Several seeds cannot share --save or --run-dir: set Seeds to 1."));
         return;

@@ -6,10 +6,9 @@
 #include "base/clock.h"
 #include "base/host/host.h"
 #include "base/language.h"
+#include "base/memory.h"
 #include "session/sweep/sweep_process.h"
 #include "session/values/run_snapshot.h"
-#include "ui/app/app_runs.h"
-#include "ui/app/background.h"
 #include "ui/app/exporting.h"
 #include "ui/app/other_runs.h"
 #include "ui/app/run_loading.h"
@@ -19,34 +18,57 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double TICK_SECONDS = 1.0 / 3, EXPORT_SECONDS = 0.05, SLOW_SECONDS = 10;
+static const double READ_SECONDS = 0.02;
+
+/* --- beginning and end --- */
+
+bool app_begin(struct app *app, const struct screen *const *screens, struct error *error)
+{
+    app->screens = screens;
+    app->others = memory_new(1, sizeof *app->others, "the workbench", error);
+    app->loading = memory_new(1, sizeof *app->loading, "the workbench", error);
+    if (!app->others || !app->loading)
+        return false;
+    for (size_t i = 0; i < SCREEN_COUNT; i++)
+        if (screens[i]->state_size > 0 &&
+            !(app->states[i] = memory_new(1, screens[i]->state_size, "the workbench", error)))
+            return false;
+    for (size_t i = 0; i < SCREEN_COUNT; i++)
+        if (screens[i]->begin)
+            screens[i]->begin(app);
+    return true;
+}
+
+void app_end(struct app *app)
+{
+    export_job_finish(&app->shared.export);
+    completion_close(&app->dialog.completion);
+    for (size_t i = 0; i < SCREEN_COUNT; i++) {
+        if (app->states[i] && app->screens[i]->close)
+            app->screens[i]->close(app);
+        free(app->states[i]);
+        app->states[i] = NULL;
+    }
+    sweep_job_free(&app->shared.sweep);
+    if (app->loading)
+        loading_free(app->loading);
+    if (app->others)
+        others_free(app->others);
+    free(app->loading);
+    free(app->others);
+    disk_jobs_drop(&app->shared.disk);
+    queue_list_free(&app->shared.queue);
+    run_list_free(&app->shared.runs);
+    run_list_free(&app->shared.saved_runs);
+}
 
 static uint64_t after(double seconds)
 {
     return clock_nanoseconds() + (uint64_t)(seconds * 1e9);
-}
-
-static bool is_closing(const struct app *app)
-{
-    return app->closing != CLOSING_NO;
-}
-
-void app_close(struct app *app, enum run_command command)
-{
-    const bool later = command == COMMAND_STOP_AT_EPOCH;
-    if (later)
-        sweep_job_stop(&app->shared.sweep);
-    else
-        sweep_job_stop_now(&app->shared.sweep);
-    run_list_stop(&app->shared.runs, command);
-    app->closing = CLOSING_QUIT;
-    app_say_while(app, is_closing, ROLE_STRONG,
-                  later && app->shared.runs.held
-                      ? N_("Finishing the cell, then quitting; q stops it at once and saves ...")
-                  : later ? N_("Finishing the epoch, then saving and quitting; q stops at once ...")
-                          : N_("Finishing the iteration, then saving and quitting ..."));
 }
 
 /* --- keys --- */
@@ -124,6 +146,13 @@ static bool make_way(struct app *app, int key)
     return key != UI_F10 && !(menu && key == UI_F9);
 }
 
+static void key_to_commands(struct app *app, int key)
+{
+    const int chosen = commands_key(app, key);
+    if (chosen)
+        app_press(app, chosen);
+}
+
 static void dispatch_key(struct app *app, int key)
 {
     const struct screen *screen = app_screen(app);
@@ -141,7 +170,7 @@ static void dispatch_key(struct app *app, int key)
     else if (app->menu.open)
         menu_key(app, key);
     else if (app->commands.chooser.open)
-        commands_key(app, key);
+        key_to_commands(app, key);
     else if (key == UI_ESCAPE && loading_cancel(app))
         app_say(app, ROLE_STRONG, "Reading the run was cancelled.");
     else if (is_function_key(key) && !keys_find(screen->keys, key))
@@ -252,6 +281,37 @@ static void take_wakes(struct app *app, unsigned wakes)
             take_input(app, key);
 }
 
+/* --- the background --- */
+
+/* Works between two frames: reads saved runs, and calls the screens' `work` functions
+ * (measurements, for example), which continue while another screen is in front. Returns whether a
+ * screen wants to be called again at once. */
+static bool background_step(struct app *app)
+{
+    bool more = false;
+    for (size_t i = 0; i < SCREEN_COUNT; i++)
+        if (app->screens[i]->work && app->screens[i]->work(app))
+            more = true;
+    disk_jobs_step(&app->shared.disk, app, 0);
+    loading_step(app);
+    others_announce_step(app);
+    others_step(app);
+    return more;
+}
+
+/* Returns in how many seconds background_step must be called again; INFINITY: only after the next
+ * key. */
+static double background_seconds_to_next(const struct app *app)
+{
+    double seconds = INFINITY;
+    for (size_t i = 0; i < SCREEN_COUNT; i++)
+        if (app->screens[i]->busy)
+            seconds = fmin(seconds, app->screens[i]->busy(app));
+    if (disk_jobs_busy(&app->shared.disk) || loading_is_busy(app) || others_announce_busy(app))
+        seconds = fmin(seconds, READ_SECONDS);
+    return fmin(seconds, others_seconds_to_next(app));
+}
+
 /* --- the loop --- */
 
 static double seconds_until(uint64_t then)
@@ -308,6 +368,18 @@ static void step_detach(struct app *app)
         app->closing = CLOSING_QUIT;
 }
 
+/* Goes to the screen of the letter that was typed in the list of commands, once no second one can
+ * follow. Returns whether the list was closed. */
+static bool step_commands(struct app *app)
+{
+    if (commands_seconds(app) > 0)
+        return false;
+    if (commands_place(app) != SCREEN_COUNT)
+        app_press(app, UI_ENTER);
+    app->commands.chooser.open = false;
+    return true;
+}
+
 static void loop(struct app *app)
 {
     uint64_t tick = after(TICK_SECONDS), frame = 0;
@@ -318,7 +390,7 @@ static void loop(struct app *app)
         uint64_t message = app->message.count;
         bool was_busy = busy;
         take_wakes(app, wakes);
-        const bool gone_on = commands_step(app);
+        const bool gone_on = step_commands(app);
         exporting_poll(app);
         dialog_step(&app->dialog);
         busy = background_step(app) && !app->closing;

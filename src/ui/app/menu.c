@@ -217,7 +217,7 @@ void commands_open(struct app *app, bool all_screens)
     chooser_show_commands(&app->commands.chooser, builder.keys);
 }
 
-void commands_key(struct app *app, int key)
+int commands_key(struct app *app, int key)
 {
     struct chooser *chooser = &app->commands.chooser;
     const enum screen_id place = screen_of(app, app->commands.letter);
@@ -225,19 +225,18 @@ void commands_key(struct app *app, int key)
     if (key == UI_ENTER && place != SCREEN_COUNT) {
         chooser->open = false;
         app_go(app, place);
-        return;
+        return UI_NONE;
     }
     const enum chooser_result result = chooser_key(chooser, key);
     if (result == CHOOSER_OPEN)
-        return;
+        return UI_NONE;
     chooser->open = false;
     if (result == CHOOSER_CANCELLED)
-        return;
+        return UI_NONE;
     const struct command *command = &app->commands.list[chooser->shown[chooser->selected]];
-    if (command->key)
-        app_press(app, command->key);
-    else
+    if (!command->key)
         app_go(app, command->place);
+    return command->key;
 }
 
 double commands_seconds(const struct app *app)
@@ -249,14 +248,9 @@ double commands_seconds(const struct app *app)
     return commands->letter_until > now ? clock_seconds(now, commands->letter_until) : 0;
 }
 
-bool commands_step(struct app *app)
+enum screen_id commands_place(const struct app *app)
 {
-    if (commands_seconds(app) > 0)
-        return false;
-    if (screen_of(app, app->commands.letter) != SCREEN_COUNT)
-        app_press(app, UI_ENTER);
-    app->commands.chooser.open = false;
-    return true;
+    return screen_of(app, app->commands.letter);
 }
 
 void commands_draw(struct app *app)

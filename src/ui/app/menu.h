@@ -43,13 +43,14 @@ struct commands {
 /* Opens the palette over the screen in front. `all_screens`: every screen of the menu is listed,
  * before the keys. */
 void commands_open(struct app *app, bool all_screens);
-/* Does what a letter that was typed in the menu means, once it is certain that no word follows.
- * Returns whether it did. */
-bool commands_step(struct app *app);
-/* Returns in how many seconds commands_step has to be called; INFINITY: not at all. */
+/* Returns in how many seconds a letter that was typed in the menu counts as the whole word;
+ * INFINITY: none was. */
 double commands_seconds(const struct app *app);
-/* Handles a key while the palette is open: Enter does the selected command, Esc closes it. */
-void commands_key(struct app *app, int key);
+/* Returns the screen that this letter means in the menu, or SCREEN_COUNT. */
+enum screen_id commands_place(const struct app *app);
+/* Handles a key while the palette is open: Enter does the selected command, Esc closes it. Returns
+ * the key that does the same as the command, which the caller presses then; UI_NONE: none. */
+int commands_key(struct app *app, int key);
 /* Draws the palette over the screen in front. */
 void commands_draw(struct app *app);
 

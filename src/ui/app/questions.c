@@ -47,6 +47,27 @@ void ask_stop(struct app *app)
 
 /* --- quit --- */
 
+static bool is_closing(const struct app *app)
+{
+    return app->closing != CLOSING_NO;
+}
+
+void app_close(struct app *app, enum run_command command)
+{
+    const bool later = command == COMMAND_STOP_AT_EPOCH;
+    if (later)
+        sweep_job_stop(&app->shared.sweep);
+    else
+        sweep_job_stop_now(&app->shared.sweep);
+    run_list_stop(&app->shared.runs, command);
+    app->closing = CLOSING_QUIT;
+    app_say_while(app, is_closing, ROLE_STRONG,
+                  later && app->shared.runs.held
+                      ? N_("Finishing the cell, then quitting; q stops it at once and saves ...")
+                  : later ? N_("Finishing the epoch, then saving and quitting; q stops at once ...")
+                          : N_("Finishing the iteration, then saving and quitting ..."));
+}
+
 static bool is_leaving(const struct app *app)
 {
     return detach_is_active(&app->detach);
@@ -138,4 +159,15 @@ void ask_quit(struct app *app)
     if (can_leave(app))
         dialog_offer(dialog, 'l', 'd', _("leave it running, and quit"));
     dialog_offer(dialog, 'c', 'n', _("carry on"));
+}
+
+void app_back(struct app *app)
+{
+    const struct run_list *runs = &app->shared.runs;
+    if (app->depth > 1)
+        app->depth--;
+    else if (run_list_is_busy(runs) || run_list_waiting(runs) > 0 || app->shared.sweep.on)
+        ask_quit(app);
+    else
+        app->closing = CLOSING_QUIT;
 }

@@ -193,23 +193,6 @@ void ask_fork(struct app *app, size_t index)
         app_start_disk_job(app, find_sources, ask_source, read);
 }
 
-/* --- deletion --- */
-
-void run_actions_drop_entry(struct app *app, struct run_entry *entry)
-{
-    bool kept = run_entry_is_saved(entry);
-    struct run_list *list = kept ? &app->shared.saved_runs : &app->shared.runs;
-    size_t place = (size_t)(entry - list->entries);
-    app_notify(app, EVENT_RUN_REMOVED, entry);
-    if (entry == app_entry(app))
-        app->shared.shown = SIZE_MAX;
-    run_list_drop(list, place);
-    if (app->shared.shown_is_saved == kept && app->shared.shown != SIZE_MAX &&
-        app->shared.shown > place)
-        app->shared.shown--;
-    app->shared.runs_changed = true;
-}
-
 /* --- resuming --- */
 
 /* Removes the old entry of a resumed run. It is searched by directory, because appending to the
@@ -220,7 +203,7 @@ static void remove_resumed(struct app *app, const char *directory)
         struct run_entry *entry = app_run_at(app, i);
         const char *path = run_entry_directory(entry);
         if (path && strcmp(path, directory) == 0) {
-            run_actions_drop_entry(app, entry);
+            app_drop_entry(app, entry);
             return;
         }
     }

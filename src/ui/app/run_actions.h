@@ -26,7 +26,4 @@ void ask_fork(struct app *app, size_t index);
  * no other run is active. */
 void run_actions_resume(struct app *app, size_t index);
 
-/* Takes a run that is not active out of its list, after EVENT_RUN_REMOVED; its files stay. */
-void run_actions_drop_entry(struct app *app, struct run_entry *entry);
-
 #endif

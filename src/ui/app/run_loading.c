@@ -360,6 +360,19 @@ void loading_open_run(struct app *app, const struct run_entry *entry, bool attac
     say_reading(app, text);
 }
 
+void app_show_run(struct app *app, size_t index)
+{
+    struct run_entry *entry = app_run_at(app, index);
+    bool kept = run_entry_is_saved(entry);
+    if (kept && !entry->run) {
+        loading_open_run(app, entry, false);
+        return;
+    }
+    app->shared.shown_is_saved = kept;
+    app->shared.shown = kept ? (size_t)(entry - app->shared.saved_runs.entries) : index;
+    app_show(app, SCREEN_RUN);
+}
+
 bool loading_cancel(struct app *app)
 {
     if (!(app->loading->whole || app->loading->action) || !is_in_front(app))

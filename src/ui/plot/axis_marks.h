@@ -4,10 +4,37 @@
 #ifndef TINCA_UI_PLOT_AXIS_MARKS_H
 #define TINCA_UI_PLOT_AXIS_MARKS_H
 
+#include "base/error.h"
 #include "session/record/run.h"
-#include "ui/plot/curve_marks.h"
+#include "session/values/series.h"
 #include "ui/plot/curves.h"
 #include "ui/terminal/draw.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* --- curve_marks.c --- */
+
+/* The iterations of a run at which its conditions changed: the learning rate jumped, or the run was
+ * resumed. A schedule that changes the rate smoothly makes no jumps. No drawing. */
+
+struct curve_marks { /* starts as {0} */
+    const struct series *series;
+    size_t *rates; /* indices of the points from which a new learning rate holds, ascending */
+    size_t rate_count, capacity;
+    size_t scanned; /* points of the series that were looked at */
+};
+
+/* Adds the jumps in the points that are new in `series`. Returns false with an error if out of
+ * memory. */
+bool curve_marks_update(struct curve_marks *marks, const struct series *series,
+                        struct error *error);
+
+/* Makes the next update start again; see curves_invalidate. */
+void curve_marks_invalidate(struct curve_marks *marks);
+
+/* Frees the memory and leaves `*marks` {0}. */
+void curve_marks_free(struct curve_marks *marks);
 
 enum axis_mark_kind {
     AXIS_MARK_FINDING,

@@ -1,6 +1,6 @@
 /* curve_add_all bins values into a column; curve_draw then draws a vertical line from the smallest
  * to the largest value of each column, and joins neighbouring columns from last to first value. */
-#include "ui/plot/curve.h"
+#include "ui/plot/curves.h"
 
 #include "base/language.h"
 #include "base/memory.h"

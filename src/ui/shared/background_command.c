@@ -1,7 +1,7 @@
 /* The standard error of the process is a file without a name, which background_command_report
  * reads.
  */
-#include "ui/shared/background_command.h"
+#include "ui/shared/detach.h"
 
 #include "base/host/spawn.h"
 #include "base/language.h"

@@ -1,4 +1,4 @@
-#include "ui/shared/disk_jobs.h"
+#include "ui/shared/shared.h"
 
 #include "base/threads/detached_task.h"
 

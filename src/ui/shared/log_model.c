@@ -1,4 +1,4 @@
-#include "ui/shared/log_model.h"
+#include "ui/shared/shared.h"
 
 #include <stdio.h>
 #include <string.h>

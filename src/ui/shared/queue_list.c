@@ -1,5 +1,5 @@
 /* Places change rarely: the entries are made again only then. */
-#include "ui/shared/queue_list.h"
+#include "ui/shared/shared.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,20 +3,111 @@
 #ifndef TINCA_UI_SHARED_SHARED_H
 #define TINCA_UI_SHARED_SHARED_H
 
+#include "base/error.h"
 #include "session/export/export_job.h"
 #include "session/history/run_filter.h"
 #include "ui/plot/curves.h"
-#include "ui/shared/disk_jobs.h"
 #include "ui/shared/form.h"
-#include "ui/shared/log_model.h"
 #include "ui/shared/preferences.h"
-#include "ui/shared/queue_list.h"
 #include "ui/shared/run_list.h"
 #include "ui/shared/sweep_job.h"
+#include "ui/terminal/theme.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
+
+/* --- disk_jobs.c --- */
+
+/* Functions that read or change files, each in a thread of its own, and what follows from their
+ * results. A key that needs the disk starts a job, and the frames go on meanwhile, so that a slow
+ * disk never holds the screen up. */
+
+struct app;
+
+enum { DISK_JOBS = 4 }; /* at the same time */
+
+struct disk_job {
+    struct detached_task *task; /* NULL: the place is free */
+    void *state;
+    void (*done)(struct app *app, void *state);
+};
+
+struct disk_jobs { /* starts as {0} */
+    struct disk_job jobs[DISK_JOBS];
+};
+
+/* Starts work(state) in a thread. disk_jobs_step calls done(app, state) after it, which may be
+ * NULL; `state` is a block of malloc, which then is freed. It must not point into data of the
+ * drawing thread. Returns false with an error if the thread cannot start; `state` is then freed at
+ * once. */
+bool disk_jobs_start(struct disk_jobs *jobs, void (*work)(void *state),
+                     void (*done)(struct app *app, void *state), void *state, struct error *error);
+
+/* Calls `done` of the jobs that are over. A disk that is fast has an answer within `seconds`, for
+ * which this waits, so that the next frame shows it. */
+void disk_jobs_step(struct disk_jobs *jobs, struct app *app, double seconds);
+
+/* Returns whether a job is under way. */
+bool disk_jobs_busy(const struct disk_jobs *jobs);
+
+/* Forgets all jobs; their threads end by themselves. */
+void disk_jobs_drop(struct disk_jobs *jobs);
+
+/* --- log_model.c --- */
+
+/* The messages of this session: findings, starts and ends of runs, errors. They form a ring buffer
+ * of LOG_LINES lines, in which new lines replace the oldest. No drawing. */
+
+enum { LOG_LINES = 500 };
+
+struct log_line {
+    time_t when;
+    enum role role;
+    char text[480];
+    char directory[512]; /* folder of the run that the line is about; "": none */
+};
+
+struct log { /* starts as {0} */
+    struct log_line lines[LOG_LINES];
+    size_t first, count; /* the index of the oldest line; the number of lines */
+};
+
+/* Adds a line with the present time. */
+void log_add(struct log *log, enum role role, const char *text);
+
+/* Records that the newest line is about the run in `directory`; NULL changes nothing. */
+void log_set_run_directory(struct log *log, const char *directory);
+
+/* Returns the n-th line, the oldest first. */
+const struct log_line *log_line(const struct log *log, size_t n);
+
+/* Returns whether the line contains the text in upper or lower case; every line contains "". */
+bool log_matches(const struct log_line *line, const char *search);
+
+/* --- queue_list.c --- */
+
+/* What waits in the queue of other processes (session/history/run_queue.h), as entries of the list
+ * of runs. A new run that waits has an entry of its own here; one that waits to be resumed is
+ * marked in the list of saved runs. */
+
+struct queue_list {            /* starts as {0} */
+    struct queued_run *places; /* of all processes, first come first */
+    size_t count;
+    struct run_list runs; /* the new runs of other processes, in their order */
+};
+
+/* Replaces the places by those that were read now, and marks the saved runs that wait. Takes
+ * ownership of `places`. Returns whether something has changed. */
+bool queue_list_take(struct queue_list *list, struct run_list *saved, struct queued_run *places,
+                     size_t count);
+
+/* Returns the place of an entry that waits in another process, or NULL. */
+const struct queued_run *queue_list_place(const struct queue_list *list,
+                                          const struct run_entry *entry);
+
+void queue_list_free(struct queue_list *list);
 
 /* The axes of all plots of curves. */
 struct axes {

@@ -1,4 +1,4 @@
-#include "ui/terminal/targets.h"
+#include "ui/terminal/draw.h"
 
 #include "ui/terminal/keys.h"
 

@@ -1,6 +1,6 @@
 /* The state of the screen Advisor: the fields with their choices, and the answers, which
  * session/compare computes for each network from the runs that were read. */
-#include "ui/screens/advisor/advisor_model.h"
+#include "ui/screens/advisor/internal.h"
 
 #include "base/memory.h"
 #include "base/text.h"

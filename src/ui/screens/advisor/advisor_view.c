@@ -1,6 +1,6 @@
 /* Drawing of the screen Advisor. The answers are laid out from their first line and drawn from line
  * model->scroll on. If the layout shows that the scrolling must change, they are drawn again. */
-#include "ui/screens/advisor/advisor_view.h"
+#include "ui/screens/advisor/internal.h"
 
 #include "base/language.h"
 #include "base/text.h"

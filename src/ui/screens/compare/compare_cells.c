@@ -1,6 +1,6 @@
 /* The cells of the table on the screen Compare: shorter than those that session/compare writes, and
  * with the marks that the curves carry instead of numbers of rows. */
-#include "ui/screens/compare/compare_model.h"
+#include "ui/screens/compare/internal.h"
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"

@@ -1,9 +1,8 @@
 /* The curves of the comparison as numbers: binning on a common x axis, means of groups, the y axis
  * and the values under the cursor. */
-#include "ui/screens/compare/compare_curves.h"
+#include "ui/screens/compare/internal.h"
 
 #include "session/values/run_snapshot.h"
-#include "ui/screens/compare/compare_model.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* The dialog that writes a comparison as a table. The extension of the file name chooses the
  * format: Markdown, CSV or JSON. */
-#include "ui/screens/compare/compare_dialog.h"
+#include "ui/screens/compare/internal.h"
 
 #include "base/files/file.h"
 #include "base/files/output_file.h"
@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "ui/app/app.h"
 #include "ui/app/exporting.h"
-#include "ui/screens/compare/compare_model.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,9 @@
 /* The keys of the scatter plot and of the parallel coordinates, and the chooser of figures that
  * both open. */
-#include "ui/screens/compare/compare_figure_keys.h"
+#include "ui/screens/compare/internal.h"
 
 #include "base/language.h"
 #include "ui/app/app.h"
-#include "ui/screens/compare/compare_model.h"
 
 #include <stdio.h>
 

@@ -1,13 +1,12 @@
 /* Reads the runs that are compared one after the other in the background, because a saved run may
  * have a long journal. The table is built once all are read. */
-#include "ui/screens/compare/compare_gather.h"
+#include "ui/screens/compare/internal.h"
 
 #include "base/language.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/app.h"
 #include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"
-#include "ui/screens/compare/compare_model.h"
 
 #include <math.h>
 #include <string.h>

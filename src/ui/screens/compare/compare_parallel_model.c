@@ -1,7 +1,7 @@
 /* The axes form one array: the shown ones first, then those that are left out. Each has one value
  * per row. On an axis of names the value is the number of the name in alphabetical order, so that
  * brushes treat names and numbers alike. */
-#include "ui/screens/compare/compare_parallel_model.h"
+#include "ui/screens/compare/internal.h"
 
 #include "base/memory.h"
 

@@ -1,11 +1,10 @@
 /* Parallel coordinates. As many axes stand side by side as fit: those around the selected one and,
  * at the right, always the last one, which gives a line its colour and its mark. Lines outside a
  * brush are not drawn. */
-#include "ui/screens/compare/compare_view.h"
+#include "ui/screens/compare/internal.h"
 
 #include "base/language.h"
 #include "ui/plot/plot_axes.h"
-#include "ui/screens/compare/compare_model.h"
 #include "ui/terminal/columns.h"
 #include "ui/terminal/keys.h"
 

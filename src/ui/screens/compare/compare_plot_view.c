@@ -1,13 +1,11 @@
 /* The curves of several runs on common axes, with a legend that names them by what differs. A curve
  * carries its row's mark, so that colour is not needed to distinguish runs; the first entry of the
  * legend is drawn last, on top. */
-#include "ui/screens/compare/compare_view.h"
+#include "ui/screens/compare/internal.h"
 
 #include "base/language.h"
 #include "ui/app/plot_actions.h"
 #include "ui/plot/plot_axes.h"
-#include "ui/screens/compare/compare_curves.h"
-#include "ui/screens/compare/compare_model.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/legend.h"
 

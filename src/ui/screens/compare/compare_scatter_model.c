@@ -1,5 +1,5 @@
 /* A figure is kept by its name, because its device's index changes when devices come and go. */
-#include "ui/screens/compare/compare_scatter_model.h"
+#include "ui/screens/compare/internal.h"
 
 #include "base/memory.h"
 

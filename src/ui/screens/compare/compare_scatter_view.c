@@ -1,11 +1,10 @@
 /* The scatter plot: each run is a point with its row's mark, the Pareto front a line. A point has
  * one cell, since numbers of several digits would run into each other; the lines below the plot
  * have the whole marks. */
-#include "ui/screens/compare/compare_view.h"
+#include "ui/screens/compare/internal.h"
 
 #include "base/language.h"
 #include "ui/plot/plot_axes.h"
-#include "ui/screens/compare/compare_model.h"
 #include "ui/terminal/columns.h"
 #include "ui/terminal/keys.h"
 

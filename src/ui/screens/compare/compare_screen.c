@@ -3,15 +3,11 @@
  * across parallel axes. compare_gather.c chooses and reads them. */
 #include "ui/app/app.h"
 #include "ui/app/plot_actions.h"
-#include "ui/screens/compare/compare_dialog.h"
-#include "ui/screens/compare/compare_figure_keys.h"
-#include "ui/screens/compare/compare_gather.h"
+#include "ui/screens/compare/internal.h"
 
 #include "base/clock.h"
 #include "base/language.h"
 #include "session/values/run_snapshot.h"
-#include "ui/screens/compare/compare_model.h"
-#include "ui/screens/compare/compare_view.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -86,11 +82,6 @@ static const struct key_table table = {N_("Comparing runs"), bindings,
 
 static const char *const view_names[COMPARE_KINDS] = {N_("Curves"), N_("Table"), N_("Settings"),
                                                       N_("Scatter"), N_("Parallel")};
-
-struct compare_model *compare_model(const struct app *app)
-{
-    return app_state(app, SCREEN_COMPARE);
-}
 
 /* --- keys --- */
 

@@ -1,13 +1,12 @@
 /* The comparison as a table, with notes about the selected row below it, and the list of settings
  * that differ. The columns of mark and network are fixed; Left and Right scroll the others, of
  * which the settings that differ come first. */
-#include "ui/screens/compare/compare_view.h"
+#include "ui/screens/compare/internal.h"
 
 #include "base/language.h"
 #include "session/compare/compare.h"
 #include "session/compare/compare_significance.h"
 #include "ui/app/run_cells.h"
-#include "ui/screens/compare/compare_model.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/short_names.h"
 #include "ui/widgets/table.h"

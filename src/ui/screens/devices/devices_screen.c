@@ -12,7 +12,7 @@
 #include "session/machine/machine_file.h"
 #include "session/measure/device_meter.h"
 #include "session/measure/gpu_meter.h"
-#include "ui/screens/devices/devices_model.h"
+#include "ui/screens/devices/internal.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>

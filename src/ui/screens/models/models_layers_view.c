@@ -1,5 +1,5 @@
 /* Drawing of the layers of a quantized model: what rounding does to each of them. */
-#include "ui/screens/models/models_view.h"
+#include "ui/screens/models/internal.h"
 
 #include "ui/app/app.h"
 

@@ -1,6 +1,6 @@
 /* The scatter plot: accuracy against one cost. A point has its row's mark in one cell; the Pareto
  * front is a line through its points, which are drawn strongly. */
-#include "ui/screens/models/models_view.h"
+#include "ui/screens/models/internal.h"
 
 #include "ui/app/app.h"
 

@@ -3,7 +3,7 @@
  * background, once (session/models). */
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
-#include "ui/screens/models/models_view.h"
+#include "ui/screens/models/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"
@@ -34,11 +34,6 @@ static const struct key_table table = {N_("The models"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
 static const double POLL_SECONDS = 0.1;
-
-struct models_model *models_model(const struct app *app)
-{
-    return app_state(app, SCREEN_MODELS);
-}
 
 static void open(struct app *app)
 {

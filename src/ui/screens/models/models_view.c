@@ -1,6 +1,6 @@
 /* Drawing of the screen Models: tabs, a line of state, the table or the plot, and below it the
  * figures of the selected model with their intervals. */
-#include "ui/screens/models/models_view.h"
+#include "ui/screens/models/internal.h"
 
 #include "ui/app/app.h"
 

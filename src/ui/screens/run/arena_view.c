@@ -3,13 +3,11 @@
  * cell is free memory. The selected array is shown however small it is. The workspace lies above
  * all arrays at all times, and gets one line. */
 #include "ui/app/app.h"
-#include "ui/screens/run/run_model.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/language.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "ui/screens/run/run_text.h"
-#include "ui/screens/run/views.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>

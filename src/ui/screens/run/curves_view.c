@@ -1,11 +1,8 @@
 #include "ui/app/app.h"
-#include "ui/screens/run/run_model.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/language.h"
 #include "ui/app/plot_actions.h"
-#include "ui/screens/run/run_plot.h"
-#include "ui/screens/run/run_text.h"
-#include "ui/screens/run/views.h"
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
                  const struct run_display *display)

@@ -1,10 +1,8 @@
 /* The findings about a run, each with the iteration at which it began and what it means. */
 #include "ui/app/app.h"
-#include "ui/screens/run/run_model.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/language.h"
-#include "ui/screens/run/run_text.h"
-#include "ui/screens/run/views.h"
 
 #include <math.h>
 #include <stdio.h>

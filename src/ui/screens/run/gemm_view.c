@@ -1,12 +1,10 @@
 /* The matrix products of an iteration by kind and shape, as Trindade's study tabulated SGEMM calls.
  * The kinds nn, nt and tn say which operand is transposed. Seconds are summed over all threads. */
 #include "ui/app/app.h"
-#include "ui/screens/run/run_model.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/language.h"
 #include "base/text.h"
-#include "ui/screens/run/run_text.h"
-#include "ui/screens/run/views.h"
 
 #include <stdio.h>
 

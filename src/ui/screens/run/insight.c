@@ -1,14 +1,13 @@
 /* Inspections of a run: the worker measures the next iterations when it is asked, and publishes the
  * result. A new one is requested every five seconds, or after a hundred times the cost of the last
  * one if that is longer. The tables sort a list of row numbers and draw the part that fits. */
-#include "ui/screens/run/insight.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/config/train_command.h"
 #include "ui/app/app.h"
-#include "ui/screens/run/run_model.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/short_names.h"
 
@@ -98,7 +97,7 @@ static void explain(struct app *app, const struct run_entry *entry, struct rect 
                        "view is open there. What it has saved is shown when the run is over."));
     } else {
         int row = draw_wrapped(canvas, area, 1, ROLE_FAINT, why_not_measured(entry));
-        if (!config_is_known(&entry->config, run_facts(entry->run)->imported, "network"))
+        if (!config_is_known(&entry->config, run_facts(entry->run)->imported, KEY(network)))
             return;
         row = draw_wrapped(canvas, area, row + 1, ROLE_FAINT,
                            _("A benchmark measures the same for the network alone:"));

@@ -1,13 +1,11 @@
 /* A table of the layers: the time that each takes in an iteration, its speed, its kernel and why it
  * has no faster one. In adversarial training the table lists generator and discriminator. */
 #include "ui/app/app.h"
-#include "ui/screens/run/run_model.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/devices/choice.h"
-#include "ui/screens/run/run_text.h"
-#include "ui/screens/run/views.h"
 
 #include <math.h>
 #include <stdio.h>

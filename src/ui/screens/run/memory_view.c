@@ -1,14 +1,12 @@
 /* Memory of the process: the forecast by kind beside the measured value, and a curve of the
  * measured value over time. */
 #include "ui/app/app.h"
-#include "ui/screens/run/run_model.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/language.h"
 #include "base/text.h"
 #include "session/measure/forecast.h"
 #include "ui/plot/plot_axes.h"
-#include "ui/screens/run/run_text.h"
-#include "ui/screens/run/views.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,11 +1,9 @@
 /* The view Ranks: what each of the processes does that train the run together (session/ranks): how
  * long it computes in an iteration, and how long it waits for its images and in the sums. */
 #include "ui/app/app.h"
-#include "ui/screens/run/run_model.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/language.h"
-#include "ui/screens/run/run_text.h"
-#include "ui/screens/run/views.h"
 
 #include <math.h>
 #include <stdio.h>

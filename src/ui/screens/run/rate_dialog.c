@@ -1,5 +1,5 @@
 /* The dialog for another learning rate: a number that Up and Down double and halve. */
-#include "ui/screens/run/rate_dialog.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/language.h"
 #include "base/text.h"

@@ -5,8 +5,7 @@
 #include "ui/plot/plot_axes.h"
 #include "ui/plot/plot_window.h"
 #include "ui/plot/trace.h"
-#include "ui/screens/run/run_model.h"
-#include "ui/screens/run/run_panel.h"
+#include "ui/screens/run/internal.h"
 
 #include <math.h>
 #include <stdio.h>

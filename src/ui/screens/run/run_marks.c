@@ -6,9 +6,7 @@
 #include "ui/plot/curves.h"
 #include "ui/plot/plot_window.h"
 #include "ui/plot/trace.h"
-#include "ui/screens/run/run_model.h"
-#include "ui/screens/run/run_panel.h"
-#include "ui/screens/run/run_plot.h"
+#include "ui/screens/run/internal.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>

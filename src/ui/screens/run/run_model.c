@@ -1,13 +1,8 @@
-#include "ui/screens/run/run_model.h"
+#include "ui/screens/run/internal.h"
 
 #include "ui/app/app.h"
 
 #include <string.h>
-
-struct run_model *run_model(const struct app *app)
-{
-    return app_state(app, SCREEN_RUN);
-}
 
 void run_model_reset(struct run_model *model)
 {

@@ -4,7 +4,7 @@
  * grows in steps; between two steps a new point changes only its own cells, which saves bytes on a
  * slow connection.
  */
-#include "ui/screens/run/run_plot.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/language.h"
 #include "session/values/run_snapshot.h"
@@ -12,8 +12,6 @@
 #include "ui/plot/plot_axes.h"
 #include "ui/plot/plot_window.h"
 #include "ui/plot/trace_choice.h"
-#include "ui/screens/run/run_model.h"
-#include "ui/screens/run/run_panel.h"
 
 #include <math.h>
 #include <stdio.h>

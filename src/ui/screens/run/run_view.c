@@ -1,15 +1,12 @@
 /* Drawing of the run screen: the tabs, the newest finding, the view in front (views.h), the
  * run's values beside or below it, and the progress. A completed run is shown as its last snapshot.
  */
-#include "ui/screens/run/views.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/clock.h"
 #include "base/language.h"
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"
-#include "ui/screens/run/run_model.h"
-#include "ui/screens/run/run_plot.h"
-#include "ui/screens/run/run_text.h"
 #include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
 

@@ -1,7 +1,7 @@
 /* The newest sample picture of a run. A background thread looks for a newer file and decodes it, so
  * that a slow disk does not block the keyboard; the character cells are computed when the picture,
  * the chosen examples or the area changes. */
-#include "ui/screens/run/sample_model.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/clock.h"
 #include "base/language.h"

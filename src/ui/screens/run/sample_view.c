@@ -1,11 +1,9 @@
 /* The view Sample: the newest pictures of a network that generates images. */
 #include "ui/app/app.h"
-#include "ui/screens/run/run_model.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/language.h"
 #include "session/files/sample_files.h"
-#include "ui/screens/run/run_text.h"
-#include "ui/screens/run/views.h"
 
 /* Returns how many examples the run's samples show; 0: it makes no pictures, or it is not known
  * yet.

@@ -3,8 +3,7 @@
 #include "base/language.h"
 #include "ui/plot/trace.h"
 #include "ui/plot/trace_choice.h"
-#include "ui/screens/run/run_model.h"
-#include "ui/screens/run/run_plot.h"
+#include "ui/screens/run/internal.h"
 #include "ui/terminal/columns.h"
 
 #include <stdio.h>

@@ -1,10 +1,9 @@
 /* The list of the run screen's views, and their tabs. The first nine have a digit, the last one a
  * letter, since 0 shows the whole curves. */
-#include "ui/screens/run/views.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/language.h"
 #include "ui/app/app.h"
-#include "ui/screens/run/run_model.h"
 #include "ui/terminal/columns.h"
 
 static const struct view *const views[] = {

@@ -1,12 +1,10 @@
 /* A table of the weight arrays: mean, deviation, histogram, norm of the gradient, and the size of
  * an update relative to the weights. The details give advice if that ratio is unusual. */
 #include "ui/app/app.h"
-#include "ui/screens/run/run_model.h"
+#include "ui/screens/run/internal.h"
 
 #include "base/language.h"
 #include "base/text.h"
-#include "ui/screens/run/run_text.h"
-#include "ui/screens/run/views.h"
 
 #include <math.h>
 #include <stdio.h>

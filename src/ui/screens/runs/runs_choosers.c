@@ -1,12 +1,10 @@
 /* Groups and views are chosen in a chooser. The list of columns stays open while fields are
  * switched on and off: a column that is switched on comes last. Changes of columns are saved when
  * it is closed. */
-#include "ui/screens/runs/runs_choosers.h"
+#include "ui/screens/runs/internal.h"
 
 #include "base/language.h"
 #include "ui/app/app.h"
-#include "ui/screens/runs/runs_filter_line.h"
-#include "ui/screens/runs/runs_model.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/table.h"
 

@@ -2,7 +2,7 @@
  * A run outside the folder of runs (--run-dir) cannot be moved there: it is removed for good, and
  * the question says so. The question marks its runs, because both lists may change while it is
  * open. */
-#include "ui/screens/runs/runs_deletion.h"
+#include "ui/screens/runs/internal.h"
 
 #include "base/language.h"
 #include "session/history/run_trash.h"
@@ -11,9 +11,6 @@
 #include "ui/app/run_actions.h"
 #include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"
-#include "ui/screens/runs/runs_labels.h"
-#include "ui/screens/runs/runs_model.h"
-#include "ui/screens/runs/runs_queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +34,7 @@ static bool delete_one(struct app *app, const char *deletion, struct run_entry *
     const bool deleted = run_trash_takes(directory) ? run_trash_put(deletion, directory, error)
                                                     : run_remove(directory, error);
     if (deleted)
-        run_actions_drop_entry(app, entry);
+        app_drop_entry(app, entry);
     return deleted;
 }
 

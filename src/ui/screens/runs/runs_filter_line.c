@@ -1,10 +1,9 @@
 /* Each key parses the text again, so the table follows the typing. Tab extends the last term as far
  * as all candidates agree; pressed again it takes one candidate after the other. */
-#include "ui/screens/runs/runs_filter_line.h"
+#include "ui/screens/runs/internal.h"
 
 #include "base/language.h"
 #include "ui/app/app.h"
-#include "ui/screens/runs/runs_model.h"
 #include "ui/terminal/columns.h"
 
 #include <stdio.h>

@@ -1,14 +1,13 @@
 /* The three labels differ by their texts and their file only. A dialog about one run stores its
  * directory; one about marked runs stores none, and the answer adds the tags to those that are
  * marked then: "+good" adds a tag, "-bad" removes one, and tags without sign replace all. */
-#include "ui/screens/runs/runs_labels.h"
+#include "ui/screens/runs/internal.h"
 
 #include "base/language.h"
 #include "session/files/run_name.h"
 #include "ui/app/app.h"
 #include "ui/app/run_actions.h"
 #include "ui/app/run_cells.h"
-#include "ui/screens/runs/runs_model.h"
 
 #include <stdio.h>
 #include <string.h>

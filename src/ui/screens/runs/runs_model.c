@@ -1,11 +1,12 @@
 /* An update makes a record of every run, filters and sorts them, and then makes the rows: with
  * groups a head before the runs of each group that is open. The selection is stored as the run's
  * directory or the group's value, so that it stays where it was when the order changes. */
-#include "ui/screens/runs/runs_model.h"
+#include "ui/screens/runs/internal.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/portable/portable.h"
+#include "session/config/settings.h"
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
@@ -20,18 +21,12 @@ enum { REST = 5 }; /* an order rests for so many times the time that it took */
 const size_t runs_mean_fields[RUNS_MEANS] = {FIELD_LOSS, FIELD_TOP1, FIELD_VALIDATION_LOSS,
                                              FIELD_BEST, FIELD_MS,   FIELD_TIME};
 
-struct runs_model *runs_model(const struct app *app)
-{
-    return app_state(app, SCREEN_RUNS);
-}
-
 void runs_model_free(struct runs_model *model)
 {
     free(model->order);
     free(model->rows);
     free(model->groups);
     free(model->records);
-    runs_preview_free(&model->preview);
     runs_undo_free(&model->undo);
     *model = (struct runs_model){0};
 }
@@ -143,7 +138,7 @@ static void make_groups(struct runs_model *model)
 static const char *seed_group_of(const struct runs_model *model, size_t place)
 {
     const struct run_record *record = &model->records[model->order[place]];
-    return record->known && record->config ? record->config->seed_group : "";
+    return record->known && record->config ? record_settings(record->config).seed_group : "";
 }
 
 /* Moves the other runs of the group of seeds behind its first run `first`. Returns how many runs it

@@ -1,14 +1,12 @@
 /* A run of this session or one that is watched has its curves in memory. Another saved run is read
  * by a thread, after a short rest so that moving through the list reads nothing; only the last one
  * stays in memory. */
-#include "ui/screens/runs/runs_preview.h"
+#include "ui/screens/runs/internal.h"
 
 #include "base/clock.h"
 #include "base/language.h"
 #include "ui/app/app.h"
 #include "ui/plot/plot_axes.h"
-#include "ui/screens/runs/runs_model.h"
-#include "ui/screens/runs/runs_queue.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/legend.h"
 

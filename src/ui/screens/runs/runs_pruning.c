@@ -3,7 +3,7 @@
  * What each answer frees is measured before the question; the answer's runs are marked as those of
  * a deletion are, because both lists may change while it is open. Runs that are on or wait are left
  * alone. */
-#include "ui/screens/runs/runs_pruning.h"
+#include "ui/screens/runs/internal.h"
 
 #include "base/language.h"
 #include "session/files/run_directory.h"
@@ -12,8 +12,6 @@
 #include "ui/app/exporting.h"
 #include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"
-#include "ui/screens/runs/runs_labels.h"
-#include "ui/screens/runs/runs_model.h"
 
 #include <stdio.h>
 

@@ -10,14 +10,7 @@
 #include "ui/app/run_actions.h"
 #include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"
-#include "ui/screens/runs/runs_choosers.h"
-#include "ui/screens/runs/runs_deletion.h"
-#include "ui/screens/runs/runs_filter_line.h"
-#include "ui/screens/runs/runs_labels.h"
-#include "ui/screens/runs/runs_model.h"
-#include "ui/screens/runs/runs_pruning.h"
-#include "ui/screens/runs/runs_queue.h"
-#include "ui/screens/runs/runs_view.h"
+#include "ui/screens/runs/internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -328,6 +321,7 @@ static void open(struct app *app)
 
 static void close(struct app *app)
 {
+    runs_preview_free(&runs_model(app)->preview);
     runs_model_free(runs_model(app));
 }
 

@@ -1,4 +1,4 @@
-#include "ui/screens/runs/runs_undo.h"
+#include "ui/screens/runs/internal.h"
 
 #include "base/memory.h"
 

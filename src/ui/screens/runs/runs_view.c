@@ -1,16 +1,13 @@
 /* A row has a mark of the selection, the mark of the run, its number in this session and the cells.
  * A text that does not fit loses its middle; a number always fits (runs_columns_fit). The head of a
  * group has the number of its runs and mean and standard deviation of their figures. */
-#include "ui/screens/runs/runs_view.h"
+#include "ui/screens/runs/internal.h"
 
 #include "base/language.h"
-#include "base/statistics/student_t.h"
+#include "base/statistics.h"
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"
 #include "ui/app/run_loading.h"
-#include "ui/screens/runs/runs_filter_line.h"
-#include "ui/screens/runs/runs_model.h"
-#include "ui/screens/runs/runs_queue.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/short_names.h"
 #include "ui/widgets/table.h"

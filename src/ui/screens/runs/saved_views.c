@@ -1,6 +1,6 @@
 /* The file: {"columns": [KEY...], "views": [{"name", "filter", "columns", "sort", "backwards",
  * "group"}]}. Fields are stored by their keys, so the file stays valid when fields are added. */
-#include "ui/screens/runs/saved_views.h"
+#include "ui/screens/runs/internal.h"
 
 #include "base/files/file.h"
 #include "base/json/json.h"

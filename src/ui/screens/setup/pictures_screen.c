@@ -3,8 +3,8 @@
 #include "ui/app/app.h"
 
 #include "base/language.h"
-#include "ui/screens/setup/form_panel.h"
-#include "ui/screens/setup/setup_model.h"
+#include "session/config/settings.h"
+#include "ui/screens/setup/internal.h"
 
 #include <stdio.h>
 
@@ -65,7 +65,7 @@ static void draw(struct app *app, struct rect body)
 
 static void title(const struct app *app, char *text, size_t size)
 {
-    snprintf(text, size, _("Pictures of %s"), app->shared.form.config.data);
+    snprintf(text, size, _("Pictures of %s"), data_settings(&app->shared.form.config).data);
 }
 
 const struct screen pictures_screen = {

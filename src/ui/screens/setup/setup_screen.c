@@ -5,8 +5,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
-#include "ui/screens/setup/form_panel.h"
-#include "ui/screens/setup/setup_model.h"
+#include "ui/screens/setup/internal.h"
 #include "ui/shared/completion_sources.h"
 #include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
@@ -50,11 +49,6 @@ static const struct key_table table = {N_("Setting up a run"), bindings,
 static const double ANSWER_SECONDS = 0.05;
 
 /* --- keys --- */
-
-struct setup_model *setup_model(const struct app *app)
-{
-    return app_state(app, SCREEN_SETUP);
-}
 
 static void open_list(struct app *app)
 {
@@ -213,7 +207,7 @@ static const struct error *field_error(const struct app *app, size_t field)
         return &form->edit_error;
     if (form->problem.kind != ERROR_NONE)
         return field == form->problem_field ? &form->problem : NULL;
-    const bool data = strcmp(form->fields[field]->key, "data") == 0;
+    const bool data = strcmp(form->fields[field]->key, KEY(data)) == 0;
     return data ? setup_data_error(setup_model(app), form) : NULL;
 }
 

@@ -1,7 +1,7 @@
 /* The state of the screen Study. A background job makes the pictures of one chosen run at a time.
  * When a setting changes, the job is cancelled, and its result is discarded even if it ends
  * regularly. */
-#include "ui/screens/study/study_model.h"
+#include "ui/screens/study/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"

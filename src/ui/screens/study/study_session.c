@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "ui/screens/study/study_show.h"
+#include "ui/screens/study/internal.h"
 #include "ui/terminal/terminal.h"
 
 #include <math.h>

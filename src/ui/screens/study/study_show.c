@@ -1,6 +1,6 @@
 /* The drawing of a study's session. ncurses draws the text; the picture is sent directly to the
  * terminal, once in each phase that shows one. */
-#include "ui/screens/study/study_show.h"
+#include "ui/screens/study/internal.h"
 
 #include "base/clock.h"
 #include "base/language.h"

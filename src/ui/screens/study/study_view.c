@@ -1,7 +1,7 @@
 /* Drawing of the screen Study as one page, which is laid out from its first line and drawn from
  * line model->scroll on: the form, the runs, the state of the pictures, the results of earlier
  * votes. */
-#include "ui/screens/study/study_view.h"
+#include "ui/screens/study/internal.h"
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"

@@ -1,5 +1,5 @@
 /* The dialogs of the screen Sweep: how to stop the sweep, and where to write its results. */
-#include "ui/screens/sweep/sweep_dialogs.h"
+#include "ui/screens/sweep/internal.h"
 
 #include "base/files/file.h"
 #include "base/files/output_file.h"
@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "ui/app/app.h"
 #include "ui/app/exporting.h"
-#include "ui/screens/sweep/sweep_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The state of the screen Sweep. After each change of the set-up the plan is made again and its
  * cells get their forecasts one by one, between frames. */
-#include "ui/screens/sweep/sweep_model.h"
+#include "ui/screens/sweep/internal.h"
 
 #include <stdlib.h>
 

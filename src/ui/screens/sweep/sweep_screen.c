@@ -2,13 +2,11 @@
  * open sweep as a table, and the list of saved sweeps. */
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
-#include "ui/screens/sweep/sweep_dialogs.h"
-#include "ui/screens/sweep/sweep_model.h"
+#include "ui/screens/sweep/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"
 #include "session/files/run_directory.h"
-#include "ui/screens/sweep/sweep_view.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,11 +40,6 @@ static const struct key_binding bindings[] = {
 static const struct key_table table = {N_("A sweep"), bindings, sizeof bindings / sizeof *bindings};
 
 static const double LISTING_SECONDS = 0.05;
-
-struct sweep_model *sweep_model(const struct app *app)
-{
-    return app_state(app, SCREEN_SWEEP);
-}
 
 static void close(struct app *app)
 {

@@ -1,13 +1,12 @@
 /* The dialogs of the screen Try it. After an invalid answer a dialog stays open, with a note that
  * says what is wrong. */
-#include "ui/screens/try/try_dialogs.h"
+#include "ui/screens/try/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "data/formats/image_file.h"
 #include "ui/app/app.h"
-#include "ui/screens/try/try_model.h"
 #include "ui/shared/completion_sources.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The confusion matrix: rows are true classes, columns predicted classes; at the right each class's
  * number of images and accuracy. The headings of the columns are class numbers; the rows show
  * number and name. The file also draws the list of classes. */
-#include "ui/screens/try/try_view.h"
+#include "ui/screens/try/internal.h"
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"

@@ -1,7 +1,7 @@
 /* The state of the screen Try it. The probe's thread evaluates the test images in order and answers
  * one request at a time for the image that is shown. A request has a ticket; an answer with another
  * ticket is discarded, because the user has moved on. */
-#include "ui/screens/try/try_model.h"
+#include "ui/screens/try/internal.h"
 
 #include "base/memory.h"
 

@@ -8,9 +8,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "data/formats/image_file.h"
-#include "ui/screens/try/try_dialogs.h"
-#include "ui/screens/try/try_sources.h"
-#include "ui/screens/try/try_view.h"
+#include "ui/screens/try/internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,12 +1,13 @@
 /* Finds the weights that the screen Try it offers: the best and the last ones of each run, with a
  * note about their accuracy. */
-#include "ui/screens/try/try_sources.h"
+#include "ui/screens/try/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/config/config_data.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "session/values/run_figures.h"
 #include "ui/app/app.h"
 
@@ -16,11 +17,6 @@
 
 static const char *const marks[RUN_SAVED_KINDS] = {
     [RUN_SAVED_BEST] = N_("best"), [RUN_SAVED_LAST] = N_("last")};
-
-struct try_model *try_model(const struct app *app)
-{
-    return app_state(app, SCREEN_TRY);
-}
 
 static const char *directory_of(const struct run_entry *entry)
 {
@@ -36,7 +32,7 @@ static void write_note(const struct run_entry *entry, size_t kind, char *text, s
     const bool best = kind == RUN_SAVED_BEST;
     const char *network = run_entry_network(entry);
     char data[640];
-    config_short_value("data", entry->config.data, data, sizeof data);
+    config_short_value(KEY(data), data_settings(&entry->config).data, data, sizeof data);
     if (isfinite(figures.top1))
         snprintf(text, size,
                  best ? _("best top-1 %.2f %%, %.60s on %.60s")
@@ -52,7 +48,7 @@ static bool make_source(const struct run_entry *entry, size_t kind, struct try_s
     const struct run_config *config = &entry->config;
     if (!directory[0] || entry->refused || !entry->models[kind])
         return false;
-    *source = (struct try_source){.tolerance = (double)config->tolerance};
+    *source = (struct try_source){.tolerance = (double)measurement_settings(config).tolerance};
     snprintf(source->path, sizeof source->path, "%.511s/%s", directory, run_saved_files[kind]);
     snprintf(source->name, sizeof source->name, "%.80s %s", file_base_name(directory),
              gettext(marks[kind]));
@@ -74,7 +70,7 @@ void try_source_of_file(const char *path, struct try_source *source)
 {
     struct run_config defaults;
     config_defaults(&defaults);
-    *source = (struct try_source){.tolerance = (double)defaults.tolerance};
+    *source = (struct try_source){.tolerance = (double)measurement_settings(&defaults).tolerance};
     snprintf(source->path, sizeof source->path, "%s", path);
     snprintf(source->name, sizeof source->name, "%.95s", file_base_name(path));
 }

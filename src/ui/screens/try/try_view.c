@@ -1,6 +1,6 @@
 /* The view Image: the image on the left, the model's result on the right. For a network that
  * generates images it shows input, generated image and target beside each other. */
-#include "ui/screens/try/try_view.h"
+#include "ui/screens/try/internal.h"
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"

@@ -1,0 +1,148 @@
+/* internal.h: what the files of this folder share; no other folder includes it. */
+#ifndef TINCA_UI_SCREENS_STUDY_INTERNAL_H
+#define TINCA_UI_SCREENS_STUDY_INTERNAL_H
+
+#include "base/text.h"
+#include "session/study/study_file.h"
+#include "session/study/study_pictures.h"
+#include "ui/screens/study/study_session.h"
+#include "ui/terminal/draw.h"
+#include "ui/terminal/keys.h"
+#include "ui/widgets/completion.h"
+#include "ui/widgets/line_edit.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* --- study_model.c --- */
+
+/* The state of the screen Study, which prepares perceptual studies: the participant, the runs whose
+ * pictures are judged, the results of earlier votes, and the pictures that are being generated. No
+ * drawing; study_session.h runs the session itself. */
+
+enum study_field { STUDY_PARTICIPANT, STUDY_PICTURES, STUDY_SECONDS, STUDY_RESULTS, STUDY_FIELDS };
+
+/* A run whose network generates images. */
+struct study_run {
+    char directory[512], name[96], network[96];
+    bool chosen;
+};
+
+enum study_state { STUDY_IDLE, STUDY_MAKING, STUDY_READY };
+
+struct study_model {
+    bool begun;
+    char values[STUDY_FIELDS][512];
+    size_t focus; /* a field; from STUDY_FIELDS on a run */
+    bool editing; /* the focused field is being typed */
+    struct line_edit edit;
+    struct completion completion; /* the candidates for `edit` */
+    int scroll;                   /* first line of the page shown */
+    int furthest;                 /* the greatest `scroll`; 0: the whole page is visible */
+    bool follow;                  /* the scrolling follows the focus */
+
+    struct study_run *runs;
+    size_t run_count, run_capacity;
+
+    struct study_file file;     /* the results */
+    struct error file_error;    /* why they cannot be read; kind ERROR_NONE: they were */
+    struct error display_error; /* why the terminal cannot show pictures, likewise */
+
+    enum study_state state;
+    size_t current; /* run whose pictures are made or ready */
+    bool outdated;  /* the settings have changed: discard the pictures being made */
+    struct background_job *background_job; /* makes the pictures; NULL: none */
+    struct study_job job;
+    size_t done, of; /* progress of `background_job` in pictures */
+};
+
+/* Sets the fields' initial values on the first call. */
+void study_model_begin(struct study_model *model);
+/* Cancels the making of pictures and frees the model's memory. */
+void study_model_free(struct study_model *model);
+
+/* Reads the results file again. A failure is stored in file_error. */
+void study_model_read_results(struct study_model *model);
+
+/* Adds a run to the list unless it is there already. Returns false with an error when there is no
+ * memory. */
+bool study_model_add_run(struct study_model *model, const char *directory, const char *network,
+                         struct error *error);
+
+/* Checks `text` and stores it in the focused field. Returns false with an error if it is invalid.
+ */
+bool study_model_set(struct study_model *model, const char *text, struct error *error);
+
+/* Returns the first chosen run from number `from` on; run_count: there is none. */
+size_t study_model_chosen(const struct study_model *model, size_t from);
+
+/* Starts to make the pictures of a run in the background, with `threads` threads (0: all cores).
+ * Returns false with an error if it cannot be started. */
+bool study_model_start_pictures(struct study_model *model, size_t run, size_t threads,
+                                struct error *error);
+/* Returns whether the pictures were being made and this has just ended. Then *made is true, or
+ * false with an error. */
+bool study_model_poll_pictures(struct study_model *model, bool *made, struct error *error);
+/* Frees pictures that are ready, or cancels their making. Call it when a setting has changed. */
+void study_model_invalidate_pictures(struct study_model *model);
+/* Frees the pictures. If they are being made, it waits for that to end. */
+void study_model_free_pictures(struct study_model *model);
+
+/* --- study_show.c --- */
+
+/* The state of a session of a perceptual study, and its drawing. */
+
+enum phase { PHASE_INTRO, PHASE_HALT, PHASE_PAUSE, PHASE_SHOWING, PHASE_ASKING, PHASE_FEEDBACK };
+enum overlay { OVERLAY_NONE, OVERLAY_HELP, OVERLAY_QUIT };
+
+struct study_show {
+    const struct study_display *display;
+    const struct study *study;
+    const struct image *images;
+    const char *participant;
+    struct study_vote *vote;
+    uint32_t *order; /* the pictures' order, shuffled */
+    struct theme theme;
+    struct canvas canvas;
+    struct text bytes; /* escape sequence of the present picture */
+    size_t at;         /* number of pictures answered */
+    enum phase phase;
+    enum overlay overlay;
+    bool stale;     /* the phase must be drawn again */
+    bool seen;      /* the picture was sent completely: its time runs */
+    bool quit_next; /* q was typed while the picture was shown */
+    uint64_t until; /* end of a pause or of a picture (clock_nanoseconds) */
+    uint64_t asked; /* time of the question (clock_nanoseconds); 0: not yet */
+    bool done;      /* all pictures are answered */
+    bool ended;     /* the participant or a signal has ended the session */
+    bool gone;      /* the terminal was closed */
+    struct error *error;
+    bool failed; /* `error` is set */
+};
+
+/* The keys of the session. */
+extern const struct key_table study_show_keys;
+
+/* Returns whether the phase takes this key. */
+bool study_show_takes(const struct study_show *show, enum action action);
+
+/* Returns whether the terminal is large enough for a picture and the text around it. */
+bool study_show_fits(const struct study_show *show);
+
+/* Returns the image that is shown or asked about. */
+const struct study_image *study_show_current(const struct study_show *show);
+/* Returns how many images are for practice; they come first. */
+size_t study_show_practice_count(const struct study *study);
+
+/* Draws the phase and its overlay, and sends the picture if the phase shows one. */
+void study_show_draw(struct study_show *show);
+
+/* --- study_view.c --- */
+
+/* Drawing of the screen Study: the form, the runs, the results. */
+
+/* Draws the page. Adjusts model->scroll so that the focused line is visible. */
+void study_draw(struct study_model *model, struct canvas *canvas, struct rect body);
+
+#endif
