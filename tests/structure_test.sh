@@ -348,12 +348,8 @@ make_sound_tree() { # make_sound_tree ROOT
 }
 
 FOLDER_RULES='wrong_includes include_cycles library_reaches screens_that_meet capabilities_that_meet
-<<<<<<< HEAD
-    backends_that_meet long_functions silent_files wrong_libraries noisy_folders unescaped other_threads unfinished'
-=======
-    long_functions silent_files wrong_libraries noisy_folders unescaped other_threads quoted_settings
-    read_settings unfinished'
->>>>>>> main
+    backends_that_meet long_functions silent_files wrong_libraries noisy_folders unescaped other_threads
+    quoted_settings read_settings unfinished'
 
 # Prints the rules that miss a violation or report a sound tree.
 broken_rules() {

@@ -202,7 +202,7 @@ void execution_run_update(struct execution *execution, float learning_rate, uint
 size_t execution_run_until_not_finite(struct execution *execution, uint64_t iteration,
                                       bool *in_weights);
 
-/* --- chains.c: a chain of steps is one job of the thread pool (plan/chains.c), and chains that
+/* --- chains.c: a chain of steps is one job of the thread pool (plan/step_order.c), and chains that
  * follow each other are one sequence of jobs --- */
 
 /* Sets execution->chains and execution->jobs for a new batch: which chains can run, and the row
