@@ -1,7 +1,7 @@
 /* Tests sums over ranks that proceed while others gather, and in windows: the ranks are threads of
  * this process, with a module that moves their values as MPI would. The sums must have the bits of
  * the tree for any division into sums, and in bf16 those of rounding before each message; also
- * where the ranks have several pieces of the tree. */
+ * where the ranks have several subtrees of the tree. */
 #include "engine/cluster/cluster_sums.h"
 
 #include "base/float16.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RANKS = 5, MOST_PIECES = 4, COUNT = 1003, MESSAGES = 64, ROUNDS = 20 };
+enum { MOST_RANKS = 5, MOST_SUBTREES = 4, COUNT = 1003, MESSAGES = 64, ROUNDS = 20 };
 
 /* --- a module for ranks in one process --- */
 
@@ -36,7 +36,7 @@ static struct {
     pthread_mutex_t lock;
     size_t ranks, joined;
     bool hosts; /* each rank is on a host of its own */
-    struct image_pieces pieces;
+    struct batch_subtrees subtrees;
     struct posted posted[2][MOST_RANKS];
     struct {
         size_t from, bytes;
@@ -261,7 +261,7 @@ struct rank {
     enum cluster_sum_kind kind;
     size_t buckets;
     struct cluster_cost cost;
-    float sums[MOST_PIECES * COUNT]; /* by piece */
+    float sums[MOST_SUBTREES * COUNT]; /* by subtree */
     bool good, gathers;
 };
 
@@ -279,36 +279,36 @@ static float tree(size_t begin, size_t count, size_t i, size_t round)
     return tree(begin, left, i, round) + tree(begin + left, count - left, i, round);
 }
 
-/* Returns the value of a piece. */
-static float piece_value(const struct image_piece *piece, size_t i, size_t round)
+/* Returns the value of a subtree. */
+static float subtree_value(const struct batch_subtree *subtree, size_t i, size_t round)
 {
-    const size_t each = world.pieces.blocks / world.pieces.ranks;
-    return tree(piece->rank * each + piece->begin, piece->count, i, round);
+    const size_t each = world.subtrees.blocks / world.subtrees.ranks;
+    return tree(subtree->rank * each + subtree->begin, subtree->count, i, round);
 }
 
 /* Returns the sum of values of ranks in their tree, as they are sent in bf16. */
 static float tree_of_bf16(size_t begin, size_t count, size_t i, size_t round)
 {
     if (count == 1) {
-        struct image_piece list[IMAGE_PIECES_LIMIT];
-        const size_t found = image_pieces_list(&world.pieces, begin, list);
-        float value = piece_value(&list[0], i, round);
+        struct batch_subtree list[BATCH_SUBTREES_LIMIT];
+        const size_t found = batch_subtrees_list(&world.subtrees, begin, list);
+        float value = subtree_value(&list[0], i, round);
         for (size_t p = 1; p < found; p++)
-            value += piece_value(&list[p], i, round);
+            value += subtree_value(&list[p], i, round);
         return bf16_to_float(bf16_from_float(value));
     }
     const size_t left = image_blocks_left(count);
     return tree_of_bf16(begin, left, i, round) + tree_of_bf16(begin + left, count - left, i, round);
 }
 
-/* Sets the values of a rank's pieces. What it does not have does not count. */
+/* Sets the values of a rank's subtrees. What it does not have does not count. */
 static void set_values(struct rank *rank, size_t own, size_t round)
 {
-    struct image_piece list[IMAGE_PIECES_LIMIT];
-    const size_t found = image_pieces_list(&world.pieces, own, list);
-    for (size_t p = 0; p < MOST_PIECES; p++)
+    struct batch_subtree list[BATCH_SUBTREES_LIMIT];
+    const size_t found = batch_subtrees_list(&world.subtrees, own, list);
+    for (size_t p = 0; p < MOST_SUBTREES; p++)
         for (size_t i = 0; i < COUNT; i++)
-            rank->sums[p * COUNT + i] = p < found ? piece_value(&list[p], i, round) : NAN;
+            rank->sums[p * COUNT + i] = p < found ? subtree_value(&list[p], i, round) : NAN;
 }
 
 /* Starts the sums of all buckets, and gathers after each. */
@@ -325,8 +325,8 @@ static bool sum_round(struct cluster *cluster, struct rank *rank, float *parts, 
                                        .count = last - first,
                                        .parts = parts,
                                        .kind = rank->kind};
-        if (world.pieces.blocks != ranks) { /* otherwise the default, one piece of each */
-            sums[b].pieces = world.pieces;
+        if (world.subtrees.blocks != ranks) { /* otherwise the default, one subtree of each */
+            sums[b].subtrees = world.subtrees;
             sums[b].stride = COUNT;
         }
         cluster_sums_start(cluster, &sums[b]);
@@ -344,7 +344,7 @@ static bool is_right(const struct rank *rank, size_t ranks, size_t round)
     for (size_t i = 0; i < COUNT; i++) {
         float expected = rank->kind == CLUSTER_SUM_BF16
                              ? bf16_to_float(bf16_from_float(tree_of_bf16(0, ranks, i, round)))
-                             : tree(0, world.pieces.blocks, i, round);
+                             : tree(0, world.subtrees.blocks, i, round);
         right &= rank->kind == CLUSTER_SUM_FAST
                      ? fabsf(rank->sums[i] - expected) < 3e-4f
                      : memcmp(&rank->sums[i], &expected, sizeof expected) == 0;
@@ -360,12 +360,12 @@ static void *run_rank(void *context)
     rank->gathers = true;
     rank->good = cluster_join_module(
         &module, &(struct launch){.launcher = "test", .ranks = world.ranks}, &cluster, &error);
-    float *parts = memory_new(world.pieces.most * cluster_sum_floats(world.ranks, COUNT),
+    float *parts = memory_new(world.subtrees.most * cluster_sum_floats(world.ranks, COUNT),
                               sizeof *parts, "a test", NULL);
     for (size_t round = 0; rank->good && parts && round < ROUNDS; round++)
         rank->good = sum_round(cluster, rank, parts, round) && is_right(rank, world.ranks, round);
-    rank->good =
-        rank->good && cluster_sums_measure(cluster, rank->kind, &world.pieces, COUNT, &rank->cost);
+    rank->good = rank->good &&
+                 cluster_sums_measure(cluster, rank->kind, &world.subtrees, COUNT, &rank->cost);
     cluster_close(cluster, 0);
     free(parts);
     return NULL;
@@ -385,7 +385,7 @@ static void make_ranks(size_t blocks, size_t ranks, bool hosts)
     world.refuses = false;
     world.ranks = ranks;
     world.hosts = hosts;
-    world.pieces = image_pieces_divide(blocks, ranks);
+    world.subtrees = batch_subtrees_divide(blocks, ranks);
 }
 
 /* Divides `blocks` among the ranks. Returns the bytes that the sums have moved between them. */
@@ -451,8 +451,8 @@ static bool add_in_window(struct cluster *cluster, const struct cluster_window *
 {
     float *values = cluster_window_part(window, cluster_rank(cluster));
     set_values(rank, cluster_rank(cluster), round);
-    memcpy(values, rank->sums, world.pieces.most * COUNT * sizeof *values);
-    if (!cluster_window_sum(window, &world.pieces, COUNT, COUNT, pool))
+    memcpy(values, rank->sums, world.subtrees.most * COUNT * sizeof *values);
+    if (!cluster_window_sum(window, &world.subtrees, COUNT, COUNT, pool))
         return false;
     memcpy(rank->sums, values, COUNT * sizeof *values);
     return is_right(rank, world.ranks, round);
@@ -478,7 +478,7 @@ static void *run_in_window(void *context)
     struct rank *rank = context;
     struct cluster *cluster;
     struct error error;
-    const size_t bytes = world.pieces.most * COUNT * sizeof(float);
+    const size_t bytes = world.subtrees.most * COUNT * sizeof(float);
     rank->gathers = true;
     rank->good = cluster_join_module(
         &module, &(struct launch){.launcher = "test", .ranks = world.ranks}, &cluster, &error);
@@ -599,7 +599,7 @@ static void test_failure(void)
 
 /* --- several blocks for each rank --- */
 
-static void test_pieces(void)
+static void test_subtrees(void)
 {
     static const size_t divisions[][2] = {{6, 2}, {9, 3}, {12, 4}, {14, 2}, {15, 5}, {21, 3}};
     for (size_t d = 0; d < sizeof divisions / sizeof *divisions; d++) {
@@ -648,7 +648,7 @@ int main(void)
         test_ranks(ranks, CLUSTER_SUM_FAST, 7, "about the same in MPI's order");
         test_window(ranks, ranks);
     }
-    test_pieces();
+    test_subtrees();
     test_without_room();
     test_failure();
     return tap_done();

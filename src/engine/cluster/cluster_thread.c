@@ -1,7 +1,7 @@
 /* The thread that calls MPI: it alone initialises it, completes the collectives that another thread
  * asks for, one at a time, lets sums go on meanwhile (cluster_sums.c), and exchanges messages. The
- * other thread starts a collective itself if MPI allows that (cluster.c): `calls` is locked by the
- * one that calls MPI at this moment.
+ * other thread starts a collective itself if MPI allows that (cluster_collectives.c): `calls` is
+ * locked by the one that calls MPI at this moment.
  *
  * A message is a byte that says what it is. Rank 0 and each other rank tell each other that they
  * live, and what they have computed; so rank 0 notices every silent rank, and everybody a silent
@@ -287,7 +287,7 @@ static void rest(size_t tests)
         nanosleep(&little, NULL);
 }
 
-/* Makes a window. What MPI refuses is no failure: the ranks do without it (cluster_sums.c). */
+/* Makes a window. What MPI refuses is no failure: the ranks do without it (cluster_windows.c). */
 static void make_window(const struct cluster *cluster)
 {
     const struct cluster_collective *what = &cluster->asked;

@@ -72,11 +72,11 @@ struct cluster_sums {
     bool awaited;                     /* nobody computes meanwhile */
     /* What the thread has started for the first one. */
     enum { SUM_QUEUED, SUM_SCATTERED, SUM_COLLECTED } step;
-    size_t piece; /* that was scattered last */
-    size_t steps; /* that it has taken so far */
+    size_t subtree; /* that was scattered last */
+    size_t steps;   /* that it has taken so far */
 };
 
-/* Memory that the ranks share (cluster_sums.c). */
+/* Memory that the ranks share (cluster_windows.c). */
 struct cluster_window {
     struct cluster *cluster;
     size_t bytes; /* of each rank; 0: there is no memory yet */
@@ -132,7 +132,7 @@ bool cluster_collective_start(struct cluster *cluster, const struct cluster_coll
 /* Fails because MPI has returned an error, with its reason. */
 void cluster_collective_fail(struct cluster *cluster, const char *reason);
 
-/* --- cluster.c --- */
+/* --- cluster_collectives.c --- */
 
 /* Runs a collective and waits for it. Returns false after a failure. */
 bool cluster_collective_run(struct cluster *cluster, const struct cluster_collective *what);
@@ -141,6 +141,8 @@ bool cluster_collective_run(struct cluster *cluster, const struct cluster_collec
 
 /* Lets the thread take the next step of the sums, if one is due. Returns false with a reason. */
 bool cluster_sums_advance(struct cluster *cluster, char *reason);
+
+/* --- cluster_windows.c --- */
 
 /* Frees what is known of the windows; MPI frees their memory when it ends. */
 void cluster_windows_free(struct cluster *cluster);

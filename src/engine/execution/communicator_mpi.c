@@ -1,12 +1,12 @@
 /* The communicator of processes that share every batch by MPI (cluster.h). Each computes its
  * micro-batch in host memory, with a copy of the weights and of the solver's state. Three things
- * make it compute what one process would, bit for bit (batch_share.h):
+ * make it compute what one process would, bit for bit (micro_batch.h):
  *
  *   - batch norms gather the statistics of all micro-batches, and dropout numbers values by their
  *     place in the whole batch;
  *   - the sums of the losses are gathered, so that all processes see the same loss;
  *   - the gradients are added in the tree of blocks before the update, so every process makes the
- *     same update, and the weights stay equal. A process whose blocks are several pieces of the
+ *     same update, and the weights stay equal. A process whose blocks are several subtrees of the
  *     tree has gradients of each.
  *
  * On one host the processes have their gradients in a window, and add them there after the backward
@@ -20,15 +20,15 @@
 
 #include "base/memory.h"
 #include "engine/cluster/cluster.h"
-#include "engine/graph/batch_share.h"
+#include "engine/graph/micro_batch.h"
 #include "engine/ops/op.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct communicator_mpi {
-    struct batch_share batch;
-    struct image_piece own[IMAGE_PIECES_LIMIT]; /* batch.own: the pieces of this process */
+    struct micro_batch batch;
+    struct batch_subtree own[BATCH_SUBTREES_LIMIT]; /* batch.own: the subtrees of this process */
     struct cluster *cluster;
     float *parts;  /* of the sums */
     float *losses; /* by loss: its sum over the whole batch, after a forward pass */
@@ -43,17 +43,19 @@ struct communicator_mpi {
 
 /* --- sums --- */
 
-static void gather(const struct batch_share *share, size_t count)
+static void gather(const struct micro_batch *micro_batch, size_t count)
 {
-    const size_t values = share->pieces.most * count;
-    if (cluster_gather(share->context, share->mine, values * sizeof *share->mine, share->all))
+    const size_t values = micro_batch->subtrees.most * count;
+    if (cluster_gather(micro_batch->context, micro_batch->mine, values * sizeof *micro_batch->mine,
+                       micro_batch->all))
         return;
-    for (size_t r = 0; r < share->pieces.ranks; r++)
-        memcpy(share->all + r * values, share->mine, values * sizeof *share->mine);
+    for (size_t r = 0; r < micro_batch->subtrees.ranks; r++)
+        memcpy(micro_batch->all + r * values, micro_batch->mine,
+               values * sizeof *micro_batch->mine);
 }
 
-/* Returns how many sums of a piece are gathered at once, at most: three for each channel of a batch
- * norm. */
+/* Returns how many sums of a subtree are gathered at once, at most: three for each channel of a
+ * batch norm. */
 static size_t most_sums(const struct plan *plan)
 {
     size_t most = plan->graph->loss_count;
@@ -66,10 +68,10 @@ static size_t most_sums(const struct plan *plan)
 }
 
 /* Sets what calls of kernels know of the whole batch; NULL: theirs is the whole one. */
-static void set_share(struct execution *execution, const struct batch_share *share)
+static void set_micro_batch(struct execution *execution, const struct micro_batch *micro_batch)
 {
     for (size_t a = 0; a < execution->plan->order_count; a++)
-        execution->calls[a].share = share;
+        execution->calls[a].micro_batch = micro_batch;
 }
 
 /* --- buckets --- */
@@ -137,7 +139,7 @@ static void make_buckets(struct execution *execution, size_t bytes)
                                             .count = mpi->buckets[b].count,
                                             .parts = mpi->parts,
                                             .kind = mpi->settings.kind,
-                                            .pieces = mpi->batch.pieces,
+                                            .subtrees = mpi->batch.subtrees,
                                             .stride = execution->plan->graph->learnable_floats};
 }
 
@@ -175,23 +177,23 @@ static void divide_batch(struct execution *execution)
 {
     struct communicator_mpi *mpi = execution->mpi;
     const struct plan *plan = execution->plan;
-    mpi->batch = (struct batch_share){
-        .pieces = image_pieces_divide(plan->processes * plan->image_blocks, plan->processes),
+    mpi->batch = (struct micro_batch){
+        .subtrees = batch_subtrees_divide(plan->processes * plan->image_blocks, plan->processes),
         .own = mpi->own,
         .gather = gather,
         .context = mpi->cluster};
     mpi->batch.own_count =
-        image_pieces_list(&mpi->batch.pieces, cluster_rank(mpi->cluster), mpi->own);
-    /* what is not computed for each piece is that of the first one (batch_share_gradient) */
+        batch_subtrees_list(&mpi->batch.subtrees, cluster_rank(mpi->cluster), mpi->own);
+    /* what is not computed for each subtree is that of the first one (micro_batch_gradient) */
     const size_t floats = plan->graph->learnable_floats;
-    for (size_t i = floats; execution->gradients && i < plan->pieces * floats; i++)
+    for (size_t i = floats; execution->gradients && i < plan->subtrees * floats; i++)
         execution->gradients[i] = -0.0f;
 }
 
 static bool create(struct execution *execution, uint64_t seed, struct error *error)
 {
     const struct plan *plan = execution->plan;
-    const size_t sums = plan->pieces * most_sums(plan);
+    const size_t sums = plan->subtrees * most_sums(plan);
     struct communicator_mpi *mpi = memory_new(1, sizeof *mpi, "the execution", error);
     (void)seed;
     execution->mpi = mpi;
@@ -203,11 +205,11 @@ static bool create(struct execution *execution, uint64_t seed, struct error *err
     mpi->batch.all =
         memory_new(plan->processes * sums, sizeof *mpi->batch.all, "the execution", error);
     mpi->parts = memory_new_aligned(
-        plan->pieces *
+        plan->subtrees *
             cluster_sum_floats(plan->processes, plan->frozen ? 1 : plan->graph->learnable_floats),
         sizeof *mpi->parts, "the gradients of all processes", error);
     mpi->losses = memory_new(plan->graph->loss_count, sizeof *mpi->losses, "the execution", error);
-    set_share(execution, &mpi->batch);
+    set_micro_batch(execution, &mpi->batch);
     return mpi->batch.mine && mpi->batch.all && mpi->parts && mpi->losses &&
            allocate_buckets(execution, error);
 }
@@ -242,7 +244,7 @@ static void bind(struct execution *execution, const struct execution_batch *batc
 {
     struct communicator_mpi *mpi = execution->mpi;
     mpi->batch.first_image = cluster_rank(mpi->cluster) * batch->count;
-    mpi->batch.whole_images = mpi->batch.pieces.ranks * batch->count;
+    mpi->batch.whole_images = mpi->batch.subtrees.ranks * batch->count;
     execution->memory->bind(execution, batch);
 }
 
@@ -261,7 +263,7 @@ static void sum_losses(struct execution *execution)
             mpi->batch.mine[p * losses + i] = (double)execution_sum_losses(
                 execution->memory->losses(execution, i), execution->batch.count, plan->image_blocks,
                 mpi->own[p].begin, mpi->own[p].count);
-    batch_share_add_float(&mpi->batch, losses);
+    micro_batch_add_float(&mpi->batch, losses);
     for (size_t i = 0; i < losses; i++)
         mpi->losses[i] = (float)mpi->batch.all[i];
 }
@@ -283,7 +285,7 @@ static bool shares_gradients(struct execution *execution)
 {
     struct communicator_mpi *mpi = execution->mpi;
     const struct plan *plan = execution->plan;
-    const size_t bytes = plan->pieces * plan->graph->learnable_floats * sizeof(float);
+    const size_t bytes = plan->subtrees * plan->graph->learnable_floats * sizeof(float);
     if (!mpi->settings.share || mpi->settings.kind != CLUSTER_SUM_EXACT || plan->frozen)
         return false;
     if (!mpi->asked) {
@@ -302,7 +304,8 @@ static void backward(struct execution *execution)
     if (shares_gradients(execution)) {
         execution->memory->backward(execution);
         const size_t count = execution->plan->graph->learnable_floats;
-        cluster_window_sum(mpi->window, &mpi->batch.pieces, count, count, execution->device->pool);
+        cluster_window_sum(mpi->window, &mpi->batch.subtrees, count, count,
+                           execution->device->pool);
         return;
     }
     mpi->next = 0;
@@ -313,9 +316,9 @@ static void backward(struct execution *execution)
 /* Computes this process's micro-batch alone. */
 static size_t find_not_finite(struct execution *execution, uint64_t iteration, bool *in_weights)
 {
-    set_share(execution, NULL);
+    set_micro_batch(execution, NULL);
     const size_t step = execution_run_until_not_finite(execution, iteration, in_weights);
-    set_share(execution, &execution->mpi->batch);
+    set_micro_batch(execution, &execution->mpi->batch);
     return step;
 }
 

@@ -124,52 +124,6 @@ void execution_wait(struct execution *execution)
 
 /* --- results --- */
 
-float execution_sum_losses(const float *losses, size_t batch, size_t blocks, size_t begin,
-                           size_t count)
-{
-    if (count > 1) {
-        const size_t left = image_blocks_left(count);
-        return execution_sum_losses(losses, batch, blocks, begin, left) +
-               execution_sum_losses(losses, batch, blocks, begin + left, count - left);
-    }
-    const struct image_range images = image_blocks_range(batch, blocks, begin, 1);
-    float sum = 0;
-    for (size_t i = 0; i < images.count; i++)
-        sum += losses[images.first + i];
-    return sum;
-}
-
-static float mean_loss(const struct execution *execution, size_t loss)
-{
-    const struct plan *plan = execution->plan;
-    const size_t count = execution->batch.count * plan->ranks, blocks = plan->image_blocks;
-    if (execution->communicator && execution->communicator->loss_sum)
-        return execution->communicator->loss_sum(execution, loss) /
-               (float)(count * plan->processes);
-    return execution_sum_losses(execution->memory->losses(execution, loss), count, blocks, 0,
-                                blocks) /
-           (float)count;
-}
-
-float execution_main_loss(const struct execution *execution)
-{
-    return mean_loss(execution, 0);
-}
-
-float execution_loss_of(const struct execution *execution, size_t loss)
-{
-    return mean_loss(execution, loss);
-}
-
-float execution_loss(const struct execution *execution)
-{
-    const struct graph *graph = execution->plan->graph;
-    float total = 0;
-    for (size_t i = 0; i < graph->loss_count; i++)
-        total += graph->nodes[graph->losses[i]].attributes.loss.weight * mean_loss(execution, i);
-    return total;
-}
-
 const float *execution_image_losses(const struct execution *execution)
 {
     return execution->memory->losses(execution, 0);

@@ -45,7 +45,7 @@ struct execution {
     float *rounded;            /* the weights as integers have them (rounding.c); or NULL */
     uint64_t rounded_version;  /* of the weights that they were rounded from; 0: none */
     float *gradients;          /* gradients of the parameters, laid out as the learnable weights;
-                                  with several processes, those of each piece (image_pieces.h) */
+                                  with several processes, those of each subtree (batch_subtrees.h) */
     float *state[2];
     struct kernel_site *sites;      /* by step: the plan's, with the size of the bound batch */
     struct kernel_call *calls;      /* in execution order; values, labels and iteration change */
@@ -157,12 +157,6 @@ size_t gradient_buckets_divide(const struct plan *plan, struct gradient_bucket *
  * start after the same entry. Returns the new number. */
 size_t gradient_buckets_join(struct gradient_bucket *buckets, size_t count, size_t bytes);
 
-/* --- execution.c --- */
-
-/* Returns the sum of the losses of blocks[begin..begin + count) of a batch, in their tree. */
-float execution_sum_losses(const float *losses, size_t batch, size_t blocks, size_t begin,
-                           size_t count);
-
 /* --- passes.c --- */
 
 /* Returns an execution; `rank0` is that of the first GPU of this process, or NULL. Returns NULL
@@ -213,12 +207,15 @@ void chains_set(struct execution *execution, bool new_size);
  * next step. */
 size_t chains_run(const struct execution *execution, size_t first);
 
-/* --- micro_batches.c: kernels that are called for each block of images (graph/image_blocks.h) ---
- */
+/* --- image_blocks.c: sums in the tree of blocks of images --- */
+
+/* Returns the sum of the losses of blocks[begin..begin + count) of a batch, in their tree. */
+float execution_sum_losses(const float *losses, size_t batch, size_t blocks, size_t begin,
+                           size_t count);
 
 /* Runs a pass of a step that is marked by_blocks, and adds the gradients of its parameters. */
-void micro_batches_run(const struct execution *execution, const struct plan_step *step,
-                       enum plan_pass pass, const struct kernel_call *call);
+void image_blocks_run(const struct execution *execution, const struct plan_step *step,
+                      enum plan_pass pass, const struct kernel_call *call);
 
 /* --- rounding.c --- */
 

@@ -599,7 +599,7 @@ static const float *output(const struct execution *execution)
     const struct plan *plan = execution->plan;
     const size_t bytes = output_floats(plan) / plan->batch * execution->batch.count * sizeof(float);
     device_of(execution)->copy_out(execution->device, execution->on_device->output,
-                                   execution_device_output(execution), bytes);
+                                   execution->values[plan->graph->output], bytes);
     return execution->on_device->output;
 }
 

@@ -167,7 +167,7 @@ void execution_move_gradients(struct execution *execution, float *to)
 {
     struct device *device = execution->device;
     const struct plan *plan = execution->plan;
-    memcpy(to, execution->gradients, plan->pieces * plan->graph->learnable_floats * sizeof *to);
+    memcpy(to, execution->gradients, plan->subtrees * plan->graph->learnable_floats * sizeof *to);
     for (size_t a = 0; a < plan->order_count; a++) {
         float **gradients = execution->calls[a].parameter_gradients;
         for (size_t p = 0; p < NODE_MAX_PARAMETERS; p++)
@@ -182,7 +182,7 @@ static bool allocate_training(struct execution *execution, struct error *error)
 {
     size_t count = execution->plan->graph->learnable_floats;
     execution->gradients =
-        new_floats(execution, count * execution->plan->pieces, "the gradients", error);
+        new_floats(execution, count * execution->plan->subtrees, "the gradients", error);
     if (!execution->gradients)
         return false;
     for (size_t i = 0; i < solver_state_count(&execution->solver); i++) {
@@ -364,7 +364,7 @@ static void run_pass(const struct execution *execution, const struct plan_step *
                      enum plan_pass pass, const struct kernel_call *call)
 {
     if (step->by_blocks)
-        micro_batches_run(execution, step, pass, call);
+        image_blocks_run(execution, step, pass, call);
     else if (pass == PLAN_BACKWARD)
         step->kernel->backward(call);
     else

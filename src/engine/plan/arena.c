@@ -469,7 +469,7 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
     if (plan->mode == PLAN_TRAINING && !plan->frozen) {
         /* several processes: also the parts of all, which are added (cluster_sum); where they
          * share memory, this is more than they use */
-        forecast->gradients = (plan->processes > 1 ? 2 * learnable : learnable) * plan->pieces;
+        forecast->gradients = (plan->processes > 1 ? 2 * learnable : learnable) * plan->subtrees;
         forecast->solver = learnable * solver_state_count(&settings->solver);
     }
     forecast->workspace = workspace;
