@@ -1,5 +1,5 @@
 /* Checks config.json, the small files, and files that other modules already read strictly. */
-#include "session/check/run_check_internal.h"
+#include "session/check/internal.h"
 
 #include "base/files/file.h"
 #include "base/json/json_checksum.h"
@@ -13,7 +13,7 @@
 #include "session/files/run_outputs.h"
 #include "session/measure/measurement.h"
 #include "session/model/correct_images.h"
-#include "session/record/network_difference.h"
+#include "session/record/differences.h"
 
 #include <ctype.h>
 #include <stdio.h>
