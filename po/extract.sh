@@ -3,7 +3,7 @@
 # error_set translates three of its arguments, and xgettext takes one a pass for a keyword.
 set -eu
 source=$1 pot=$2
-list=$(cd "$source" && find src -name '*.c' -o -name '*.h' -o -name '*.cu' | LC_ALL=C sort)
+list=$(cd "$source" && find src -name '*.c' -o -name '*.h' -o -name '*.inc' -o -name '*.cu' | LC_ALL=C sort)
 case $pot in /*) ;; *) pot=$PWD/$pot ;; esac
 rm -f "$pot"
 

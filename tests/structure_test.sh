@@ -239,6 +239,48 @@ other_threads() { # other_threads ROOT
         grep -v "^$1/base/threads/thread\.c:"
 }
 
+# Prints the column COLUMN (1: members, 2: keys) of the rows of settings, joined by "|".
+setting_names() { # setting_names ROOT COLUMN
+    tr '\n' ' ' <"$1/session/config/settings.inc" |
+        grep -oE '[a-z0-9_]+, "[a-z0-9-]+", +(TEXT|COUNT|NUMBER|CHOICE|FLAG)' |
+        sed 's/\([^,]*\), "\([^"]*\)".*/\1 \2/' | cut -d' ' -f"$2" | paste -sd'|' -
+}
+
+# Code names a setting by its row: KEY(batch), OPTION(batch). Only the row has the key in quotation marks; elsewhere
+# the same word is a name of another kind, as in a JSON document.
+quoted_settings() { # quoted_settings ROOT
+    [ -f "$1/session/config/settings.inc" ] || return 0
+    find "$1/session" "$1/cli" "$1/ui" -name '*.[ch]' -exec awk -v keys="$(setting_names "$1" 2)" '
+        BEGIN {
+            RS = ";"
+            key = "\"(" keys ")\""
+            option = "\"--(" keys ")\""
+            rule[1] = "config_(set|put|put_count|get|find|forget|is_given|is_known|suggestion|short_value|absolute_value)[(][^\"]*" key "[,)]"
+            rule[2] = "(sweep_grid_(axis|varies|vary|add)|run_field_find)[(][^\"]*" key "[,)]"
+            rule[3] = "strcmp[(][^\",]*key[^\",]*,[[:space:]]*" key "[)]"
+            rule[4] = "error_set[(][^\"]*" option
+            rule[5] = "= [{][[:space:]]*" key "(" key "|NULL|[,[:space:]])*[}]"
+            rule[6] = "[.]unused = " key
+        }
+        {
+            for (i in rule)
+                if (match($0, rule[i])) {
+                    found = substr($0, RSTART, RLENGTH)
+                    gsub(/[[:space:]]+/, " ", found)
+                    print FILENAME ": " found
+                }
+        }' {} + | sort
+}
+
+# Other folders read the settings by class (settings.h) and set them by functions.
+read_settings() { # read_settings ROOT
+    [ -f "$1/session/config/settings.inc" ] || return 0
+    members=$(setting_names "$1" 1)
+    for folder in session cli ui; do
+        matches "$1/$folder" "config(->|[.])(${members}|has_iterations|data_divides|outputs_kept|given)([^[:alnum:]_]|\$)"
+    done | grep -v "^$1/session/config/"
+}
+
 unfinished() { # unfinished ROOT
     matches "$1" '(^|[^[:alnum:]])(TODO|FIXME|XXX|HACK)([^[:alnum:]]|$)'
 }
@@ -268,6 +310,10 @@ make_broken_tree() { # make_broken_tree ROOT
     awk 'BEGIN { print "void g(void)\n{"; for (i = 0; i < 59; i++) print "    x++;"; print "}" }' \
         >"$1/base/long.c"
     awk 'BEGIN { for (i = 0; i <= 80; i++) print "" }' >"$1/base/silent.c"
+    mkdir -p "$1/session/config"
+    printf 'SETTING(TRAINING, learning_rate, "lr",\n        NUMBER, 0.01)\n' >"$1/session/config/settings.inc"
+    echo 'config_set(&run->config, "lr", text, NULL);' >"$1/session/study/key.c"
+    echo 'return config->learning_rate;' >"$1/session/study/read.c"
 }
 
 # A small tree that comes close to breaking the rules about folders and functions, and does not.
@@ -280,10 +326,14 @@ make_sound_tree() { # make_sound_tree ROOT
         >"$1/engine/plan/long.c"
     awk 'BEGIN { print "/* An idea. */"; for (i = 0; i <= 80; i++) print "" }' >"$1/engine/plan/idea.c"
     awk 'BEGIN { for (i = 0; i < 80; i++) print "" }' >"$1/engine/plan/short.c"
+    mkdir -p "$1/session/config" "$1/session/files"
+    echo 'SETTING(TRAINING, learning_rate, "lr", NUMBER, 0.01)' >"$1/session/config/settings.inc"
+    echo 'json_add_number(line, "lr", training_settings(config).learning_rate);' >"$1/session/files/journal.c"
 }
 
 FOLDER_RULES='wrong_includes include_cycles library_reaches screens_that_meet capabilities_that_meet
-    long_functions silent_files wrong_libraries noisy_folders unescaped other_threads unfinished'
+    long_functions silent_files wrong_libraries noisy_folders unescaped other_threads quoted_settings
+    read_settings unfinished'
 
 # Prints the rules that miss a violation or report a sound tree.
 broken_rules() {
@@ -389,6 +439,8 @@ check_rule wrong_libraries "ncurses only in ui/, cJSON only in base's json.c, CU
 check_rule noisy_folders "nothing below cli/ and ui/ prints or exits"
 check_rule unescaped "text reaches the terminal through cli/output.c and ui/terminal/draw.c"
 check_rule other_threads "threads start through base/threads/thread.c"
+check_rule quoted_settings "settings are named by their rows: KEY(batch), not \"batch\""
+check_rule read_settings "settings are read by class"
 check_rule unfinished "nothing is marked as unfinished"
 check_format
 

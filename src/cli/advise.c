@@ -6,8 +6,8 @@
 #include "session/compare/advise.h"
 #include "session/import/import.h"
 
-#include "cli/advise_other.h"
 #include "cli/command.h"
+#include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/runs.h"
@@ -333,7 +333,7 @@ static void make_other_rows(struct advise_other *other, struct option_row rows[O
 
 static int advise_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"data", "epochs", "threads", "seed", NULL};
+    static const char *const fields[] = {KEY(data), KEY(epochs), KEY(threads), KEY(seed), NULL};
     struct error error;
     struct operands operands;
     struct numbers numbers = {0};
@@ -350,7 +350,7 @@ static int advise_command_run(const struct command *command, int argc, char **ar
     const struct option_set set = {.rows = rows,
                                    .config = &other.config,
                                    .fields = fields,
-                                   .unused = "epochs",
+                                   .unused = KEY(epochs),
                                    .operands_max = (size_t)-1};
     config_defaults(&other.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))

@@ -3,9 +3,8 @@
  * layers against the machine's limits in bench_roofline.c. */
 #include "session/measure/bench.h"
 
-#include "cli/bench_cluster.h"
-#include "cli/bench_roofline.h"
 #include "cli/command.h"
+#include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/processes.h"
@@ -335,9 +334,9 @@ static struct bench_settings make_settings(const struct run_config *config, cons
 static int bench_command_run(const struct command *command, int argc, char **argv)
 {
     static const char *const fields[] = {
-        "technique",     "groups",       "width-rate", "block-rate", "widths",
-        "activation",    "batch",        "device",     "threads",    "precision",
-        "strict-device", "memory-limit", "blocks",     "seed",       NULL};
+        KEY(technique),     KEY(groups),       KEY(width_rate), KEY(block_rate), KEY(widths),
+        KEY(activation),    KEY(batch),        KEY(device),     KEY(threads),    KEY(precision),
+        KEY(strict_device), KEY(memory_limit), KEY(blocks),     KEY(seed),       NULL};
     struct run_config config;
     struct bench bench;
     struct error error;

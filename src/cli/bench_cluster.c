@@ -1,5 +1,5 @@
 /* Rank 0 prints what it has measured with the others, and what the model says of other clusters. */
-#include "cli/bench_cluster.h"
+#include "cli/internal.h"
 
 #include "cli/command.h"
 #include "cli/output.h"
@@ -7,6 +7,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/measure/scaling.h"
 
 #include <math.h>
@@ -238,7 +239,8 @@ static bool check(const struct run_config *config, const struct bench_settings *
                   struct error *error)
 {
     if (settings->mode == PLAN_TRAINING && !settings->profile)
-        return !config_is_given(config, "device") || strcmp(config->device, "cpu") == 0 ||
+        return !config_is_given(config, KEY(device)) ||
+               strcmp(machine_settings(config).device, "cpu") == 0 ||
                error_set(error, ERROR_USAGE, "--cluster", "leave --device out",
                          "it measures messages of MPI, but GPUs send by NCCL");
     return error_set(error, ERROR_USAGE, "--cluster", "leave --mode and --profile out",
@@ -254,7 +256,7 @@ static bool divide(const struct run_config *config, struct bench_settings *setti
     char batch[48], advice[64];
     if (!settings->batch)
         settings->batch = (USUAL_BATCH + ranks - 1) / ranks * ranks;
-    if (!config_is_given(config, "blocks"))
+    if (!config_is_given(config, KEY(blocks)))
         settings->image_blocks = ranks;
     if (ranks == 1)
         return error_set(error, ERROR_USAGE, "--cluster",

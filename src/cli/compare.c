@@ -11,6 +11,7 @@
 
 #include "base/files/output_file.h"
 #include "base/language.h"
+#include "session/config/settings.h"
 #include "session/seeds/seed_group.h"
 
 #include <stdio.h>
@@ -67,7 +68,8 @@ static bool add(struct comparison *comparison, struct opened_runs *runs, const c
         if (!compare_add_run(comparison, runs->list[i], error))
             return false;
     return !seed_group_is_operand(operand) ||
-           compare_merge_seeds(comparison, run_config(runs->list[first])->seed_group, error);
+           compare_merge_seeds(comparison,
+                               record_settings(run_config(runs->list[first])).seed_group, error);
 }
 
 /* --- turns --- */
@@ -101,8 +103,9 @@ static bool take_turns(const struct operands *operands, const struct compare_req
         if (good && i < TURNS_MODELS)
             list[i] = runs.list[first];
     }
-    const struct measure_request measure = {
-        .device = request->device, .threads = request->config.threads, .progress = report_block};
+    const struct measure_request measure = {.device = request->device,
+                                            .threads = machine_settings(&request->config).threads,
+                                            .progress = report_block};
     good = good && measure_turns(list, operands->count, &measure, error);
     if (isatty(STDERR_FILENO))
         output_live_clear();
@@ -179,7 +182,7 @@ static int answer(const struct operands *operands, struct compare_request *reque
         .kind = OPTION_TEXT, .value = &(request).device                                            \
     }
 
-static const char *const fields[] = {"threads", NULL};
+static const char *const fields[] = {KEY(threads), NULL};
 
 static int compare_command_run(const struct command *command, int argc, char **argv)
 {

@@ -2,7 +2,7 @@
  * (FILE, RUN, LIST), or on the command's line of usage ("RUN...|MODEL"). Settings have the sources
  * of candidates of the workbench's form, so both offer the same. Files are left to the shell,
  * except inside a value such as cifar10:DIR, which only the program understands. */
-#include "cli/completion_values.h"
+#include "cli/internal.h"
 
 #include "cli/output.h"
 
@@ -171,22 +171,29 @@ static void print_list(const struct option_entry *option, const struct typed_val
 static void print_field_values(const struct config_field *field, const struct typed_value *typed,
                                struct paths *paths)
 {
-    static const struct {
-        const char *key, *endings;
-    } files[] = {{"weights", " .safetensors"}, {"class-weights", ""}};
-    if (strcmp(field->key, "names") == 0) {
+    switch (field->holds) {
+    case HOLDS_MAPPING:
         print_mappings(typed, paths);
-    } else if (strcmp(field->key, "teacher") == 0) {
+        break;
+    case HOLDS_MODEL:
         print_runs(typed);
         add_files(paths, " .safetensors");
-    } else if (strcmp(field->key, "tensorboard") == 0) {
+        break;
+    case HOLDS_FOLDER:
         paths->folders = true;
-    } else {
-        if (strcmp(field->key, "weights") != 0)
-            print_field_source(field, typed);
-        for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-            if (strcmp(files[i].key, field->key) == 0)
-                add_files(paths, files[i].endings);
+        break;
+    case HOLDS_WEIGHTS:
+        add_files(paths, " .safetensors");
+        break;
+    case HOLDS_LIST:
+        print_field_source(field, typed);
+        add_files(paths, "");
+        break;
+    case HOLDS_WORDS:
+    case HOLDS_NETWORK:
+    case HOLDS_SPEC:
+        print_field_source(field, typed);
+        break;
     }
 }
 
@@ -217,7 +224,7 @@ static bool print_kind(const char *kind, size_t length, const struct typed_value
     } else if (strcmp(name, "SPEC") == 0) {
         print_source(completion_of_data, NULL, typed);
     } else if (strcmp(name, "NET") == 0 || strcmp(name, "NETWORK") == 0) {
-        print_field_source(config_find("network"), typed);
+        print_field_source(config_find(KEY(network)), typed);
     } else if (strcmp(name, "FILTER") == 0 || strcmp(name, "FIELD") == 0) {
         print_run_fields(typed, strcmp(name, "FILTER") == 0 ? "=" : "");
     } else if (strcmp(name, "MAPPING") == 0) {

@@ -1,7 +1,7 @@
 /* tinca eval: measures the accuracy and the times of a model file, or of a run's model, on a data
  * set. The operand is a file or a run; model_operand_is_run() decides which. */
 #include "cli/command.h"
-#include "cli/eval_errors.h"
+#include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/runs.h"
@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "engine/quantize/simulate.h"
 #include "session/config/config_data.h"
+#include "session/config/settings.h"
 #include "session/files/kernel_choices.h"
 #include "session/import/import.h"
 #include "session/measure/measurement.h"
@@ -99,8 +100,8 @@ static char *find_model(const char *id, struct run_config *config, struct error 
     char validate[CONFIG_SPEC] = "";
     if (run)
         config_validation_spec(run_config(run), validate);
-    if (!config_is_given(config, "data") && validate[0] && path &&
-        !config_set(config, "data", validate, error)) {
+    if (!config_is_given(config, KEY(data)) && validate[0] && path &&
+        !config_set(config, KEY(data), validate, error)) {
         free(path);
         path = NULL;
     }
@@ -113,20 +114,21 @@ static bool evaluate_model(struct model *model, const struct run_config *config,
                            struct eval_errors *errors, struct evaluation *evaluation,
                            struct error *error)
 {
-    struct dataset *dataset = model_open_set(model, config->data, error);
+    const struct data_settings data = data_settings(config);
+    struct dataset *dataset = model_open_set(model, data.data, error);
     const struct evaluation_request request = {
-        .batch = config_is_given(config, "batch") ? config->batch : 0,
+        .batch = config_is_given(config, KEY(batch)) ? training_settings(config).batch : 0,
         .timed = true,
         .progress = eval_errors_progress,
         .watch = eval_errors_watch,
         .context = errors};
     if (dataset && dataset_facts(dataset)->renumbered)
         output_note(_("tinca: %s: its classes have the model's numbers, by their names\n"),
-                    config->data);
+                    data.data);
     if (dataset && model->other_numbers)
         output_note(_("tinca: %s: its classes have other numbers as names than the model's: the "
                       "model's class 0 is taken for %s, and so on in the order of the set\n"),
-                    config->data, dataset_class_name(dataset, 0));
+                    data.data, dataset_class_name(dataset, 0));
     const bool evaluated = dataset && eval_errors_begin(errors, model, dataset, error) &&
                            model_evaluate_set(model, dataset, &request, evaluation, error) &&
                            eval_errors_finish(errors, error);
@@ -137,17 +139,18 @@ static bool evaluate_model(struct model *model, const struct run_config *config,
 static int evaluate(const char *path, const struct run_config *config, struct eval_errors *errors,
                     bool as_json)
 {
+    const struct machine_settings machine = machine_settings(config);
     struct model model;
     struct evaluation evaluation;
     struct error error;
     int status;
-    const struct model_use use = {.bytes = dataset_bytes(config->data, "test")};
+    const struct model_use use = {.bytes = dataset_bytes(data_settings(config).data, "test")};
     if ((errors->predictions &&
          !output_file_spares(errors->predictions, &(char *){(char *)path}, 1, &error)) ||
-        !model_load_for(&model, path, config->device, config->threads, &use, &error))
+        !model_load_for(&model, path, machine.device, machine.threads, &use, &error))
         return output_error(&error);
-    model.tolerance = (double)config->tolerance;
-    model.device->strict = config->strict_device;
+    model.tolerance = (double)measurement_settings(config).tolerance;
+    model.device->strict = machine.strict_device;
     if (!model_set_precision(&model, config, &error) ||
         !evaluate_model(&model, config, errors, &evaluation, &error))
         status = output_error(&error);
@@ -164,8 +167,9 @@ static int evaluate(const char *path, const struct run_config *config, struct ev
 
 static int eval_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"data",      "batch",         "device",    "threads",
-                                         "precision", "strict-device", "tolerance", NULL};
+    static const char *const fields[] = {
+        KEY(data),      KEY(batch),         KEY(device),    KEY(threads),
+        KEY(precision), KEY(strict_device), KEY(tolerance), NULL};
     struct run_config config;
     struct error error;
     struct operands operands;
@@ -207,8 +211,8 @@ static int eval_run(const struct command *command, int argc, char **argv)
         error_set(&error, ERROR_USAGE, "--predictions", "give it a file",
                   "the JSON document goes to standard output already");
         status = output_error(&error);
-    } else if (!config_is_given(&config, "data")) {
-        error_set(&error, ERROR_USAGE, "--data", "give --data SPEC: tinca datasets lists them",
+    } else if (!config_is_given(&config, KEY(data))) {
+        error_set(&error, ERROR_USAGE, OPTION(data), "give --data SPEC: tinca datasets lists them",
                   "no data set was named");
         status = output_error(&error);
     } else {

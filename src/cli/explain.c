@@ -10,6 +10,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -86,7 +87,8 @@ static bool explain(const struct run *run, uint64_t iteration, struct loss_lesso
                          "its log has Caffe's mean only, and not the losses it was computed from");
     if (iteration == 0 && series_count(series) > 0)
         iteration = loss_lesson_choose(series);
-    return loss_walk_to(&walk, series, run_config(run)->average_loss, iteration, lesson, error);
+    return loss_walk_to(&walk, series, measurement_settings(run_config(run)).average_loss,
+                        iteration, lesson, error);
 }
 
 static int explain_run(const struct command *command, int argc, char **argv)

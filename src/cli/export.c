@@ -9,10 +9,8 @@
 #include "session/tensorboard/tensorboard.h"
 
 #include "cli/command.h"
-#include "cli/export_caffe.h"
 #include "cli/export_model.h"
-#include "cli/export_onnx.h"
-#include "cli/export_torch.h"
+#include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/runs.h"
@@ -200,11 +198,11 @@ static bool check_options(const struct wanted *wanted, struct error *error)
                          wanted->onnx.fold ? "--fold-batch-norm" : "--int8-weights",
                          "add --format onnx", "it is for models");
     if (!torch && wanted->names)
-        return error_set(error, ERROR_USAGE, "--names", "add --format torch",
+        return error_set(error, ERROR_USAGE, OPTION(names), "add --format torch",
                          "it is for state dicts of PyTorch");
     return onnx || torch || !wanted->onnx.precision ||
-           error_set(error, ERROR_USAGE, "--save-precision", "add --format onnx or --format torch",
-                     "it is for models");
+           error_set(error, ERROR_USAGE, OPTION(save_precision),
+                     "add --format onnx or --format torch", "it is for models");
 }
 
 /* Checks that options and operands fit each other. */

@@ -8,6 +8,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 
 #include <stdio.h>
 
@@ -39,7 +40,7 @@ static int print_json(const struct rate_search *search)
     const struct rate_suggestion *suggestion = &search->suggestion;
     const struct rate_point *points = search->points;
     return output_json(
-        root, json_add_string(root, "network", search->config.network) &&
+        root, json_add_string(root, "network", network_settings(&search->config).network) &&
                   json_add_number(root, "low", search->low) &&
                   json_add_number(root, "high", search->high) &&
                   json_add_count(root, "iterations", search->count) &&
@@ -118,27 +119,6 @@ static int find(struct rate_search *search, const char *low, const char *high, b
     return status;
 }
 
-/* The settings of a run that a search has. */
-static const char *const fields[] = {"technique",     "groups",
-                                     "width-rate",    "block-rate",
-                                     "widths",        "activation",
-                                     "data",          "batch",
-                                     "device",        "threads",
-                                     "precision",     "blocks",
-                                     "strict-device", "memory-limit",
-                                     "weights",       "names",
-                                     "reset",         "freeze",
-                                     "rates",         "solver",
-                                     "momentum",      "momentum-form",
-                                     "weight-decay",  "beta2",
-                                     "epsilon",       "label-smoothing",
-                                     "clip-norm",     "clip-value",
-                                     "augment",       "normalise",
-                                     "filter",        "seed",
-                                     "preset",        "teacher",
-                                     "temperature",   "distill-weight",
-                                     "reset-classes", NULL};
-
 static int find_rate_run(const struct command *command, int argc, char **argv)
 {
     int status;
@@ -168,7 +148,8 @@ static int find_rate_run(const struct command *command, int argc, char **argv)
                                       {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &search.config,
-                                   .fields = fields,
+                                   .classes = FIND_RATE_CLASSES,
+                                   .task = TASK_FIND_RATE,
                                    .operands_min = 1,
                                    .operands_max = 1,
                                    .network_operand = true,

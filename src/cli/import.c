@@ -5,11 +5,8 @@
 #include "session/import/import.h"
 
 #include "cli/command.h"
-#include "cli/import_caffe.h"
-#include "cli/import_folder.h"
-#include "cli/import_onnx.h"
-#include "cli/import_torch.h"
 #include "cli/import_words.h"
+#include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
@@ -179,7 +176,7 @@ static bool check_options(enum import_kind kind, const struct operands *operands
     const struct import_caffe_options *caffe = &options->caffe;
     if (kind != IMPORT_CAFFE && (caffe->weights || caffe->order || caffe->input))
         return error_set(error, ERROR_USAGE,
-                         caffe->weights ? "--weights"
+                         caffe->weights ? OPTION(weights)
                          : caffe->order ? "--channel-order"
                                         : "--input",
                          "leave it out", "it is for networks of Caffe, and this is no such file");
@@ -187,14 +184,15 @@ static bool check_options(enum import_kind kind, const struct operands *operands
         return error_set(error, ERROR_USAGE, "import", "import it alone",
                          "one of several files is a model");
     if (kind != IMPORT_TORCH && (torch->names || torch->classes))
-        return error_set(error, ERROR_USAGE, torch->names ? "--names" : "--classes", "leave it out",
+        return error_set(error, ERROR_USAGE, torch->names ? OPTION(names) : "--classes",
+                         "leave it out",
                          "it is for state dicts of PyTorch, and this is no such file");
     if (kind != IMPORT_LOGS && options->request.name)
         return error_set(error, ERROR_USAGE, "--name", "leave it out",
                          "it is for logs, and this is no such file");
     return kind != IMPORT_LOGS || (!onnx->output && !onnx->normalise) ||
-           error_set(error, ERROR_USAGE, onnx->output ? "--output" : "--normalise", "leave it out",
-                     "it is for models, and this is no such file");
+           error_set(error, ERROR_USAGE, onnx->output ? "--output" : OPTION(normalise),
+                     "leave it out", "it is for models, and this is no such file");
 }
 
 /* Imports logs, or one model. */

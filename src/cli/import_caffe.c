@@ -1,6 +1,6 @@
 /* The operands are a .prototxt file, a .caffemodel file, or both. The network file lies beside the
  * saved model and is called like it. Files that the user has not named are not replaced. */
-#include "cli/import_caffe.h"
+#include "cli/internal.h"
 
 #include "cli/command.h"
 #include "cli/import_words.h"
@@ -212,7 +212,7 @@ static bool read_request(const struct operands *operands,
         if (!set_file(request, operands->values[i], error))
             return false;
     if (options->weights && request->weights)
-        return error_set(error, ERROR_USAGE, "--weights", "name it once",
+        return error_set(error, ERROR_USAGE, OPTION(weights), "name it once",
                          "there are two files of weights");
     if (options->weights)
         request->weights = options->weights;

@@ -107,13 +107,13 @@ static void choose_plans(struct part *part, bool infer)
 static bool make_network(struct info *info, const struct run_config *config, size_t classes,
                          struct error *error)
 {
-    const bool taught = config->teacher[0];
+    const bool taught = training_settings(config).teacher[0];
     if (taught && info->infer)
-        return error_set(error, ERROR_USAGE, "--teacher", "give --mode train",
+        return error_set(error, ERROR_USAGE, OPTION(teacher), "give --mode train",
                          "inference has no teacher");
-    if (info->mode_given && !info->infer && config_is_given(config, "precision") &&
-        config->precision == PRECISION_INT8)
-        return error_set(error, ERROR_USAGE, "--precision",
+    if (info->mode_given && !info->infer && config_is_given(config, KEY(precision)) &&
+        machine_settings(config).precision == PRECISION_INT8)
+        return error_set(error, ERROR_USAGE, OPTION(precision),
                          "leave out --mode, or give --mode infer",
                          "networks are trained in float32, and int8 is for inference");
     if (taught && !teacher_describe(&info->teacher, config, error))
@@ -130,10 +130,10 @@ static bool make_network(struct info *info, const struct run_config *config, siz
 static bool choose_precisions(struct info *info, const struct run_config *config,
                               struct plan_settings *training, struct error *error)
 {
-    const bool taught = config->teacher[0];
-    const bool chosen = config_is_given(config, "precision");
+    const bool taught = training_settings(config).teacher[0];
+    const bool chosen = config_is_given(config, KEY(precision));
     const bool int8 = chosen
-                          ? config->precision == PRECISION_INT8
+                          ? machine_settings(config).precision == PRECISION_INT8
                           : graph_is_quantized(&info->network->graph) &&
                                 device_check_precision(info->device->driver, PRECISION_INT8, NULL);
     info->inference_precision = int8 ? PRECISION_INT8 : training->precision;
@@ -152,19 +152,21 @@ static bool choose_precisions(struct info *info, const struct run_config *config
 static bool make_info(struct info *info, const struct run_config *config, size_t classes,
                       struct error *error)
 {
-    if (network_is_model(config->network) &&
-        !model_file_describe(&info->saved, config->network, error))
+    const struct network_settings network = network_settings(config);
+    const struct machine_settings machine = machine_settings(config);
+    if (network_is_model(network.network) &&
+        !model_file_describe(&info->saved, network.network, error))
         return false;
     info->device = make_network(info, config, classes, error)
-                       ? tuned_device_open(config->device, config->threads, &info->origin, error)
+                       ? tuned_device_open(machine.device, machine.threads, &info->origin, error)
                        : NULL;
     if (!info->device ||
-        !device_set_precision(info->device, (enum device_precision)config->precision, error))
+        !device_set_precision(info->device, (enum device_precision)machine.precision, error))
         return false;
     struct plan_settings settings = settings_plan(config, info->device->threads, PLAN_TRAINING);
     settings.device = info->device;
     settings.machine = &info->device->machine;
-    settings.distillation = config->teacher[0] ? &info->teacher.settings : NULL;
+    settings.distillation = training_settings(config).teacher[0] ? &info->teacher.settings : NULL;
     info->batch = settings.batch;
     if (!choose_precisions(info, config, &settings, error) ||
         !make_training(info, &settings, error) ||
@@ -533,10 +535,11 @@ static int print_tables(const struct info *info)
 
 static int info_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique", "groups",     "width-rate",    "block-rate",
-                                         "widths",    "activation", "batch",         "device",
-                                         "threads",   "precision",  "strict-device", "memory-limit",
-                                         "blocks",    "solver",     "teacher",       NULL};
+    static const char *const fields[] = {
+        KEY(technique), KEY(groups),     KEY(width_rate),    KEY(block_rate),
+        KEY(widths),    KEY(activation), KEY(batch),         KEY(device),
+        KEY(threads),   KEY(precision),  KEY(strict_device), KEY(memory_limit),
+        KEY(blocks),    KEY(solver),     KEY(teacher),       NULL};
     struct run_config config;
     struct info info = {0};
     struct error error;

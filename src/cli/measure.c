@@ -8,6 +8,7 @@
 #include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/measure/measurement.h"
 
 #include <math.h>
@@ -101,7 +102,7 @@ static int measure(const char *id, struct measure_request *request, const char *
 
 static int measure_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"threads", NULL};
+    static const char *const fields[] = {KEY(threads), NULL};
     struct run_config config;
     struct measure_request request = {0};
     struct operands operands;
@@ -150,7 +151,7 @@ static int measure_command_run(const struct command *command, int argc, char **a
     config_defaults(&config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    request.threads = config.threads;
+    request.threads = machine_settings(&config).threads;
     return measure(operands.values[0], &request, raw, as_json);
 }
 

@@ -11,6 +11,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "session/config/config.h"
+#include "session/config/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,9 +221,9 @@ static int show(const struct operands *operands, const struct models_request *re
         .operands = (const char *const *)operands->values,
         .operand_count = operands->count,
         .only_operands = request->only,
-        .data = config_is_given(config, "data") ? config->data : NULL,
-        .device = config_is_given(config, "device") ? config->device : NULL,
-        .threads = config->threads};
+        .data = config_is_given(config, KEY(data)) ? data_settings(config).data : NULL,
+        .device = config_is_given(config, KEY(device)) ? machine_settings(config).device : NULL,
+        .threads = machine_settings(config).threads};
     int status = EXIT_DONE;
     if (request->target && !output_file_check(request->target, OUTPUT_TEXT, &error))
         return output_error(&error);
@@ -310,7 +311,7 @@ static void make_rows(struct models_request *request, struct option_row rows[MOD
 
 static int models_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"data", "device", "threads", NULL};
+    static const char *const fields[] = {KEY(data), KEY(device), KEY(threads), NULL};
     struct models_request request = {0};
     struct operands operands;
     struct error error;

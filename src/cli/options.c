@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/output.h"
 #include "cli/version.h"
+#include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
 #include "session/measure/model_operand.h"
 
@@ -73,16 +74,22 @@ const char *options_language(void)
 
 /* --- the table --- */
 
-static bool offers_field(const struct option_set *set, const char *key)
+static bool has_key(const char *const *keys, const char *key)
 {
-    if (!set->config || strcmp(key, "network") == 0)
-        return false;
-    if (!set->fields)
-        return true;
-    for (size_t i = 0; set->fields[i]; i++)
-        if (strcmp(set->fields[i], key) == 0)
+    for (size_t i = 0; keys && keys[i]; i++)
+        if (strcmp(keys[i], key) == 0)
             return true;
     return false;
+}
+
+static bool offers_field(const struct option_set *set, const struct config_field *field)
+{
+    if (!set->config || field->key == KEY(network))
+        return false;
+    if (!set->fields && !set->classes)
+        return true;
+    return ((set->classes & field->class) && config_has_meaning(field, set->task)) ||
+           has_key(set->fields, field->key);
 }
 
 static struct option *add_long(struct reader *reader, const char *name, int has_argument)
@@ -112,12 +119,12 @@ static struct reader make_reader(const struct command *command, const struct opt
     /* with a leading ':' getopt_long reports a missing argument as ':', an unknown option as '?' */
     struct reader reader = {.command = command, .set = set, .letters = ":"};
     for (size_t i = 0; i < config_field_count; i++)
-        if (offers_field(set, config_fields[i].key)) {
+        if (offers_field(set, &config_fields[i])) {
             add_long(&reader, config_fields[i].key,
                      config_fields[i].value_optional ? optional_argument : required_argument);
             reader.fields[reader.count++] = &config_fields[i];
         }
-    if (set->opens_device || offers_field(set, "device"))
+    if (set->opens_device || offers_field(set, config_find(KEY(device))))
         add_row(&reader, &tune_row);
     for (const struct option_row *row = set->rows; row->name; row++)
         add_row(&reader, row);
@@ -164,7 +171,7 @@ static void print_field(const struct config_field *field, const struct option_se
     if (field->choices)
         append_choices(&help, field->choices);
     config_get(set->config, field->key, value, sizeof value);
-    if (value[0] && strcmp(field->key, "data") != 0 &&
+    if (value[0] && field->key != KEY(data) &&
         (!set->unused || strcmp(field->key, set->unused) != 0))
         text_append(&help, " [%s]", value);
     print_option(field->key, 0, field->value_optional ? "=" : " ", field->argument,
@@ -259,6 +266,12 @@ static int refuse_unknown(const struct reader *reader, const char *given)
     size_t distance = 3;
     const char *name = given + strspn(given, "-");
     snprintf(word, sizeof word, "%.*s", (int)strcspn(name, "="), name);
+    const struct config_field *field = config_find(word);
+    if (field && reader->set->classes) {
+        snprintf(why, sizeof why, _("this setting of a run has no meaning in tinca %s"),
+                 reader->command->name);
+        return refuse(reader, given, why);
+    }
     for (size_t i = 0; i < reader->count && word[0]; i++)
         options_consider(word, reader->longs[i].name, &best, &distance);
     if (strlen(word) < 2 || !best)
@@ -375,20 +388,18 @@ static int set_field(const struct reader *reader, const struct config_field *fie
                      const char *value)
 {
     struct error error;
-    /* a teacher may be a run, as every model of the command line */
-    char *teacher = value && value[0] && strcmp(field->key, "teacher") == 0
-                        ? model_operand_path(value, &error)
-                        : NULL;
-    const bool found = teacher || strcmp(field->key, "teacher") != 0 || !value || !value[0];
-    const bool set = found && config_set(reader->set->config, field->key,
-                                         teacher ? teacher
-                                         : value ? value
-                                                 : "yes",
-                                         &error);
-    free(teacher);
-    if (set && reader->set->config->data_divides && !reader->set->data_divides &&
-        !offers_field(reader->set, "validate")) {
-        error_set(&error, ERROR_USAGE, "--data",
+    /* a model may be a run, as every model of the command line */
+    const bool is_model = field->holds == HOLDS_MODEL && value && value[0];
+    char *model = is_model ? model_operand_path(value, &error) : NULL;
+    const bool set = (model || !is_model) && config_set(reader->set->config, field->key,
+                                                        model   ? model
+                                                        : value ? value
+                                                                : "yes",
+                                                        &error);
+    free(model);
+    if (set && data_settings(reader->set->config).divides && !reader->set->data_divides &&
+        !offers_field(reader->set, config_find(KEY(validate)))) {
+        error_set(&error, ERROR_USAGE, OPTION(data),
                   "name the part itself with share=F,draw=SEED or rest=F,draw=SEED",
                   "validate= divides the training data of a run, and this is another set");
         return output_error(&error);
@@ -563,7 +574,7 @@ bool options_read(const struct command *command, const struct option_set *set, i
     *operands = (struct operands){argv + optind, (size_t)(argc - optind)};
     *status = check_operands(&reader, operands);
     if (*status == EXIT_DONE && set->network_operand && operands->count > 0 &&
-        !config_set(set->config, "network", operands->values[0], &error))
+        !config_set(set->config, KEY(network), operands->values[0], &error))
         *status = output_error(&error);
     if (*status == EXIT_DONE && tune_given)
         tuned_device_measure_again();

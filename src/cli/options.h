@@ -49,7 +49,11 @@ struct option_row {
 struct option_set {
     const struct option_row *rows; /* never NULL */
     struct run_config *config;     /* filled with defaults by the caller; NULL: no fields */
-    const char *const *fields; /* keys that are options, NULL-terminated; NULL: all but network */
+    /* Its options are the settings of these classes that have a meaning in the task, and single
+     * ones by key, NULL-terminated. Neither classes nor keys: all but the network. */
+    unsigned classes; /* of enum config_class */
+    enum config_task task;
+    const char *const *fields;
     size_t operands_min, operands_max;
     const char *unused;   /* the key of a field without which the command does: it has no default */
     bool network_operand; /* the first operand, if given, is the configuration's network */

@@ -15,6 +15,7 @@
 #include "data/formats/scan.h"
 #include "engine/ops/class_outputs.h"
 #include "engine/ops/op.h"
+#include "session/config/settings.h"
 #include "session/measure/model_operand.h"
 #include "session/model/predict_rows.h"
 #include "session/model/predictor.h"
@@ -374,15 +375,18 @@ static void free_predict(struct predict *predict)
 static bool load_model(struct predict *predict, const char *operand,
                        const struct run_config *config, struct error *error)
 {
+    const struct machine_settings machine = machine_settings(config);
     predict->model_path = model_operand_path(operand, error);
     return predict->model_path &&
-           model_load(&predict->model, predict->model_path, config->device, config->threads, error);
+           model_load(&predict->model, predict->model_path, machine.device, machine.threads, error);
 }
+
+static const char *const fields[] = {KEY(device), KEY(threads), KEY(precision), KEY(strict_device),
+                                     NULL};
+static const char *const formats[] = {"text", "csv", "json", NULL};
 
 static int predict_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"device", "threads", "precision", "strict-device", NULL};
-    static const char *const formats[] = {"text", "csv", "json", NULL};
     struct predict predict = {.rows.top = 5};
     struct run_config config;
     struct error error;
@@ -432,7 +436,7 @@ static int predict_run(const struct command *command, int argc, char **argv)
     if (!load_model(&predict, operands.values[0], &config, &error)) {
         status = output_error(&error);
     } else {
-        predict.model.device->strict = config.strict_device;
+        predict.model.device->strict = machine_settings(&config).strict_device;
         status = model_set_precision(&predict.model, &config, &error)
                      ? predict_all(&predict, &operands)
                      : output_error(&error);

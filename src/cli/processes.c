@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "engine/cluster/launcher.h"
+#include "session/config/settings.h"
 #include "session/ranks/ranks.h"
 #include "ui/terminal/signals.h"
 
@@ -42,7 +43,7 @@ static int serve(struct cluster *cluster, const struct run_config *config)
     int status = EXIT_DONE;
     const size_t rank = cluster_rank(cluster);
     signals_leave_to_others(); /* they come to rank 0, too, which stops or saves the run */
-    if (!ranks_serve(cluster, config->threads, &error)) {
+    if (!ranks_serve(cluster, machine_settings(config).threads, &error)) {
         status = EXIT_FAILED;
         if (!cluster_failed_elsewhere(cluster))
             processes_print_error(rank, &error);
@@ -119,18 +120,19 @@ int processes_leave(struct cluster *cluster, int status)
 
 void processes_announce(const struct cluster *cluster, const struct run_config *config)
 {
+    const struct machine_settings machine = machine_settings(config);
     if (cluster && config_on_gpu(config)) {
         output_note(_("NCCL adds the gradients of the GPUs, in an order of its own: --blocks, "
                       "--reduce, --compress and --bucket have no effect, and another number of "
                       "ranks gives other bits\n"));
         return;
     }
-    if (config->reduce == REDUCE_EXACT && config->compress == COMPRESS_NONE)
+    if (machine.reduce == REDUCE_EXACT && machine.compress == COMPRESS_NONE)
         return;
     if (!cluster)
         output_note(_("one process adds no gradients of others: --reduce and --compress have no "
                       "effect\n"));
-    else if (config->reduce == REDUCE_FAST)
+    else if (machine.reduce == REDUCE_FAST)
         output_note(_("--reduce fast: MPI chooses the order of sums, so other processes, and even "
                       "the same again, may give other bits\n"));
     else

@@ -20,14 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool may_change(const char *key)
-{
-    for (size_t i = 0; resume_fields[i]; i++)
-        if (strcmp(resume_fields[i], key) == 0)
-            return true;
-    return false;
-}
-
 /* Refuses the other options of tinca train with their reason: they would make it a different run.
  */
 static bool check_options(int argc, char **argv, struct error *error)
@@ -37,7 +29,8 @@ static bool check_options(int argc, char **argv, struct error *error)
         if (strncmp(argv[i], "--", 2) != 0 || strcspn(argv[i] + 2, "=") >= sizeof key)
             continue;
         snprintf(key, sizeof key, "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
-        if (config_find(key) && !may_change(key))
+        const struct config_field *field = config_find(key);
+        if (field && !config_has_meaning(field, TASK_RESUME))
             return error_set(error, ERROR_USAGE, argv[i], "start another run with tinca train",
                              "it would change what the run computes: only the threads, a longer "
                              "run and checkpoints can change");
@@ -53,66 +46,8 @@ static int go_on(const char *name, const struct train *train)
     if (!directory)
         return output_error(&error);
     stop_signal_catch_for_runs();
-    const int status = resume_one(directory, train);
+    const int status = train_resumed(directory, train);
     free(directory);
-    return status;
-}
-
-void resume_announce(const char *path, bool quiet)
-{
-    if (path && !quiet)
-        output_note(_("At its end, this run writes %s, as it was begun with.\n"), path);
-}
-
-/* Names the stored files that the run will write, and the session that it will not. */
-static void announce(const struct train *train, const struct run_outputs *stored)
-{
-    if (train->options.save_path == stored->save)
-        resume_announce(stored->save, train->quiet);
-    if (train->export_path == stored->session)
-        resume_announce(stored->session, train->quiet);
-    if (!train->export_path && stored->lost.session.kind != ERROR_NONE)
-        output_error(&stored->lost.session);
-}
-
-/* Continues the run, with the files that it writes at its end, and names those that are stored. */
-static int resume_with(const char *directory, const struct train *train,
-                       const struct run_outputs *stored)
-{
-    struct error error;
-    struct run_queue_place place = {0};
-    struct run *run = NULL;
-    const struct queued_run queued = queued_run_resumed(directory, &train->config);
-    if (!train->wait || train_wait(&queued, train->quiet, &place, &error))
-        run = run_resume(directory, &train->config, &train->options, &error);
-    run_queue_leave(&place);
-    if (run)
-        announce(train, stored);
-    return run ? train_follow(train, run) : output_error(&error);
-}
-
-/* Takes the stored files in place of those that the command does not name. */
-static void take_stored(struct train *own, const struct run_outputs *stored)
-{
-    if (!own->options.save_path)
-        own->options.save_path = stored->save; /* of a lost one, the run says why (run_notice) */
-    if (!own->export_path)
-        own->export_path = stored->session;
-    own->options.session_path = own->export_path;
-}
-
-int resume_one(const char *directory, const struct train *train)
-{
-    struct error error;
-    struct train own = *train;
-    struct run_outputs stored;
-    int status;
-    if (!run_outputs_read(&stored, directory, &error))
-        return output_error(&error);
-    take_stored(&own, &stored);
-    status = train_check_targets(&own, &error) ? resume_with(directory, &own, &stored)
-                                               : output_error(&error);
-    run_outputs_free(&stored);
     return status;
 }
 
@@ -147,7 +82,8 @@ static int resume_run(const struct command *command, int argc, char **argv)
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &train.config,
-                                   .fields = resume_fields,
+                                   .classes = SETTINGS_ALL,
+                                   .task = TASK_RESUME,
                                    .operands_min = 1,
                                    .operands_max = 1};
     config_defaults(&train.config);

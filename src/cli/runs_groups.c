@@ -1,9 +1,10 @@
 /* A group collects the figures of its runs while these are listed one by one; the statistics are
  * computed when the group is printed. */
-#include "cli/runs_groups.h"
+#include "cli/internal.h"
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/seeds/seed_statistics.h"
 
 #include <stdio.h>
@@ -23,22 +24,22 @@ static struct runs_group *find(struct runs_groups *groups, const struct listed_r
 {
     const struct run_config *config = &run->config;
     for (size_t i = 0; i < groups->count; i++)
-        if (strcmp(groups->list[i].id, config->seed_group) == 0)
+        if (strcmp(groups->list[i].id, record_settings(config).seed_group) == 0)
             return &groups->list[i];
     if (!memory_grow(&groups->list, &groups->capacity, groups->count + 1, sizeof *groups->list,
                      "the groups of seeds", NULL))
         return NULL;
     struct runs_group *group = &groups->list[groups->count++];
-    *group = (struct runs_group){.seeds = config->seeds};
-    snprintf(group->id, sizeof group->id, "%s", config->seed_group);
+    *group = (struct runs_group){.seeds = record_settings(config).seeds};
+    snprintf(group->id, sizeof group->id, "%s", record_settings(config).seed_group);
     snprintf(group->network, sizeof group->network, "%s", run->facts.network);
-    snprintf(group->data, sizeof group->data, "%s", config->data);
+    snprintf(group->data, sizeof group->data, "%s", data_settings(config).data);
     return group;
 }
 
 bool runs_groups_add(struct runs_groups *groups, const struct listed_run *run)
 {
-    if (!run->read || !run->config.seed_group[0])
+    if (!run->read || !record_settings(&run->config).seed_group[0])
         return false;
     struct runs_group *group = find(groups, run);
     if (!group ||

@@ -5,9 +5,8 @@
 #include "cli/runs_list.h"
 
 #include "cli/command.h"
+#include "cli/internal.h"
 #include "cli/output.h"
-#include "cli/runs_groups.h"
-#include "cli/runs_waiting.h"
 
 #include "base/files/file.h"
 #include "base/host/host.h"
@@ -17,6 +16,7 @@
 #include "base/text.h"
 #include "base/threads/pool.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "session/files/run_directory.h"
 #include "session/history/run_trash.h"
 #include "session/record/run_open.h"
@@ -291,16 +291,17 @@ static bool add_readable(struct json *object, const struct listed_run *listed)
            json_add_string(object, "status", listed->record.status) &&
            json_add_string(object, "network", facts->network) &&
            json_add_string(object, "technique", facts->technique) &&
-           json_add_string(object, "data", config->data) &&
-           (config->batch ? json_add_count(object, "batch", config->batch)
-                          : json_add_null(object, "batch")) &&
-           json_add_string(object, "device", config->device) &&
+           json_add_string(object, "data", data_settings(config).data) &&
+           (training_settings(config).batch
+                ? json_add_count(object, "batch", training_settings(config).batch)
+                : json_add_null(object, "batch")) &&
+           json_add_string(object, "device", machine_settings(config).device) &&
            json_add_string(object, "created", facts->created) &&
            add_text_or_null(object, "imported", facts->imported) &&
-           (config_is_known(config, facts->imported, "seed")
-                ? json_add_count(object, "seed", config->seed)
+           (config_is_known(config, facts->imported, KEY(seed))
+                ? json_add_count(object, "seed", training_settings(config).seed)
                 : json_add_null(object, "seed")) &&
-           add_text_or_null(object, "seed_group", config->seed_group) &&
+           add_text_or_null(object, "seed_group", record_settings(config).seed_group) &&
            add_text_or_null(object, "ancestor", facts->fork.ancestor) &&
            json_add_string(object, "host", facts->host) &&
            json_add_string(object, "directory", facts->directory) &&
@@ -365,16 +366,18 @@ static void add_what(struct table *table, const struct listed_run *listed)
     char batch[24] = "?", data[512];
     const struct run_facts *facts = &listed->facts;
     const struct run_config *config = &listed->config;
-    if (config->batch)
-        snprintf(batch, sizeof batch, "%zu", config->batch);
+    if (training_settings(config).batch)
+        snprintf(batch, sizeof batch, "%zu", training_settings(config).batch);
     if (!facts->imported[0])
-        table_cell(table, _("%s batch %s on %s, %s"), facts->network, batch, config->device,
-                   config_short_value("data", config->data, data, sizeof data));
-    else if (!config_is_known(config, facts->imported, "network"))
+        table_cell(table, _("%s batch %s on %s, %s"), facts->network, batch,
+                   machine_settings(config).device,
+                   config_short_value(KEY(data), data_settings(config).data, data, sizeof data));
+    else if (!config_is_known(config, facts->imported, KEY(network)))
         table_cell(table, _("imported from %s"), facts->imported);
-    else if (config->batch && facts->host[0] && config_is_known(config, facts->imported, "device"))
+    else if (training_settings(config).batch && facts->host[0] &&
+             config_is_known(config, facts->imported, KEY(device)))
         table_cell(table, _("%s batch %s on %s, imported from %s (%s)"), facts->network, batch,
-                   config->device, facts->imported, facts->host);
+                   machine_settings(config).device, facts->imported, facts->host);
     else
         table_cell(table, _("%s, imported from %s"), facts->network, facts->imported);
 }

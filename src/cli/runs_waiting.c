@@ -1,6 +1,6 @@
 /* A new run that waits has no ID, no folder and no figures yet; its settings are those of the file
  * of its place. */
-#include "cli/runs_waiting.h"
+#include "cli/internal.h"
 
 #include "base/language.h"
 #include "session/config/config_paths.h"
@@ -41,7 +41,7 @@ static bool is_listed(const struct queued_run *run, const struct run_filter *fil
                                   .status = N_("waiting"),
                                   .imported = "",
                                   .known = run->known};
-    config_network_name(run->config.network, network, size);
+    config_network_name(network_settings(&run->config).network, network, size);
     return !(run->known && run->kind == QUEUED_RESUME) && run_filter_matches(filter, record);
 }
 
@@ -68,9 +68,9 @@ static bool add_object(struct json *list, const struct queued_run *run, const ch
     if (added && run->known)
         added = json_add_string(object, "network", network) &&
                 json_add_string(object, "technique", settings_technique(&run->config)) &&
-                json_add_string(object, "data", run->config.data) &&
-                json_add_count(object, "batch", run->config.batch) &&
-                json_add_string(object, "device", run->config.device);
+                json_add_string(object, "data", data_settings(&run->config).data) &&
+                json_add_count(object, "batch", training_settings(&run->config).batch) &&
+                json_add_string(object, "device", machine_settings(&run->config).device);
     return added && runs_waiting_add_json(object, run, place);
 }
 
@@ -95,8 +95,9 @@ static void add_what(struct table *table, const struct queued_run *run, const ch
     const struct run_config *config = &run->config;
     if (run->kind == QUEUED_SWEEP)
         snprintf(of, sizeof of, _(", a cell of the sweep %s"), run->sweep);
-    table_cell(table, _("%s batch %zu on %s, %s%s; since %s, process %ld"), network, config->batch,
-               config->device, config_short_value("data", config->data, data, sizeof data), of,
+    table_cell(table, _("%s batch %zu on %s, %s%s; since %s, process %ld"), network,
+               training_settings(config).batch, machine_settings(config).device,
+               config_short_value(KEY(data), data_settings(config).data, data, sizeof data), of,
                run->since, run->process);
 }
 

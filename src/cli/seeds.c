@@ -10,6 +10,7 @@
 #include "base/escape/shell.h"
 #include "base/files/output_file.h"
 #include "base/memory.h"
+#include "session/config/settings.h"
 #include "session/export/export.h"
 #include "session/files/run_name.h"
 #include "session/files/run_outputs.h"
@@ -117,8 +118,8 @@ static bool train_member(const struct train *request, const char *id, bool named
     struct train train = *request;
     char name[2 * RUN_NAME_SIZE];
     int ended;
-    snprintf(train.config.seed_group, sizeof train.config.seed_group, "%s", id);
-    train.config.seed = seed;
+    config_put(&train.config, KEY(seed_group), id, NULL);
+    config_put_count(&train.config, KEY(seed), seed);
     train.export_path = NULL;
     train.options.group_session_path = request->export_path;
     name_member(name, sizeof name, id, seed);
@@ -162,7 +163,8 @@ static bool choose_id(const struct train *train, char *id, struct error *error)
         seed_group_new_id(&train->config, id);
         return true;
     }
-    name_member(last, sizeof last, name, train->config.seed + train->config.seeds - 1);
+    name_member(last, sizeof last, name,
+                training_settings(&train->config).seed + record_settings(&train->config).seeds - 1);
     bool good = run_name_check(last, error) && seed_group_read(&group, name, error);
     if (good && group.count > 0)
         good =
@@ -179,7 +181,8 @@ int seeds_train(const struct train *train)
     struct error error;
     char id[RUN_ID_SIZE];
     int status = EXIT_DONE;
-    const size_t first = train->config.seed, count = train->config.seeds;
+    const size_t first = training_settings(&train->config).seed,
+                 count = record_settings(&train->config).seeds;
     if (!check_request(train, &error) || !choose_id(train, id, &error))
         return output_error(&error);
     if (!train->quiet)
@@ -217,10 +220,11 @@ static bool is_named(const struct seed_group *group)
 static int train_missing(const struct train *request, const struct seed_group *group, int status)
 {
     struct train train = *request;
-    const size_t first = group->config.seed, count = group->config.seeds;
+    const size_t first = training_settings(&group->config).seed,
+                 count = record_settings(&group->config).seeds;
     train.config = group->config;
-    if (config_is_given(&request->config, "threads"))
-        train.config.threads = request->config.threads;
+    if (config_is_given(&request->config, KEY(threads)))
+        config_put_count(&train.config, KEY(threads), machine_settings(&request->config).threads);
     for (size_t i = 0; i < count; i++)
         if (!seed_group_has(group, first + i) &&
             !train_member(&train, group->id, is_named(group), first + i, &status))
@@ -238,7 +242,7 @@ static int continue_group(const struct train *request, const struct seed_group *
     for (size_t i = 0; i < group->count && !stop_signal_came(); i++) {
         if (is_final(&group->members[i]))
             continue;
-        const int ended = resume_one(group->members[i].directory, &train);
+        const int ended = train_resumed(group->members[i].directory, &train);
         status = status == EXIT_DONE || stop_signal_came() ? ended : status;
     }
     if (!stop_signal_came())
@@ -274,7 +278,7 @@ int seeds_resume(const char *operand, const struct train *request)
                 read_outputs(&group, &stored, &error);
     if (good && !train.export_path) {
         train.export_path = stored.group_session;
-        resume_announce(stored.group_session, train.quiet);
+        train_announce_file(stored.group_session, train.quiet);
         if (stored.lost.group_session.kind != ERROR_NONE)
             output_error(&stored.lost.group_session);
         good = train_check_targets(&train, &error);

@@ -16,6 +16,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/study/study_pictures.h"
 #include "ui/screens/study/study_session.h"
 
@@ -156,7 +157,7 @@ static bool check_source(const struct study_request *request, struct error *erro
         return error_set(error, ERROR_USAGE, "tinca study", advice,
                          "it is not known where the pictures come from");
     if (!request->run && (request->data || request->device))
-        return error_set(error, ERROR_USAGE, request->data ? "--data" : "--device",
+        return error_set(error, ERROR_USAGE, request->data ? OPTION(data) : OPTION(device),
                          "leave it out, or give a RUN", "folders need no network");
     if (request->images % 2)
         return error_set(error, ERROR_USAGE, "--images", "half of them are real, half generated",
@@ -192,7 +193,7 @@ static bool make_pictures(const struct study_request *request, struct study *stu
     if (!request->run) {
         if (!request->network)
             name_folder(request->generated, study->network, sizeof study->network);
-        return study_check_name(study->network, "--network", error) &&
+        return study_check_name(study->network, OPTION(network), error) &&
                study_pictures_of_folders(pictures, study, request->real, request->generated,
                                          request->images, error);
     }
@@ -202,7 +203,7 @@ static bool make_pictures(const struct study_request *request, struct study *stu
     output_note(_("Making the pictures of %s ...\n"), run_facts(run)->network);
     bool made = study_pictures_of_run(pictures, study, run, &run_request, error);
     run_free(run);
-    return made && study_check_name(study->network, "--network", error);
+    return made && study_check_name(study->network, OPTION(network), error);
 }
 
 /* Prints how the session will differ from the published study; the report repeats it. */
@@ -266,7 +267,7 @@ static int study_session(struct study_request *request)
     int status;
     if (!check_source(request, &error) || !name_participant(request, &error) ||
         !read_seconds(request->seconds, &study.seconds, &error) ||
-        (request->network && !study_check_name(request->network, "--network", &error)) ||
+        (request->network && !study_check_name(request->network, OPTION(network), &error)) ||
         !study_display_detect(&display, request->graphics, &error) ||
         !make_pictures(request, &study, &pictures, &error))
         status = output_error(&error);
@@ -357,7 +358,7 @@ static void make_display_rows(struct study_request *request, struct option_row r
 
 static int study_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"threads", "seed", NULL};
+    static const char *const fields[] = {KEY(threads), KEY(seed), NULL};
     struct run_config config;
     struct study_request request = {.results = STUDY_FILE};
     struct operands operands;
@@ -371,8 +372,8 @@ static int study_command_run(const struct command *command, int argc, char **arg
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
     request.run = operands.count ? operands.values[0] : NULL;
-    request.threads = config.threads;
-    request.seed = config.seed;
+    request.threads = machine_settings(&config).threads;
+    request.seed = training_settings(&config).seed;
     return request.report ? report(&request) : study_session(&request);
 }
 

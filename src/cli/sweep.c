@@ -18,6 +18,7 @@
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
+#include "session/config/settings.h"
 #include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_disk.h"
 
@@ -40,7 +41,8 @@ static void prepare_cells(struct sweep *sweep, const struct sweep_request *reque
 {
     for (size_t i = 0; i < sweep->count; i++) {
         struct sweep_cell *cell = &sweep->cells[i];
-        cell->config.threads = sweep_request_threads(request, cell->config.threads);
+        config_put_count(&cell->config, KEY(threads),
+                         sweep_request_threads(request, machine_settings(&cell->config).threads));
         sweep_refresh(sweep, i);
         if (request->retry && cell->state == SWEEP_FAILED) {
             cell->state = SWEEP_WAITING;
@@ -239,8 +241,9 @@ static int run_one(struct sweep *sweep, const struct sweep_request *request)
     if (request->retry && sweep->cells[index].after_failed > 0 &&
         !sweep_after_reset(sweep, index, &error))
         return output_error(&error);
-    sweep->cells[index].config.threads =
-        sweep_request_threads(request, sweep->cells[index].config.threads);
+    struct run_config *config = &sweep->cells[index].config;
+    config_put_count(config, KEY(threads),
+                     sweep_request_threads(request, machine_settings(config).threads));
     sweep_forecast(sweep, index, 1);
     if (sweep_has_work(sweep, index)) {
         const int status = sweep_jobs_run_cell(sweep, index, request->quiet, request->wait);
@@ -331,8 +334,8 @@ static const char **offered_fields(void)
     size_t count = 0;
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
-        if (strcmp(key, "technique") != 0 && strcmp(key, "batch") != 0 &&
-            strcmp(key, "device") != 0)
+        if (strcmp(key, KEY(technique)) != 0 && strcmp(key, KEY(batch)) != 0 &&
+            strcmp(key, KEY(device)) != 0)
             keys[count++] = key;
     }
     keys[count] = NULL;

@@ -9,8 +9,9 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/export/export.h"
-#include "session/models/technique_step.h"
+#include "session/models/technique.h"
 #include "session/record/run_open.h"
 #include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_disk.h"
@@ -25,7 +26,7 @@ bool sweep_output_is_open(const struct sweep *sweep, size_t index)
     const struct sweep_cell *cell = &sweep->cells[index];
     return sweep_has_work(sweep, index) || cell->state == SWEEP_CANNOT_FIT ||
            (cell->state == SWEEP_SKIPPED && cell->reason.kind == ERROR_UNSUPPORTED &&
-            strcmp(cell->reason.what, cell->config.device) == 0);
+            strcmp(cell->reason.what, machine_settings(&cell->config).device) == 0);
 }
 
 /* Appends a row for each cell. Only cells that are still to compute have an estimated time. */
@@ -78,8 +79,8 @@ static double seconds_of(const struct sweep *sweep, const struct sweep_estimate 
         if (result.state != SWEEP_AFTER_WAITING || cell->state == SWEEP_SKIPPED || epochs == 0)
             continue;
         struct sweep_cell trained = *cell;
-        trained.config.iterations = 0;
-        trained.config.epochs = epochs;
+        config_put_count(&trained.config, KEY(iterations), 0);
+        config_put_count(&trained.config, KEY(epochs), epochs);
         const double seconds = sweep_estimate_cell(estimate, &trained);
         if (seconds < 0)
             return -1;

@@ -5,6 +5,7 @@
 #include "base/host/host.h"
 #include "base/language.h"
 #include "session/config/config.h"
+#include "session/config/settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static bool set_base(struct sweep_grid *grid, const struct run_config *config, s
     char value[1024];
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
-        bool preset = strcmp(key, "preset") == 0 && config->preset[0];
+        bool preset = strcmp(key, KEY(preset)) == 0 && training_settings(config).preset[0];
         if (!preset && !config_is_given(config, key))
             continue;
         sweep_grid_clear(grid, key);
@@ -89,13 +90,13 @@ static bool make_grid(const struct sweep_request *request, struct sweep_grid *gr
 static bool check_grid(const struct sweep_request *request, const struct sweep_grid *grid,
                        struct error *error)
 {
-    bool preset = grid->base.preset[0];
-    if (!sweep_grid_axis(grid, "network") && !preset)
+    bool preset = training_settings(&grid->base).preset[0];
+    if (!sweep_grid_axis(grid, KEY(network)) && !preset)
         return error_set(error, ERROR_USAGE, "sweep", _("give FILE.json, --networks or --grid"),
                          _("no network was named"));
-    if (!request->file && !preset && !config_is_given(&grid->base, "data") &&
-        !sweep_grid_axis(grid, "data"))
-        return error_set(error, ERROR_USAGE, "--data",
+    if (!request->file && !preset && !config_is_given(&grid->base, KEY(data)) &&
+        !sweep_grid_axis(grid, KEY(data)))
+        return error_set(error, ERROR_USAGE, OPTION(data),
                          _("give --data SPEC; tinca datasets lists them"),
                          _("no data set was named"));
     return true;
@@ -119,9 +120,10 @@ bool sweep_request_open(const struct sweep_request *request, struct sweep *sweep
         if (!sweep_open(sweep, request->name, error) || !set_after(request, &sweep->grid, error))
             return false;
         for (size_t i = 0; i < sweep->count; i++)
-            if (config_is_given(&request->config, "threads") &&
-                !sweep_grid_varies(&sweep->grid, "threads"))
-                sweep->cells[i].config.threads = request->config.threads;
+            if (config_is_given(&request->config, KEY(threads)) &&
+                !sweep_grid_varies(&sweep->grid, KEY(threads)))
+                config_put_count(&sweep->cells[i].config, KEY(threads),
+                                 machine_settings(&request->config).threads);
         return true;
     }
     sweep_grid_begin(&grid);

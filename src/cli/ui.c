@@ -11,6 +11,7 @@
 #include "cli/train.h"
 #include "cli/workbench.h"
 #include "engine/cluster/launcher.h"
+#include "session/config/settings.h"
 #include "ui/launched_terminal.h"
 #include "ui/shared/last_form.h"
 
@@ -67,8 +68,8 @@ static void take_last_form(struct start *start)
     char value[512];
     const struct run_config given = start->options.config;
     struct run_config last;
-    if (start->fresh || start->options.start || given.preset[0] ||
-        config_is_given(&given, "network") || !last_form_read(&last, &start->options.skipped))
+    if (start->fresh || start->options.start || training_settings(&given).preset[0] ||
+        config_is_given(&given, KEY(network)) || !last_form_read(&last, &start->options.skipped))
         return;
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;

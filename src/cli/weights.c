@@ -12,7 +12,7 @@
 #include "session/config/settings.h"
 #include "session/measure/model_operand.h"
 #include "session/model/model_output.h"
-#include "session/models/half_model.h"
+#include "session/models/technique.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -336,11 +336,13 @@ static int compare(struct weights_request *request)
 {
     struct error error;
     struct weights_pairing pairing;
-    snprintf(request->config.network, sizeof request->config.network, "%s", request->network);
+    if (!config_put(&request->config, KEY(network), request->network, &error))
+        return output_error(&error);
     const struct network_request wanted = settings_network(&request->config, request->classes);
     struct network *network = network_build(&wanted, &error);
-    const struct weights_source source = {request->path, request->config.reset,
-                                          request->config.names, WEIGHTS_OUTPUTS_READ};
+    const struct weights_source source = {request->path, training_settings(&request->config).reset,
+                                          training_settings(&request->config).names,
+                                          WEIGHTS_OUTPUTS_READ};
     if (!network || !weights_pairing_open(&pairing, &network->graph, &source, &error)) {
         network_free(network);
         return output_error(&error);
@@ -358,29 +360,32 @@ static int work(struct weights_request *request)
     struct error error;
     struct safetensors file;
     const bool renames = request->renames.count > 0;
-    const enum weights_format format = (enum weights_format)request->config.save_precision;
+    const enum weights_format format =
+        (enum weights_format)record_settings(&request->config).save_precision;
     if (request->network && (request->save || renames)) {
-        error_set(&error, ERROR_USAGE, "--network", "rename first, and compare the new file",
+        error_set(&error, ERROR_USAGE, OPTION(network), "rename first, and compare the new file",
                   "a comparison does not go with --rename and --save");
         return output_error(&error);
     }
-    if ((request->config.names[0] || request->config.reset[0]) && !request->network) {
-        error_set(&error, ERROR_USAGE, request->config.names[0] ? "--names" : "--reset",
+    if ((training_settings(&request->config).names[0] ||
+         training_settings(&request->config).reset[0]) &&
+        !request->network) {
+        error_set(&error, ERROR_USAGE,
+                  training_settings(&request->config).names[0] ? OPTION(names) : OPTION(reset),
                   "give --network, too", "only a comparison with a network needs it");
         return output_error(&error);
     }
     if (request->network)
         return compare(request);
-    if (config_is_given(&request->config, "save-precision") && (renames || !request->save)) {
-        error_set(&error, ERROR_USAGE, "--save-precision", "give --save FILE, and rename before",
+    if (config_is_given(&request->config, KEY(save_precision)) && (renames || !request->save)) {
+        error_set(&error, ERROR_USAGE, OPTION(save_precision),
+                  "give --save FILE, and rename before",
                   "it writes the weights of a model in another precision");
         return output_error(&error);
     }
-    if (config_is_given(&request->config, "save-precision"))
-        return model_output_is_other(request->path, request->save, &error) &&
-                       half_model_save(request->path, format, request->save, &error)
-                   ? EXIT_DONE
-                   : output_error(&error);
+    if (config_is_given(&request->config, KEY(save_precision)))
+        return half_model_save(request->path, format, request->save, &error) ? EXIT_DONE
+                                                                             : output_error(&error);
     if (!check_renames(&request->renames, &error) ||
         !safetensors_open(&file, request->path, &error))
         return output_error(&error);
@@ -396,9 +401,9 @@ static int work(struct weights_request *request)
 
 static int weights_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique",      "groups",     "width-rate", "block-rate",
-                                         "widths",         "activation", "names",      "reset",
-                                         "save-precision", NULL};
+    static const char *const fields[] = {
+        KEY(technique),  KEY(groups), KEY(width_rate), KEY(block_rate),     KEY(widths),
+        KEY(activation), KEY(names),  KEY(reset),      KEY(save_precision), NULL};
     int status;
     struct operands operands;
     struct weights_request request = {0};

@@ -129,6 +129,7 @@ is "  has no suggestion" suggestion null out
     refuses 2 'above 0 and grow' "a rate of 0" find-rate $job --low 0
     refuses 2 'no number' "a rate that is none" find-rate $job --high much
     refuses 2 'iterations' "too few rates" find-rate $job --iterations 2
+    refuses 2 'no meaning in tinca find-rate' "a setting that a search has no use for" find-rate $job --ema 0.9
     adversarial_network gan.json
     refuses 1 'no loss that falls' "a network with a discriminator" find-rate ./gan.json --data maps,limit=2 --batch 1
 }

@@ -356,8 +356,38 @@ static void test_distinct_labels(void)
            "a label that fits has all differences: %s", labels[0]);
 }
 
+/* Every row has one class, and what a task takes of some classes leaves the others alone. */
+static void test_classes(void)
+{
+    static const char *const from_options[] = {"preset=overfit", "network=mlp", "ema=0.9",
+                                               "weights=w",      "device=cuda", "iterations=7",
+                                               "seeds=3",        "tolerance=5", NULL};
+    struct run_config from = configure(from_options), to = configure(SETTINGS("network=lenet"));
+    bool single = true;
+    for (size_t i = 0; i < config_field_count; i++) {
+        const unsigned class = config_fields[i].class;
+        single &= class && !(class & (class - 1)) && (class & SETTINGS_ALL);
+    }
+    tap_ok(single, "every setting has one class");
+    config_take(&to, &from, SETTINGS_TRAINING | SETTINGS_MACHINE, TASK_FINE_TUNE);
+    tap_ok(is(&to, "ema", "0.9") && is(&to, "iterations", "7") && is(&to, "device", "cuda") &&
+               config_is_given(&to, "ema"),
+           "a class is taken, with what was given");
+    tap_ok(is(&to, "batch", "32") && !config_is_given(&to, "batch"), "and with a preset's values");
+    tap_ok(is(&to, "weights", "") && !config_is_given(&to, "weights"),
+           "without what has no meaning in the task");
+    tap_ok(is(&to, "network", "lenet") && is(&to, "tolerance", "16") && is(&to, "seeds", "1"),
+           "and other classes stay");
+    const struct config_field *refused =
+        config_refused(&to, SETTINGS_ALL & ~SETTINGS_MACHINE, TASK_TRAIN);
+    tap_ok(refused && strcmp(refused->key, "device") == 0 &&
+               !config_refused(&to, SETTINGS_ALL, TASK_TRAIN),
+           "a given setting of another class is refused by name");
+}
+
 int main(void)
 {
+    test_classes();
     test_differences();
     test_short_labels();
     test_technique_in_label();

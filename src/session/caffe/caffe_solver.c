@@ -2,7 +2,7 @@
  * differs silently from the one that the file describes; fields about the network's files, tests,
  * snapshots and messages are listed as left out. What a file leaves out has Caffe's default. */
 #include "session/caffe/caffe.h"
-#include "session/caffe/caffe_tree.h"
+#include "session/caffe/internal.h"
 
 #include "base/language.h"
 
@@ -77,13 +77,13 @@ static bool read_type(struct reading *reading)
     if (i == 7)
         return refuse(reading, name, N_("tinca has SGD, Nesterov, Adam and RMSProp"));
     const char *solver = types[i][2];
-    add(reading, "solver", solver);
+    add(reading, KEY(solver), solver);
     if (strcmp(solver, "adam") == 0)
-        return add_number(reading, "beta2", "momentum2", 0.999) &&
-               add_number(reading, "epsilon", "delta", 1e-8);
+        return add_number(reading, KEY(beta2), "momentum2", 0.999) &&
+               add_number(reading, KEY(epsilon), "delta", 1e-8);
     if (strcmp(solver, "rmsprop") == 0)
-        return add_number(reading, "beta2", "rms_decay", 0.99) &&
-               add_number(reading, "epsilon", "delta", 1e-8);
+        return add_number(reading, KEY(beta2), "rms_decay", 0.99) &&
+               add_number(reading, KEY(epsilon), "delta", 1e-8);
     return true;
 }
 
@@ -120,32 +120,33 @@ static bool read_step(struct reading *reading, bool several)
                       !refuse(reading, "stepsize", N_("a number above 0 was expected")))
         return false;
     snprintf(text, sizeof text, "%zu", step);
-    add(reading, "schedule", "step");
-    add(reading, "step-size", text);
-    return add_number(reading, "gamma", "gamma", 0);
+    add(reading, KEY(schedule), "step");
+    add(reading, KEY(step_size), text);
+    return add_number(reading, KEY(gamma), "gamma", 0);
 }
 
 static bool read_policy(struct reading *reading)
 {
     const char *policy = caffe_text(&reading->tree.root, "lr_policy", "");
     if (strcmp(policy, "fixed") == 0) {
-        add(reading, "schedule", "fixed");
+        add(reading, KEY(schedule), "fixed");
         return true;
     }
     if (strcmp(policy, "step") == 0 || strcmp(policy, "multistep") == 0)
         return read_step(reading, policy[0] == 'm');
     if (strcmp(policy, "exp") == 0) {
-        add(reading, "schedule", "step");
-        add(reading, "step-size", "1");
-        return add_number(reading, "gamma", "gamma", 0);
+        add(reading, KEY(schedule), "step");
+        add(reading, KEY(step_size), "1");
+        return add_number(reading, KEY(gamma), "gamma", 0);
     }
     if (strcmp(policy, "poly") == 0) {
-        add(reading, "schedule", "poly");
-        return add_number(reading, "power", "power", 0);
+        add(reading, KEY(schedule), "poly");
+        return add_number(reading, KEY(power), "power", 0);
     }
     if (strcmp(policy, "inv") == 0) {
-        add(reading, "schedule", "inv");
-        return add_number(reading, "gamma", "gamma", 0) && add_number(reading, "power", "power", 0);
+        add(reading, KEY(schedule), "inv");
+        return add_number(reading, KEY(gamma), "gamma", 0) &&
+               add_number(reading, KEY(power), "power", 0);
     }
     return refuse(reading, "lr_policy",
                   N_("tinca has fixed, step, multistep with equal distances, exp, inv and poly"));
@@ -197,13 +198,13 @@ static bool read_extras(struct reading *reading)
     if (size &&
         (!caffe_read_count(size, &reading->solver->iter_size) || reading->solver->iter_size == 0))
         return refuse(reading, "iter_size", N_("a number above 0 was expected"));
-    if (has(reading, "average_loss") && !add_number(reading, "average-loss", "average_loss", 1))
+    if (has(reading, "average_loss") && !add_number(reading, KEY(average_loss), "average_loss", 1))
         return false;
     if (!get(reading, "clip_gradients", -1, &number) ||
-        (number > 0 && !add_number(reading, "clip-norm", "clip_gradients", 0)))
+        (number > 0 && !add_number(reading, KEY(clip_norm), "clip_gradients", 0)))
         return false;
     return get(reading, "random_seed", -1, &number) &&
-           (number < 0 || add_number(reading, "seed", "random_seed", 0));
+           (number < 0 || add_number(reading, KEY(seed), "random_seed", 0));
 }
 
 static bool read_solver(struct reading *reading)
@@ -211,11 +212,11 @@ static bool read_solver(struct reading *reading)
     if (!has(reading, "base_lr"))
         return refuse(reading, "base_lr", N_("the file has no learning rate"));
     if (!list_left_out(reading) || !read_type(reading) ||
-        !add_number(reading, "lr", "base_lr", 0) || !read_policy(reading) ||
-        !add_number(reading, "momentum", "momentum", 0) ||
-        !add_number(reading, "weight-decay", "weight_decay", 0))
+        !add_number(reading, KEY(learning_rate), "base_lr", 0) || !read_policy(reading) ||
+        !add_number(reading, KEY(momentum), "momentum", 0) ||
+        !add_number(reading, KEY(weight_decay), "weight_decay", 0))
         return false;
-    return (!has(reading, "max_iter") || add_number(reading, "iterations", "max_iter", 0)) &&
+    return (!has(reading, "max_iter") || add_number(reading, KEY(iterations), "max_iter", 0)) &&
            read_extras(reading);
 }
 

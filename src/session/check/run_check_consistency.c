@@ -1,8 +1,9 @@
 /* Checks whether the files of a run agree with each other, and whether all necessary files exist.
  * Little can be said about a run that is training, because it replaces its files one by one. */
-#include "session/check/run_check_internal.h"
+#include "session/check/internal.h"
 
 #include "base/language.h"
+#include "session/config/settings.h"
 #include "session/storage/run_prune.h"
 
 #include <math.h>
@@ -121,28 +122,28 @@ static void compare_summary(struct check *check)
 static void compare_config(struct check *check)
 {
     const struct check_record *record = &check->record;
-    const struct run_config *config = &check->config;
+    const struct training_settings training = training_settings(&check->config);
+    const enum technique technique = (enum technique)network_settings(&check->config).technique;
     const double per_epoch = round((double)record->snapshot.iterations / record->snapshot.epochs);
-    const size_t asked = config->has_iterations
-                             ? config->iterations
-                             : config->epochs * (record->facts.images / config->batch);
-    if (!record->started || record->facts.images < config->batch || !(per_epoch >= 1))
+    const size_t asked = training.has_iterations
+                             ? training.iterations
+                             : training.epochs * (record->facts.images / training.batch);
+    if (!record->started || record->facts.images < training.batch || !(per_epoch >= 1))
         return;
-    if (per_epoch != (double)(record->facts.images / config->batch))
+    if (per_epoch != (double)(record->facts.images / training.batch))
         check_report(check, "config.json", RUN_PROBLEM_ERROR, REMEDY_CONFIG,
                      _("its batch is %zu, but the journal's epochs are of %.0f iterations with %zu "
                        "images"),
-                     config->batch, per_epoch, record->facts.images);
+                     training.batch, per_epoch, record->facts.images);
     else if (asked < record->snapshot.iterations && !check->facts.fork.ancestor[0])
         check_report(check, "config.json", RUN_PROBLEM_ERROR, REMEDY_CONFIG,
                      _("it asks for %zu iterations, but the journal says %llu"), asked,
                      (unsigned long long)record->snapshot.iterations);
-    else if (strcmp(technique_name((enum technique)config->technique), record->facts.technique) !=
-                 0 &&
-             config->technique != TECHNIQUE_NONE)
+    else if (strcmp(technique_name(technique), record->facts.technique) != 0 &&
+             technique != TECHNIQUE_NONE)
         check_report(check, "config.json", RUN_PROBLEM_ERROR, REMEDY_CONFIG,
-                     _("its technique is %s, but the journal's is %s"),
-                     technique_name((enum technique)config->technique), record->facts.technique);
+                     _("its technique is %s, but the journal's is %s"), technique_name(technique),
+                     record->facts.technique);
 }
 
 /* --- necessary files --- */

@@ -1,5 +1,5 @@
 /* Checks config.json, the small files, and files that other modules already read strictly. */
-#include "session/check/run_check_internal.h"
+#include "session/check/internal.h"
 
 #include "base/files/file.h"
 #include "base/json/json_checksum.h"
@@ -99,8 +99,8 @@ static void inspect_members(struct check *check, const char *file,
 static void inspect_settings(struct check *check, const char *file,
                              const struct json_document *document)
 {
-    static const char *const ever[] = {"network", "data",   "batch", "device",
-                                       "seed",    "solver", "lr",    NULL};
+    static const char *const ever[] = {KEY(network), KEY(data),   KEY(batch),         KEY(device),
+                                       KEY(seed),    KEY(solver), KEY(learning_rate), NULL};
     struct error error = {0};
     const struct json *settings = json_member(document->root, "config");
     const bool imported = check->facts.imported[0];

@@ -1,6 +1,6 @@
 /* Checks saved models and checkpoints: the checksum, the metadata, the arrays against the network,
  * and the network against the one in the journal. */
-#include "session/check/run_check_internal.h"
+#include "session/check/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"
@@ -125,9 +125,9 @@ static bool open_model(struct check *check, const char *file, enum check_remedy 
 static bool is_called_like_file(const struct check *check, const struct network *network)
 {
     char called[64];
-    return check->has_config && strchr(check->config.network, '/') &&
-           strcmp(network->name,
-                  config_network_name(check->config.network, called, sizeof called)) == 0;
+    return check->has_config && strchr(network_settings(&check->config).network, '/') &&
+           strcmp(network->name, config_network_name(network_settings(&check->config).network,
+                                                     called, sizeof called)) == 0;
 }
 
 static void compare_network(struct check *check, const char *file, const struct network *network)
@@ -299,7 +299,7 @@ static bool inspect_network(struct check *check, const char *file, const struct 
 static bool inspect_average(struct check *check, const char *file, const struct safetensors *opened,
                             const struct graph *graph, size_t *found)
 {
-    return check->config.ema == 0 ||
+    return training_settings(&check->config).ema == 0 ||
            check_parameters(check, file, opened, graph, "average.", true, REMEDY_CHECKPOINT, found);
 }
 
@@ -307,7 +307,7 @@ static bool inspect_window(struct check *check, const char *file, const struct s
 {
     const struct safetensors_entry *window = safetensors_find(opened, "loss_window");
     const bool good = window && window->type == SAFETENSORS_F32 && window->rank == 1 &&
-                      window->dims[0] == check->config.average_loss;
+                      window->dims[0] == measurement_settings(&check->config).average_loss;
     if (!good)
         check_damage(check, file, REMEDY_CHECKPOINT,
                      _("its window of losses is missing or has another length"));

@@ -1,6 +1,6 @@
 /* Walks through the flowchart: chooses network, data set and device, answers the questions from the
  * evidence in the comparison (advise_evidence.h), and draws the conclusion. */
-#include "session/compare/advise_evidence.h"
+#include "session/compare/internal.h"
 
 #include "base/escape/shell.h"
 #include "base/language.h"
@@ -199,14 +199,15 @@ static bool choose_network(struct advise_inquiry *inquiry, struct error *error)
     for (size_t i = 0; i < inquiry->table->count; i++) {
         const struct compare_row *row = advise_row(inquiry, i);
         if (row->run && advice->network[0] && strcmp(row->base, advice->network) != 0)
-            return error_set(error, ERROR_USAGE, "--network", "give --network NET",
+            return error_set(error, ERROR_USAGE, OPTION(network), "give --network NET",
                              "there are runs of several networks: %s, %s and perhaps others",
                              advice->network, row->base);
         if (row->run)
             snprintf(advice->network, sizeof advice->network, "%s", row->base);
     }
-    return advice->network[0] || error_set(error, ERROR_USAGE, "--network", "give --network NET",
-                                           "there are no runs from which to take the network");
+    return advice->network[0] ||
+           error_set(error, ERROR_USAGE, OPTION(network), "give --network NET",
+                     "there are no runs from which to take the network");
 }
 
 /* Sets advice->data, the data set on which accuracies are compared: that of the latest run,

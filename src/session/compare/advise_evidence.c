@@ -2,11 +2,12 @@
  * advice->missing: the missing measurement and the command that makes it. Every row that decides
  * something also adds a sentence with its figures, so that the user can check the advice against
  * the table. */
-#include "session/compare/advise_evidence.h"
 #include "session/compare/compare_significance.h"
+#include "session/compare/internal.h"
 
 #include "base/escape/shell.h"
 #include "base/language.h"
+#include "session/config/settings.h"
 #include "session/config/train_command.h"
 
 #include <math.h>
@@ -122,8 +123,9 @@ void advise_note_untrained(struct advise_inquiry *inquiry, const char *technique
     const struct run_config *config = like ? run_config(like) : NULL;
     bool plain = strcmp(technique, "none") == 0;
     if (config) {
-        bool path = strchr(config->network, '/') != NULL;
-        train_command_append(&command, config, path ? config->network : advice->network, technique);
+        bool path = strchr(network_settings(config).network, '/') != NULL;
+        train_command_append(&command, config,
+                             path ? network_settings(config).network : advice->network, technique);
     } else {
         char network[288];
         snprintf(network, sizeof network, "%s%s%s", advice->network, plain ? "" : "-",

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "session/compare/compare_published.h"
 #include "session/config/config_data.h"
+#include "session/config/settings.h"
 #include "session/files/run_directory.h"
 
 #include <math.h>
@@ -89,8 +90,8 @@ static void fill_accuracy(struct compare_row *row, const struct run *run)
     row->figures = run_figures_of(&snapshot, run_series(run));
     if (isfinite(row->figures.best_top1)) {
         row->accuracy = "validation";
-        data =
-            run_facts(run)->imported[0] ? config->data : config_validation_spec(config, validation);
+        data = run_facts(run)->imported[0] ? data_settings(config).data
+                                           : config_validation_spec(config, validation);
         row->images = run_facts(run)->validation_images;
     } else if (measured) {
         row->accuracy = "measured";
@@ -241,7 +242,7 @@ bool compare_complete(struct comparison *comparison, struct error *error)
     while (first < comparison->count && !may_be_measured(&comparison->rows[first]))
         first++;
     if (measured == 0 && first < comparison->count)
-        insert_device(comparison, run_config(comparison->rows[first].run)->device);
+        insert_device(comparison, machine_settings(run_config(comparison->rows[first].run)).device);
     return true;
 }
 

@@ -33,8 +33,8 @@ static const char stale[] = N_("stale, run tinca measure again");
 /* Returns whether the network's name in a row contains the setting already. */
 static bool is_in_name(const struct config_field *field)
 {
-    static const char *const keys[] = {"network", "technique", "groups", "width-rate",
-                                       "block-rate"};
+    static const char *const keys[] = {KEY(network), KEY(technique), KEY(groups), KEY(width_rate),
+                                       KEY(block_rate)};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(field->key, keys[i]) == 0)
             return true;

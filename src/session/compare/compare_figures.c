@@ -128,7 +128,7 @@ size_t compare_list_figures(const struct comparison *comparison, struct compare_
 {
     size_t count = 0;
     for (size_t i = 0; i < comparison->field_count; i++) {
-        const bool network = strcmp(comparison->fields[i]->key, "network") == 0;
+        const bool network = strcmp(comparison->fields[i]->key, KEY(network)) == 0;
         figures[count++] = network ? (struct compare_figure){.kind = FIGURE_NETWORK}
                                    : (struct compare_figure){.kind = FIGURE_SETTING,
                                                              .field = comparison->fields[i]};
@@ -165,7 +165,7 @@ static double known(uint64_t count)
  * the log of another program does not give is unknown. */
 static bool has_setting(const struct compare_row *row, const struct config_field *field)
 {
-    if (!row->run || (row->seeds.runs > 0 && strcmp(field->key, "seed") == 0))
+    if (!row->run || (row->seeds.runs > 0 && strcmp(field->key, KEY(seed)) == 0))
         return false;
     return config_is_known(run_config(row->run), run_facts(row->run)->imported, field->key);
 }

@@ -1,6 +1,7 @@
 /* Writes the comparison as JSON, in full precision, with null for values that were not measured. */
 #include "session/compare/compare_significance.h"
 #include "session/compare/pareto.h"
+#include "session/config/settings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -111,7 +112,8 @@ static bool add_spread(const struct compare_row *row, struct json *object)
     else {
         struct json *seeds = json_add_object(object, "seeds");
         struct json *list = json_add_array(seeds, "runs");
-        added = json_add_string(seeds, "group", run_config(row->run)->seed_group) && list;
+        added = json_add_string(seeds, "group", record_settings(run_config(row->run)).seed_group) &&
+                list;
         for (size_t i = 0; i < row->seeds.runs; i++)
             added = added && json_add_string(list, NULL, run_facts(row->members[i])->id);
         added = added && seed_statistics_to_json(&row->seeds, seeds);

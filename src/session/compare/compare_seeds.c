@@ -4,6 +4,7 @@
 #include "session/compare/compare.h"
 
 #include "base/memory.h"
+#include "session/config/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 /* Returns the group of a row that is a run; "" if it belongs to none or is merged already. */
 static const char *group_of(const struct compare_row *row)
 {
-    return row->run && row->seeds.runs == 0 ? run_config(row->run)->seed_group : "";
+    return row->run && row->seeds.runs == 0 ? record_settings(run_config(row->run)).seed_group : "";
 }
 
 static size_t count_members(const struct comparison *comparison, const char *group)
@@ -54,7 +55,7 @@ static bool merge_results(struct comparison *comparison, size_t first, size_t co
 /* Removes the other rows of the group that the row `first` stands for now. */
 static void remove_others(struct comparison *comparison, size_t first)
 {
-    const char *group = run_config(comparison->rows[first].run)->seed_group;
+    const char *group = record_settings(run_config(comparison->rows[first].run)).seed_group;
     size_t left = first + 1;
     for (size_t i = first + 1; i < comparison->count; i++) {
         if (strcmp(group_of(&comparison->rows[i]), group) == 0)

@@ -14,6 +14,7 @@
 #include "base/language.h"
 #include "session/compare/compare.h"
 #include "session/config/config_data.h"
+#include "session/config/settings.h"
 #include "session/files/run_name.h"
 #include "session/values/run_figures.h"
 #include "session/values/timing.h"
@@ -124,9 +125,10 @@ static void put_validation(struct text *text, const struct run *run, const struc
     const struct run_figures figures = run_figures_of(now, run_series(run));
     if (!now->has_validation) {
         put_row(text, _("validation"),
-                run_facts(run)->imported[0]    ? _("none in the log")
-                : run_config(run)->validate[0] ? _("not measured yet")
-                                               : _("not measured: no validation data were given"));
+                run_facts(run)->imported[0] ? _("none in the log")
+                : data_settings(run_config(run)).validate[0]
+                    ? _("not measured yet")
+                    : _("not measured: no validation data were given"));
         return;
     }
     put_result(text, run, _("validation loss"), figures.validation_loss, "");
@@ -148,7 +150,7 @@ static void put_test(struct text *text, const struct run *run, const struct run_
     const struct run_test *test = &now->test;
     char spec[CONFIG_SPEC], count[32];
     if (test->images == 0) {
-        if (run_config(run)->test[0])
+        if (data_settings(run_config(run)).test[0])
             put_row(text, _("test"), _("not measured: the run has not reached its end"));
         return;
     }
@@ -344,7 +346,7 @@ static bool put_run(struct text *text, const struct run *run, struct error *erro
     const struct run_facts *facts = run_facts(run);
     char name[RUN_NAME_SIZE];
     run_snapshot(run, &now);
-    const bool known = config_is_known(run_config(run), facts->imported, "network");
+    const bool known = config_is_known(run_config(run), facts->imported, KEY(network));
     const bool named = run_name_read(facts->directory, name)[0] != '\0';
     text_append(text, "\n## ");
     markdown_append(text, known || !named ? facts->network : "");

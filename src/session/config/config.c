@@ -1,74 +1,22 @@
-/* A field is a row of the table config_fields: its place in struct run_config, its kind, its
- * bounds. Parsing, printing, JSON, the form and usage texts all loop over this table.
- *
- * `given` has a bit for each field that config_set has set. Presets, and defaults that depend on
- * other fields, never overwrite these fields, so the order of options does not matter. */
-#include "session/config/config.h"
+/* The values of a configuration: parsed into and printed from the members that the rows name, and
+ * taken over by class. config_set.c sets given ones, with what follows from them. */
+#include "session/config/internal.h"
 
 #include "base/language.h"
 #include "base/text.h"
-#include "engine/devices/device.h"
-#include "engine/devices/rank_device.h"
-#include "session/config/config_data.h"
-#include "session/config/config_internal.h"
-#include "session/config/presets.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns whether `field` is the one of this member of struct run_config. */
-#define IS_MEMBER(field, member) ((field)->offset == offsetof(struct run_config, member))
-
-const struct config_field *config_find(const char *key)
-{
-    for (size_t i = 0; i < config_field_count; i++)
-        if (strcmp(config_fields[i].key, key) == 0)
-            return &config_fields[i];
-    return NULL;
-}
-
-void config_defaults(struct run_config *config)
-{
-    *config = (struct run_config){.network = "lenet",
-                                  .data = "digits",
-                                  .batch = 64,
-                                  .blocks = 1,
-                                  .bucket = "auto",
-                                  .device = "cpu",
-                                  .epochs = 10,
-                                  .seed = 1,
-                                  .seeds = 1,
-                                  .checkpoint = 60,
-                                  .checkpoint_share = 1,
-                                  .solver = SOLVER_SGD,
-                                  .learning_rate = 0.01,
-                                  .momentum = 0.9,
-                                  .schedule = LR_SCHEDULE_FIXED,
-                                  .gamma = 0.1,
-                                  .power = 1,
-                                  .average_loss = 1,
-                                  .l1_weight = 100,
-                                  .temperature = 4,
-                                  .distill_weight = 0.9,
-                                  .tolerance = 16,
-                                  .augment = "no",
-                                  .normalise = "auto",
-                                  .filter = "auto"};
-}
-
 /* --- given fields --- */
-
-bool config_on_gpu(const struct run_config *config)
-{
-    return strncmp(config->device, "cuda", 4) == 0;
-}
 
 void config_share(struct run_config *config, size_t processes)
 {
     config->processes = processes > 1 ? processes : 1;
-    if (config->processes > 1 && !config_is_given(config, "blocks") && !config_on_gpu(config))
+    if (config->processes > 1 && !config_is_given(config, KEY(blocks)) && !config_on_gpu(config))
         config->blocks = config->processes;
 }
 
@@ -87,6 +35,47 @@ bool config_is_known(const struct run_config *config, const char *imported, cons
             strcmp((const char *)config + field->offset, "unknown") != 0);
 }
 
+/* --- classes --- */
+
+bool config_has_meaning(const struct config_field *field, enum config_task task)
+{
+    return task == TASK_RESUME ? field->resumes : !(field->lacks & task);
+}
+
+static bool is_taken(const struct config_field *field, unsigned classes, enum config_task task)
+{
+    return (field->class & classes) && config_has_meaning(field, task);
+}
+
+void config_take(struct run_config *to, const struct run_config *from, unsigned classes,
+                 enum config_task task)
+{
+    for (size_t i = 0; i < config_field_count; i++) {
+        const struct config_field *field = &config_fields[i];
+        if (!is_taken(field, classes, task))
+            continue;
+        memcpy((char *)to + field->offset, (const char *)from + field->offset, field->size);
+        to->given.fields[i] = from->given.fields[i];
+        if (IS_MEMBER(field, iterations))
+            to->has_iterations = from->has_iterations;
+        if (IS_MEMBER(field, reset_classes))
+            to->outputs_kept = from->outputs_kept;
+        if (IS_MEMBER(field, validate))
+            to->data_divides = from->data_divides;
+        if (IS_MEMBER(field, device))
+            to->processes = from->processes;
+    }
+}
+
+const struct config_field *config_refused(const struct run_config *config, unsigned classes,
+                                          enum config_task task)
+{
+    for (size_t i = 0; i < config_field_count; i++)
+        if (config->given.fields[i] && !is_taken(&config_fields[i], classes, task))
+            return &config_fields[i];
+    return NULL;
+}
+
 bool config_gives_any(const struct run_config *config)
 {
     for (size_t i = 0; i < config_field_count; i++)
@@ -98,34 +87,6 @@ bool config_gives_any(const struct run_config *config)
 void config_forget(struct run_config *config, const char *key)
 {
     config->given.fields[config_find(key) - config_fields] = false;
-}
-
-/* Returns whether the images of a data set are larger than the network's input, so that random
- * crops are possible. */
-static bool data_is_cropped(const char *data)
-{
-    static const char *const cropped[] = {"folder", "tench", "pairs", "maps"};
-    size_t length = strcspn(data, ":,");
-    for (size_t i = 0; i < sizeof cropped / sizeof *cropped; i++)
-        if (strlen(cropped[i]) == length && memcmp(cropped[i], data, length) == 0)
-            return true;
-    return false;
-}
-
-void config_fill_dependent(struct run_config *config)
-{
-    presets_fill(config);
-    if (!config_is_given(config, "augment") && strcmp(config->preset, "cifar") != 0)
-        config_set_default(config, "augment", data_is_cropped(config->data) ? "yes" : "no", NULL);
-}
-
-bool config_apply_preset(struct run_config *config, const char *name, struct error *error)
-{
-    if (name[0] && !presets_check(name, error))
-        return false;
-    snprintf(config->preset, sizeof config->preset, "%s", name);
-    config_fill_dependent(config);
-    return true;
 }
 
 /* --- parsing --- */
@@ -238,138 +199,32 @@ static bool parse_value(const struct config_field *field, const char *value, voi
     }
 }
 
-/* Returns whether a text that has a form of its own is valid. */
-static bool check_form(const struct config_field *field, const char *value, struct error *error)
-{
-    struct network_widths widths;
-    uint64_t bytes;
-    double seconds;
-    if (IS_MEMBER(field, widths) && value[0] && !network_widths_parse(value, ',', &widths))
-        return refuse(field, value, _("1 to 16 numbers of 1 to 65536, as in 512,256"), error);
-    if (IS_MEMBER(field, memory_limit) && value[0] && !text_to_bytes(value, &bytes))
-        return refuse(field, value, _("a number of bytes, as in 600M or 1.5G"), error);
-    if (IS_MEMBER(field, bucket) && strcmp(value, "auto") != 0 && strcmp(value, "whole") != 0 &&
-        !(text_to_bytes(value, &bytes) && bytes > 0))
-        return refuse(field, value, _("auto, whole or a number of bytes, as in 256K"), error);
-    if (IS_MEMBER(field, max_time) && value[0] &&
-        !(text_to_seconds(value, &seconds) && seconds > 0))
-        return refuse(field, value, _("a time, as in 90s, 45m, 8h or 1d12h"), error);
-    return true;
-}
-
 /* Parses the value into the field's member, which an invalid value leaves as it was. */
-static bool store(struct run_config *config, const struct config_field *field, const char *value,
+bool config_store(struct run_config *config, const struct config_field *field, const char *value,
                   struct error *error)
 {
-    struct augmentation augmentation;
-    char canonical[AUGMENTATION_TEXT];
-    if (IS_MEMBER(field, augment)) {
-        if (!augmentation_parse(&augmentation, value, error))
-            return false;
-        value = augmentation_format(&augmentation, canonical, sizeof canonical);
-    }
-    return check_form(field, value, error) &&
-           parse_value(field, value, (char *)config + field->offset, error);
+    char text[CONFIG_REWRITTEN];
+    if (field->rewrite && !(value = field->rewrite(value, text, error)))
+        return false;
+    if (field->fits && !field->fits(value))
+        return refuse(field, value, gettext(field->expected), error);
+    return parse_value(field, value, (char *)config + field->offset, error);
 }
 
-bool config_set_default(struct run_config *config, const char *key, const char *value,
-                        struct error *error)
+bool config_put(struct run_config *config, const char *key, const char *value, struct error *error)
 {
     const struct config_field *field = config_find(key);
     if (!field)
         return error_set(error, ERROR_USAGE, key, "the options are those of tinca train --help",
                          "there is no such setting");
-    return store(config, field, value, error);
+    return config_store(config, field, value, error);
 }
 
-static void mark_given(struct run_config *config, const struct config_field *field)
-{
-    config->given.fields[field - config_fields] = true;
-    if (IS_MEMBER(field, iterations))
-        config->has_iterations = true;
-}
-
-/* Refuses a value of `validate` beside another share that the data names. */
-static bool check_division(const struct run_config *config, const char *value, struct error *error)
-{
-    if (!config->data_divides || strcmp(value, config->validate) == 0)
-        return true;
-    return error_set(error, ERROR_USAGE, "--validate", "give --validate, or validate= of --data",
-                     "the training data holds out a share for validation already (%s)",
-                     config->validate);
-}
-
-/* Sets the data. Its option validate=F becomes the value of the setting `validate`. */
-static bool set_data(struct run_config *config, const char *value, struct error *error)
-{
-    char data[sizeof config->data], share[64], validate[sizeof config->validate];
-    const struct config_field *field = config_find("data"), *held = config_find("validate");
-    if (!config_data_take_option(value, "validate", data, sizeof data, share, sizeof share))
-        return store(config, field, value, error);
-    snprintf(validate, sizeof validate, "auto,share=%s", share);
-    if (config_is_given(config, "validate") && strcmp(config->validate, validate) != 0)
-        return error_set(error, ERROR_USAGE, "--data", "give --validate, or validate= of --data",
-                         "validate=%s contradicts --validate %s", share, config->validate);
-    if (!store(config, field, data, error) || !store(config, held, validate, error))
-        return false;
-    mark_given(config, held);
-    config->data_divides = true;
-    return true;
-}
-
-bool config_set_field(struct run_config *config, const struct config_field *field,
-                      const char *value, struct error *error)
-{
-    if (IS_MEMBER(field, preset))
-        return config_apply_preset(config, value, error);
-    if (IS_MEMBER(field, validate) && !check_division(config, value, error))
-        return false;
-    if (IS_MEMBER(field, iterations) && !value[0]) {
-        config->has_iterations = false;
-        config->given.fields[field - config_fields] = false;
-        return true;
-    }
-    if (!(IS_MEMBER(field, data) ? set_data(config, value, error)
-                                 : store(config, field, value, error)))
-        return false;
-    mark_given(config, field);
-    return true;
-}
-
-bool config_set_number(struct run_config *config, const struct config_field *field, double number)
-{
-    void *member = (char *)config + field->offset;
-    if (!(number >= field->low && number <= field->high))
-        return false;
-    if (field->kind == CONFIG_COUNT)
-        *(size_t *)member = (size_t)number;
-    else
-        *(double *)member = number;
-    mark_given(config, field);
-    return true;
-}
-
-void config_set_flag(struct run_config *config, const struct config_field *field, bool flag)
-{
-    *(bool *)((char *)config + field->offset) = flag;
-    mark_given(config, field);
-}
-
-bool config_has_dependents(const struct config_field *field)
-{
-    return IS_MEMBER(field, network) || IS_MEMBER(field, data);
-}
-
-bool config_set(struct run_config *config, const char *key, const char *value, struct error *error)
+void config_put_count(struct run_config *config, const char *key, size_t count)
 {
     const struct config_field *field = config_find(key);
-    if (!field)
-        return config_set_default(config, key, value, error);
-    if (!config_set_field(config, field, value, error))
-        return false;
-    if (config_has_dependents(field))
-        config_fill_dependent(config);
-    return true;
+    assert(field->kind == CONFIG_COUNT);
+    *(size_t *)((char *)config + field->offset) = count;
 }
 
 /* --- printing --- */
@@ -394,7 +249,7 @@ char *config_get(const struct run_config *config, const char *key, char *text, s
     const void *value = field ? (const char *)config + field->offset : NULL;
     if (size > 0)
         text[0] = '\0';
-    if (!field || (strcmp(key, "iterations") == 0 && !config->has_iterations))
+    if (!field || (strcmp(key, KEY(iterations)) == 0 && !config->has_iterations))
         return text;
     switch (field->kind) {
     case CONFIG_TEXT:
@@ -426,107 +281,4 @@ double config_max_time(const struct run_config *config)
 {
     double seconds = INFINITY;
     return text_to_seconds(config->max_time, &seconds) ? seconds : INFINITY;
-}
-
-/* --- contradictions --- */
-
-static bool check_targets(const struct run_config *config, struct error *error)
-{
-    struct augmentation augmentation = {0};
-    augmentation_parse(&augmentation, config->augment, NULL); /* config_set checked it */
-    const bool mixes = augmentation_mixes(&augmentation);
-    if (mixes && config->batch < 2)
-        return error_set(error, ERROR_USAGE, "--augment", "give --batch 2 or more",
-                         "mixup and cutmix mix the images of a batch, and it has only one");
-    return true;
-}
-
-static bool check_teacher(const struct run_config *config, struct error *error)
-{
-    struct run_config defaults;
-    config_defaults(&defaults);
-    const bool warm = config->temperature != defaults.temperature;
-    if (config->teacher[0] || (!warm && config->distill_weight == defaults.distill_weight))
-        return true;
-    return error_set(error, ERROR_USAGE, warm ? "--temperature" : "--distill-weight",
-                     "give --teacher a saved model", "there is no teacher to compare with");
-}
-
-static bool check_momentum(const struct run_config *config, struct error *error)
-{
-    if (config->cycle_momentum == 0)
-        return true;
-    if (config->schedule != LR_SCHEDULE_ONECYCLE)
-        return error_set(error, ERROR_USAGE, "--cycle-momentum", "give --schedule onecycle",
-                         "the schedule %s has no cycle", lr_schedule_names[config->schedule]);
-    if (!(config->cycle_momentum < config->momentum))
-        return error_set(
-            error, ERROR_USAGE, "--cycle-momentum", "give a lower one, or a higher --momentum",
-            "it is the lowest momentum, and --momentum %g the highest", config->momentum);
-    return !config_on_gpu(config) ||
-           error_set(error, ERROR_USAGE, "--cycle-momentum",
-                     "train without it, or choose the device cpu or reference",
-                     "the device %s cannot change the momentum", config->device);
-}
-
-static bool check_training(const struct run_config *config, struct error *error)
-{
-    if ((config->clip_norm > 0 || config->clip_value > 0) && config_on_gpu(config))
-        return error_set(error, ERROR_USAGE, config->clip_norm > 0 ? "--clip-norm" : "--clip-value",
-                         "train without it, or choose the device cpu or reference",
-                         "the device %s cannot limit gradients", config->device);
-    if ((config->freeze[0] || config->rates[0]) && config_on_gpu(config))
-        return error_set(error, ERROR_USAGE, config->freeze[0] ? "--freeze" : "--rates",
-                         "train without it, or choose the device cpu or reference",
-                         "the device %s cannot give layers rates of their own", config->device);
-    if (config->reduce == REDUCE_FAST && config->compress != COMPRESS_NONE)
-        return error_set(error, ERROR_USAGE, "--compress", "leave out --compress or --reduce fast",
-                         "MPI adds no values of bf16 itself");
-    if (config->names[0] && !config->weights[0])
-        return error_set(error, ERROR_USAGE, "--names", "give --weights a file",
-                         "it says how a file names its weights");
-    if (config->reset[0] && !config->weights[0])
-        return error_set(error, ERROR_USAGE, "--reset", "give --weights a file",
-                         "without weights to begin with, every layer begins anew");
-    if (!check_teacher(config, error) || !check_momentum(config, error))
-        return false;
-    if (config->stop_patience > 0 && !config->validate[0])
-        return error_set(error, ERROR_USAGE, "--stop-patience", "give --validate a data set",
-                         "it counts validations, and this run has none");
-    return true;
-}
-
-bool config_check(const struct run_config *config, struct error *error)
-{
-    if (!config->network[0])
-        return error_set(error, ERROR_USAGE, "the network", "name one: tinca networks lists them",
-                         "none was given");
-    if (!config->data[0])
-        return error_set(error, ERROR_USAGE, "--data", "name one: tinca datasets lists them",
-                         "no data set was given");
-    if (config_is_given(config, "epochs") && config_is_given(config, "iterations"))
-        return error_set(error, ERROR_USAGE, "--epochs and --iterations", "give one of them",
-                         "both say how long the run is");
-    if (config->batch == 0 || config->average_loss == 0 ||
-        (!config->has_iterations && config->epochs == 0))
-        return error_set(error, ERROR_USAGE, "the configuration", NULL,
-                         "batch, epochs and average-loss begin at 1");
-    if (config->precision == PRECISION_INT8)
-        return error_set(error, ERROR_USAGE, "--precision",
-                         "train in float32, and then quantize the model with tinca quantize",
-                         "only trained networks compute in int8");
-    if (config->precision != PRECISION_FLOAT32 && config->precision != PRECISION_BF16 &&
-        !config_on_gpu(config))
-        return error_set(error, ERROR_USAGE, "--precision",
-                         "choose float32 or bf16, or the device cuda",
-                         "the device %s does not compute in %s", config->device,
-                         device_precision_names[config->precision]);
-    if (config->processes > 1 && !rank_device_check(config->device, error))
-        return false;
-    const double last_seed = 999999999999999.0;
-    if ((double)config->seed + (double)config->seeds - 1 > last_seed)
-        return error_set(error, ERROR_USAGE, "--seeds", "choose a lower --seed",
-                         "the seeds would exceed %.0f", last_seed);
-    return config_check_validation(config, error) && config_check_test(config, error) &&
-           check_targets(config, error) && check_training(config, error);
 }

@@ -1,7 +1,8 @@
 /* config.h: the configuration of a run.
  *
- * One table of fields serves the command line (--KEY), the workbench's form, config.json and the
- * session file, so all of them agree. A configuration has plain values only; copy it by assignment.
+ * The rows of settings.inc serve the command line (--KEY), the workbench's form, config.json and
+ * the session file, so all of them agree. A configuration has plain values only; copy it by
+ * assignment. Read it through the structs of its classes (settings.h).
  */
 #ifndef TINCA_SESSION_CONFIG_CONFIG_H
 #define TINCA_SESSION_CONFIG_CONFIG_H
@@ -21,82 +22,65 @@
 #include <stdint.h>
 
 /* No configuration has more fields than this. */
-enum { CONFIG_MAX_FIELDS = 80 };
+enum { CONFIG_MAX_FIELDS = 80, CONFIG_REWRITTEN = AUGMENTATION_TEXT };
+
+/* No text of a setting has more bytes, with its final zero. */
+enum { CONFIG_LONGEST = 512 };
 
 /* Which fields config_set has set, in the order of config_fields. */
 struct config_given {
     bool fields[CONFIG_MAX_FIELDS];
 };
 
+/* A member for each row of settings.inc, in the type that its TYPE says, and what belongs to no
+ * row. */
 struct run_config {
-    char network[512];             /* name with suffixes, or path of a file or saved model */
-    size_t technique;              /* enum technique */
-    size_t groups;                 /* groups of the technique shuffle; 0: as in the studies */
-    double width_rate, block_rate; /* 0: none */
-    char widths[128];              /* "512,256"; empty: as in the network file */
-    char activation[16];           /* empty: as in the network file */
-    char data[512];                /* SPEC, see data/dataset/dataset.h */
-    char validate[512];            /* SPEC, or a share of the training data; empty: none */
-    char test[512];                /* SPEC, or "auto" (config_data.h); empty: none */
-    size_t batch;                  /* images */
-    char device[DEVICE_NAME_SIZE];
-    size_t threads;        /* 0: all cores */
-    size_t precision;      /* enum device_precision */
-    size_t blocks;         /* blocks of images for sums (engine/graph/image_blocks.h); 1: none */
-    size_t reduce;         /* enum config_reduce: how processes add gradients */
-    size_t compress;       /* enum config_compress: of the gradients that processes send */
-    char bucket[32];       /* bytes that they send at once: "auto", "whole", "256K" */
-    bool strict_device;    /* refuse a network that the device lacks a kernel for */
-    char memory_limit[32]; /* limit for the plan's forecast: "600MiB"; empty: none */
-    size_t epochs;
-    size_t iterations; /* the run's length instead of `epochs`, if has_iterations */
-    bool has_iterations;
-    size_t seed;
-    size_t seeds;            /* runs of the group, with the seed and those that follow it */
-    char seed_group[64];     /* the group of seeds that the run belongs to; empty: none */
-    double checkpoint;       /* seconds between two checkpoints; 0: at the end of epochs only */
-    double checkpoint_share; /* percent of the run's time that checkpoints may take */
-    size_t save_precision;   /* enum weights_format, of saved models */
-    char tensorboard[512];   /* folder of event files (tensorboard/run_events.h); empty: none */
-    size_t solver;           /* enum solver_kind */
-    double learning_rate, momentum, weight_decay;
-    size_t momentum_form;   /* enum momentum_form, of sgd and nesterov */
-    double cycle_momentum;  /* the lowest momentum of the schedule onecycle; 0: it stays */
-    char weights[512];      /* a file of weights to begin with; empty: none */
-    char names[512];        /* mapping of the file's names (weights_names.h); empty: automatic */
-    char reset[256];        /* patterns of layers that do not begin with them (name_pattern.h) */
-    bool reset_classes;     /* neither do the output layers, which fit the data set */
-    char freeze[256];       /* patterns of layers that are not trained */
-    size_t unfreeze_at;     /* epochs after which they are; 0: never */
-    char rates[256];        /* "PATTERN=FACTOR,...": factors of the learning rate */
-    double beta2, epsilon;  /* 0: the solver's usual ones */
-    double label_smoothing; /* in [0, 1) */
-    char teacher[512];      /* a saved model to learn from; empty: none */
-    double temperature;     /* of distillation */
-    double distill_weight;  /* share of the loss against the teacher, in (0, 1] */
-    double ema;             /* decay of the averaged weights, in [0, 1); 0: none */
-    double clip_norm, clip_value; /* limits of the gradients; 0: none */
-    size_t schedule;              /* enum lr_schedule_kind */
-    double gamma, power;
-    size_t step_size;     /* iterations; 0: a third of the run */
-    size_t warm_up;       /* iterations; 0: none */
-    size_t stop_patience; /* validations without improvement that end the run; 0: no number does */
-    size_t stop_metric;   /* enum early_stopping_metric */
-    double stop_change;   /* what counts as an improvement */
-    char max_time[24];    /* "8h": training time after which the run is stopped; empty: none */
-    char preset[16];      /* empty: none */
-    size_t average_loss;  /* iterations in the window of the mean loss */
-    double l1_weight;     /* weight of a generator's main loss, relative to the adversarial one */
-    size_t tolerance;     /* 8-bit levels by which every channel of a correct pixel may differ */
-    char augment[AUGMENTATION_TEXT]; /* as augmentation_format writes it: "no", "yes", "crop=4" */
-    char class_weights[512];         /* "balanced", "1,2,0.5" or a file's path; empty: none */
-    size_t sampling;                 /* enum sampling */
-    bool outputs_kept;  /* of a run of an earlier version: no output layers are made anew */
-    char normalise[16]; /* a name of normalisation_choose, or "auto": as the network expects */
-    char filter[16];    /* a name of image_filter_parse, or "auto": a saved model's, or bilinear */
-    size_t processes;   /* that share every batch in this start; not recorded; 0 counts as 1 */
+#define CONFIG_TYPE_TEXT(size) char
+#define CONFIG_TYPE_COUNT      size_t
+#define CONFIG_TYPE_NUMBER     double
+#define CONFIG_TYPE_CHOICE     size_t
+#define CONFIG_TYPE_FLAG       bool
+#define CONFIG_SIZE_TEXT(size) [size]
+#define CONFIG_SIZE_COUNT
+#define CONFIG_SIZE_NUMBER
+#define CONFIG_SIZE_CHOICE
+#define CONFIG_SIZE_FLAG
+#define SETTING(class, member, key, type, ...) CONFIG_TYPE_##type member CONFIG_SIZE_##type;
+#include "session/config/settings.inc"
+#undef SETTING
+    bool has_iterations; /* `iterations` is the run's length, and not `epochs` */
+    bool outputs_kept;   /* of a run of an earlier version: no output layers are made anew */
+    size_t processes;    /* that share every batch in this start; not recorded; 0 counts as 1 */
+    bool data_divides;   /* `validate` is what the option validate= of the data says */
     struct config_given given; /* what config_set has set, so presets must not */
-    bool data_divides;         /* `validate` is what the option validate= of the data says */
+};
+
+/* KEY(batch) is the key of the row of this member, "batch", and OPTION(batch) the option,
+ * "--batch". No key is quoted where these can stand, so a row that is removed is missed by the
+ * compiler. */
+#define KEY(member)                      (config_option_##member + 2)
+#define OPTION(member)                   config_option_##member
+#define SETTING(class, member, key, ...) extern const char config_option_##member[];
+#include "session/config/settings.inc"
+#undef SETTING
+
+/* What a setting is about. Functions and commands take whole classes of settings. */
+enum config_class {
+    SETTINGS_NETWORK = 1,     /* which network, and its shapes */
+    SETTINGS_DATA = 2,        /* which images, and how they become numbers */
+    SETTINGS_TRAINING = 4,    /* what decides the weights that come out */
+    SETTINGS_MEASUREMENT = 8, /* how results are counted */
+    SETTINGS_MACHINE = 16,    /* where and in which numbers it is computed */
+    SETTINGS_RECORD = 32,     /* what is kept of the run, and of which group it is one */
+    SETTINGS_ALL = 63
+};
+
+/* What is done with the settings. Each setting has a meaning in a training. */
+enum config_task {
+    TASK_TRAIN = 1,
+    TASK_RESUME = 2,    /* the rest of a training, for which only some can change */
+    TASK_FIND_RATE = 4, /* iterations with a growing rate */
+    TASK_FINE_TUNE = 8  /* prune, factorize and quantize train a saved model */
 };
 
 /* How an epoch chooses its images (data/loader/epoch_order.h). */
@@ -109,12 +93,34 @@ enum config_compress { COMPRESS_NONE, COMPRESS_BF16 };
 
 enum config_kind { CONFIG_TEXT, CONFIG_COUNT, CONFIG_NUMBER, CONFIG_CHOICE, CONFIG_FLAG };
 
+/* What a text holds beside words: paths, which become absolute, and what completes it. */
+enum config_holds {
+    HOLDS_WORDS,
+    HOLDS_NETWORK, /* a name or the path of a file */
+    HOLDS_SPEC,    /* of a data set, KIND:DIR,OPTIONS */
+    HOLDS_MAPPING, /* a name or the path of a file */
+    HOLDS_LIST,    /* "balanced", numbers, or the path of a file */
+    HOLDS_WEIGHTS, /* the path of a file */
+    HOLDS_MODEL,   /* the path of a saved model; where it is typed, also a run */
+    HOLDS_FOLDER   /* the path of a folder */
+};
+
+/* What a fork does in which the setting differs from the ancestor's. */
+enum config_fork {
+    FORK_TAKES_WEIGHTS, /* it takes the weights alone: the solver's state is another, or the data */
+    FORK_CONTINUES,     /* it goes on from the checkpoint */
+    FORK_RESCHEDULES,   /* it goes on, and begins the learning-rate schedule again */
+    FORK_REFUSES        /* the ancestor's weights have other shapes or another meaning */
+};
+
+/* A row of settings.inc. */
 struct config_field {
     const char *key;      /* "batch": --batch, the form's row, config.json */
     const char *label;    /* "Batch size" */
     const char *argument; /* "N", for usage texts */
     const char *help;     /* one sentence */
     enum config_kind kind;
+    enum config_class class;
     size_t offset, size;        /* in struct run_config */
     double low, high;           /* range of counts and numbers */
     const char *const *choices; /* NULL-terminated; CONFIG_CHOICE: the names by value; CONFIG_TEXT:
@@ -122,10 +128,42 @@ struct config_field {
     bool in_form;               /* the form always shows it; if false, see config_applies */
     bool value_optional;        /* CONFIG_FLAG: the option without a value means yes */
     bool or_flag;               /* CONFIG_TEXT: "yes" and "no" are booleans in JSON */
+    bool optional;              /* the form offers to leave it empty */
+    const char *zero;           /* what 0 means, where the number does not say it; NULL */
+    const char *divides;        /* format of what another number does: "widths / %g"; NULL */
+    /* The values that the form offers: a list, NULL-terminated, or a function that returns the n-th
+     * or NULL; both NULL: the choices. */
+    const char *const *suggestions;
+    const char *(*suggest)(size_t n);
+    /* Returns whether it has an effect with the present values of the others; NULL: no. */
+    bool (*applies)(const struct run_config *config);
+    /* Returns whether a text has the form of `expected`; NULL: any has. */
+    bool (*fits)(const char *value);
+    const char *expected;
+    /* Writes the text as it is stored. Returns NULL with an error if it cannot be read. */
+    const char *(*rewrite)(const char *value, char text[CONFIG_REWRITTEN], struct error *error);
+    enum config_holds holds;
+    bool resumes;          /* it can change when a run is resumed */
+    enum config_fork fork; /* what a fork does when it changes */
+    unsigned lacks;        /* the tasks in which it has no meaning, of TASK_FIND_RATE and others */
 };
 
-extern const struct config_field config_fields[];
+extern const struct config_field config_fields[]; /* in the order of settings.inc */
 extern const size_t config_field_count;
+
+/* Returns whether a setting has a meaning in a task, and can be given there. */
+bool config_has_meaning(const struct config_field *field, enum config_task task);
+
+/* Copies the settings of these classes that have a meaning in the task: values, also those of a
+ * preset, and whether they were given. The others of *to stay. Set network and data before, since
+ * these fill what was not given. */
+void config_take(struct run_config *to, const struct run_config *from, unsigned classes,
+                 enum config_task task);
+
+/* Returns the first setting that was given and is of none of these classes, or has no meaning in
+ * the task; NULL if there is none. */
+const struct config_field *config_refused(const struct run_config *config, unsigned classes,
+                                          enum config_task task);
 
 /* Returns the field with this key, or NULL. */
 const struct config_field *config_find(const char *key);
@@ -151,6 +189,13 @@ extern const char *const config_presets[]; /* NULL-terminated */
  * data set: folders and large generated pictures are cropped and flipped. */
 bool config_set(struct run_config *config, const char *key, const char *value, struct error *error);
 
+/* Sets a field like config_set, but does not mark it as given and updates no other field: for what
+ * the program decides itself. Returns false with an error. */
+bool config_put(struct run_config *config, const char *key, const char *value, struct error *error);
+
+/* Sets a CONFIG_COUNT in the same way to a number that is in its range. */
+void config_put_count(struct run_config *config, const char *key, size_t count);
+
 /* Returns whether the device is one GPU or several. */
 bool config_on_gpu(const struct run_config *config);
 
@@ -167,14 +212,17 @@ bool config_is_known(const struct run_config *config, const char *imported, cons
 /* Returns whether config_set has set any field. */
 bool config_gives_any(const struct run_config *config);
 
+/* Lets `validate` be set to another share than the option validate= of the data has named. */
+void config_allow_share(struct run_config *config);
+
 /* Makes a field count as not given; its value stays. */
 void config_forget(struct run_config *config, const char *key);
 
 /* Writes a field's value in the form that config_set reads. Returns `text`. */
 char *config_get(const struct run_config *config, const char *key, char *text, size_t size);
 
-/* Returns the n-th value that the form offers for a field (networks, devices, powers of two for
- * batch, generated data sets), or NULL after the last. */
+/* Returns the n-th value that the form offers for a field (networks, devices, usual numbers,
+ * generated data sets), or NULL after the last. */
 const char *config_suggestion(const char *key, size_t n);
 
 /* Returns whether a field has an effect with the present values of the others: groups with the

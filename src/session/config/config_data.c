@@ -37,16 +37,16 @@ bool config_check_validation(const struct run_config *config, struct error *erro
     if (!config_holds_out(config))
         return true;
     if (!share_of(config))
-        return error_set(error, ERROR_USAGE, "--validate",
+        return error_set(error, ERROR_USAGE, OPTION(validate),
                          "write auto,share=F with a number F between 0 and 1, as in auto,share=0.1",
                          "'%s' does not say which share of the data to hold out", config->validate);
     if (config_data_is_part(config->data))
-        return error_set(error, ERROR_USAGE, "--validate",
+        return error_set(error, ERROR_USAGE, OPTION(validate),
                          "give --validate the other part, or leave share= and rest= out",
                          "auto holds out a share of the training data, which %s already divides",
                          config->data);
     if (strstr(config->data, ",draw="))
-        return error_set(error, ERROR_USAGE, "--validate",
+        return error_set(error, ERROR_USAGE, OPTION(validate),
                          "leave draw= out of the training data, or name both parts with share= and "
                          "rest=",
                          "auto draws the share by the run's seed, but %s has a seed of its own",
@@ -146,7 +146,7 @@ bool config_check_test(const struct run_config *config, struct error *error)
         !config_data_take_option(config->data, "split", rest, sizeof rest, value, sizeof value) ||
         strcmp(value, "test") != 0)
         return true;
-    return error_set(error, ERROR_USAGE, "--test", "name another set, or train on split=train",
+    return error_set(error, ERROR_USAGE, OPTION(test), "name another set, or train on split=train",
                      "auto is the test split of the training data, and %s is that split already",
                      config->data);
 }

@@ -11,7 +11,7 @@
 
 #include "session/config/config.h"
 
-enum { CONFIG_SPEC = sizeof((struct run_config *)0)->data + 64 };
+enum { CONFIG_SPEC = CONFIG_LONGEST + 64 };
 
 /* Returns whether the validation data is held out of the training data. */
 bool config_holds_out(const struct run_config *config);

@@ -26,7 +26,7 @@ static bool has_equal_bytes(const struct run_config *a, const struct run_config 
 static char *effective_value(const struct run_config *config, const struct config_field *field,
                              char *text, size_t size)
 {
-    if (config->has_iterations && strcmp(field->key, "epochs") == 0)
+    if (config->has_iterations && strcmp(field->key, KEY(epochs)) == 0)
         snprintf(text, size, "%s", "");
     else
         config_get(config, field->key, text, size);
@@ -39,7 +39,7 @@ bool config_field_equal(const struct run_config *a, const struct run_config *b,
     const bool same_bytes = has_equal_bytes(a, b, field);
     if (same_bytes && a->has_iterations == b->has_iterations)
         return true;
-    if (strcmp(field->key, "epochs") != 0 && strcmp(field->key, "iterations") != 0)
+    if (strcmp(field->key, KEY(epochs)) != 0 && strcmp(field->key, KEY(iterations)) != 0)
         return same_bytes;
     char first[VALUE_SIZE], second[VALUE_SIZE]; /* has_iterations decides which of the two counts */
     return strcmp(effective_value(a, field, first, sizeof first),
@@ -58,7 +58,7 @@ static bool differs(const struct run_config *const *configs, size_t count,
 /* Returns whether a field tells nothing about a run that its seed does not tell. */
 static bool names_group(const struct config_field *field)
 {
-    return strcmp(field->key, "seeds") == 0 || strcmp(field->key, "seed-group") == 0;
+    return strcmp(field->key, KEY(seeds)) == 0 || strcmp(field->key, KEY(seed_group)) == 0;
 }
 
 size_t config_differences(const struct run_config *const *configs, size_t count,
@@ -74,7 +74,7 @@ size_t config_differences(const struct run_config *const *configs, size_t count,
 /* Returns whether a value of the field is understood without the field's key. */
 static bool explains_itself(const struct config_field *field)
 {
-    static const char *const keys[] = {"network", "technique", "data", "device"};
+    static const char *const keys[] = {KEY(network), KEY(technique), KEY(data), KEY(device)};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(field->key, keys[i]) == 0)
             return true;
@@ -87,9 +87,10 @@ static void network_value(const struct run_config *config, const struct config_f
                           size_t count, char *text, size_t size)
 {
     char technique[32];
-    bool apart = strcmp(config_get(config, "technique", technique, sizeof technique), "none") == 0;
+    bool apart =
+        strcmp(config_get(config, KEY(technique), technique, sizeof technique), "none") == 0;
     for (size_t i = 0; i < count; i++)
-        apart |= strcmp(fields[i]->key, "technique") == 0;
+        apart |= strcmp(fields[i]->key, KEY(technique)) == 0;
     config_network_name(config->network, text, size);
     const size_t end = strlen(text);
     if (!apart)
@@ -111,7 +112,7 @@ static char *write_label(const struct run_config *config, const struct config_fi
         const bool bare =
             ((i > 0 ? i < bare_count : bare_count > count) || explains_itself(fields[i])) &&
             value[0] && strcmp(value, "none") != 0;
-        if (strcmp(fields[i]->key, "network") == 0)
+        if (strcmp(fields[i]->key, KEY(network)) == 0)
             network_value(config, fields, count, value, sizeof value);
         used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", i > 0 ? ", " : "",
                                  bare ? "" : fields[i]->key, bare ? "" : " ",
@@ -167,8 +168,9 @@ static bool is_needed(const struct run_config *const *configs, size_t count,
 /* Returns when a field is left out, 0 first; -1: never. */
 static int turn_of(const struct config_field *field)
 {
-    static const char *const telling[] = {"network", "lr"};
-    static const char *const first[] = {"test", "validate", "data", "epochs", "iterations"};
+    static const char *const telling[] = {KEY(network), KEY(learning_rate)};
+    static const char *const first[] = {KEY(test), KEY(validate), KEY(data), KEY(epochs),
+                                        KEY(iterations)};
     for (size_t i = 0; i < sizeof telling / sizeof *telling; i++)
         if (strcmp(field->key, telling[i]) == 0)
             return -1;

@@ -1,8 +1,14 @@
-/* The table of a run's settings. It decides what the command line, the form, config.json and the
- * session file accept. */
+/* The table of a run's settings, made of the rows of settings.inc, and the functions that they
+ * name. */
 #include "session/config/config.h"
 
 #include "base/language.h"
+#include "base/text.h"
+#include "data/dataset/dataset.h"
+#include "engine/devices/device.h"
+#include "engine/network/network.h"
+
+#include <string.h>
 
 static const char *const normalisations[] = {"auto",  "measured", "unit",    "unit256",  "signed",
                                              "caffe", "imagenet", "cifar10", "cifar100", NULL};
@@ -16,570 +22,271 @@ static const char *const compressions[] = {"none", "bf16", NULL};
 
 const char *const config_presets[] = {"overfit", "cifar", "pix2pix", "digits", NULL};
 
-/* The place of a member in struct run_config. */
-#define MEMBER(name)                                                                               \
-    .offset = offsetof(struct run_config, name), .size = sizeof(((struct run_config *)0)->name)
+/* --- when a setting has an effect --- */
+
+bool config_on_gpu(const struct run_config *config)
+{
+    return strncmp(config->device, "cuda", 4) == 0;
+}
+
+static bool shuffles(const struct run_config *config)
+{
+    return config->technique == TECHNIQUE_SHUFFLE || strstr(config->network, "-shuffle");
+}
+
+/* Returns whether the network may have residual blocks; a network file may. */
+static bool has_blocks(const struct run_config *config)
+{
+    return strncmp(config->network, "resnet", 6) == 0 || network_is_path(config->network);
+}
+
+static bool counts_epochs(const struct run_config *config)
+{
+    return !config->has_iterations;
+}
+
+static bool counts_iterations(const struct run_config *config)
+{
+    return config->has_iterations;
+}
+
+static bool has_gamma(const struct run_config *config)
+{
+    return config->schedule == LR_SCHEDULE_STEP || config->schedule == LR_SCHEDULE_PLATEAU ||
+           config->schedule == LR_SCHEDULE_INV;
+}
+
+static bool has_power(const struct run_config *config)
+{
+    return config->schedule == LR_SCHEDULE_POLY || config->schedule == LR_SCHEDULE_INV;
+}
+
+static bool keeps_squares(const struct run_config *config)
+{
+    return solver_is_adam((enum solver_kind)config->solver) || config->solver == SOLVER_RMSPROP;
+}
+
+/* Returns whether the momentum can have two forms that differ, once the rate changes. */
+static bool has_velocity(const struct run_config *config)
+{
+    return (config->solver == SOLVER_SGD || config->solver == SOLVER_NESTEROV) &&
+           config->momentum > 0 && config->schedule != LR_SCHEDULE_FIXED;
+}
+
+static bool cycles(const struct run_config *config)
+{
+    return config->schedule == LR_SCHEDULE_ONECYCLE;
+}
+
+static bool begins_with_weights(const struct run_config *config)
+{
+    return config->weights[0];
+}
+
+static bool has_teacher(const struct run_config *config)
+{
+    return config->teacher[0];
+}
+
+static bool freezes(const struct run_config *config)
+{
+    return config->freeze[0];
+}
+
+static bool stops_early(const struct run_config *config)
+{
+    return config->stop_patience > 0;
+}
+
+static bool has_steps(const struct run_config *config)
+{
+    return config->schedule == LR_SCHEDULE_STEP;
+}
+
+/* Returns whether average-loss is offered: the preset overfit studies the mean that Caffe prints.
+ */
+static bool studies_mean(const struct run_config *config)
+{
+    return strcmp(config->preset, "overfit") == 0;
+}
+
+static bool makes_pictures(const struct run_config *config)
+{
+    return strncmp(config->network, "pix2pix", 7) == 0 || strcmp(config->preset, "pix2pix") == 0;
+}
+
+static bool shares_batches(const struct run_config *config)
+{
+    return config->processes > 1 && !config_on_gpu(config); /* NCCL adds those of GPUs */
+}
+
+/* --- values that the form offers --- */
+
+static const char *nth_network(size_t n)
+{
+    return n < network_builtin_count ? network_builtins[n].name : NULL;
+}
+
+/* Returns the n-th device that can be chosen, or NULL. The first GPU is called `cuda`. */
+static const char *nth_device(size_t n)
+{
+    static const char *const gpus[] = {"cuda:1", "cuda:2", "cuda:3", "cuda:4",
+                                       "cuda:5", "cuda:6", "cuda:7", NULL};
+    char reason[256];
+    for (size_t i = 0; device_drivers[i]; i++) {
+        const struct device_driver *driver = device_drivers[i];
+        if (!driver->available(reason, sizeof reason))
+            continue;
+        if (n == 0)
+            return driver->name;
+        const size_t more = driver->count ? driver->count() - 1 : 0;
+        if (n <= more && n < sizeof gpus / sizeof *gpus)
+            return gpus[n - 1];
+        n -= 1 + more;
+    }
+    return NULL;
+}
+
+/* Generated sets need no files, so they can be chosen without a path. */
+static const char *nth_generated(size_t n)
+{
+    size_t count;
+    const struct dataset_kind *kinds = dataset_kinds(&count);
+    for (size_t i = 0; i < count; i++)
+        if (!kinds[i].argument[0] && n-- == 0)
+            return kinds[i].name;
+    return NULL;
+}
+
+/* The generated sets, and a share of the training data. */
+static const char *nth_validation(size_t n)
+{
+    size_t sets = 0;
+    while (nth_generated(sets))
+        sets++;
+    return n < sets ? nth_generated(n) : n == sets ? "auto,share=0.1" : NULL;
+}
+
+/* The test split of the training data, and the generated sets. */
+static const char *nth_test(size_t n)
+{
+    return n == 0 ? "auto" : nth_generated(n - 1);
+}
+
+/* --- the forms of texts --- */
+
+static bool fits_widths(const char *value)
+{
+    struct network_widths widths;
+    return !value[0] || network_widths_parse(value, ',', &widths);
+}
+
+static bool fits_bytes(const char *value)
+{
+    uint64_t bytes;
+    return !value[0] || text_to_bytes(value, &bytes);
+}
+
+static bool fits_bucket(const char *value)
+{
+    uint64_t bytes;
+    return strcmp(value, "auto") == 0 || strcmp(value, "whole") == 0 ||
+           (text_to_bytes(value, &bytes) && bytes > 0);
+}
+
+static bool fits_time(const char *value)
+{
+    double seconds;
+    return !value[0] || (text_to_seconds(value, &seconds) && seconds > 0);
+}
+
+static const char *rewrite_augmentation(const char *value, char text[CONFIG_REWRITTEN],
+                                        struct error *error)
+{
+    struct augmentation augmentation;
+    return augmentation_parse(&augmentation, value, error)
+               ? augmentation_format(&augmentation, text, CONFIG_REWRITTEN)
+               : NULL;
+}
+
+/* --- the table --- */
+
+#define SETTING(class, member, key, ...) const char config_option_##member[] = "--" key;
+#include "session/config/settings.inc"
+#undef SETTING
+
+#define KIND_TEXT(size) CONFIG_TEXT
+#define KIND_COUNT      CONFIG_COUNT
+#define KIND_NUMBER     CONFIG_NUMBER
+#define KIND_CHOICE     CONFIG_CHOICE
+#define KIND_FLAG       CONFIG_FLAG
+#define LIST(...)                                                                                  \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
 
 const struct config_field config_fields[] = {
-    {.key = "preset",
-     .label = N_("Preset"),
-     .argument = "NAME",
-     .help = N_("A study's protocol: fills in what you have not set yourself."),
-     .kind = CONFIG_TEXT,
-     MEMBER(preset),
-     .choices = config_presets,
-     .in_form = true},
-    {.key = "network",
-     .label = N_("Network"),
-     .argument = "NET",
-     .help = N_("A built-in network, or the path of a network file."),
-     .kind = CONFIG_TEXT,
-     MEMBER(network),
-     .in_form = true},
-    {.key = "technique",
-     .label = N_("Technique"),
-     .argument = "NAME",
-     .help = N_("An optimization of the architecture, before training."),
-     .kind = CONFIG_CHOICE,
-     MEMBER(technique),
-     .choices = technique_names,
-     .in_form = true},
-    {.key = "groups",
-     .label = N_("Groups"),
-     .argument = "G",
-     .help = N_("Groups of the technique shuffle; 0: as the network says, or two."),
-     .kind = CONFIG_COUNT,
-     MEMBER(groups),
-     .low = 0,
-     .high = NETWORK_MAX_GROUPS},
-    {.key = "width-rate",
-     .label = N_("Width rate"),
-     .argument = "R",
-     .help = N_("Divides every width of the network: above 1 it shrinks, below it grows; 0: none."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(width_rate),
-     .low = 0,
-     .high = NETWORK_MAX_RATE,
-     .in_form = true},
-    {.key = "block-rate",
-     .label = N_("Block rate"),
-     .argument = "R",
-     .help = N_("Residual blocks become bottlenecks of their width divided by this; 0: none."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(block_rate),
-     .low = 0,
-     .high = NETWORK_MAX_RATE},
-    {.key = "widths",
-     .label = N_("Widths"),
-     .argument = "N,N...",
-     .help = N_(
-         "Hidden layers of mlp, and of files that have widths: one a number; empty: the file's."),
-     .kind = CONFIG_TEXT,
-     MEMBER(widths)},
-    {.key = "activation",
-     .label = N_("Activation"),
-     .argument = "NAME",
-     .help = N_("The activation after these layers; empty: as in the file."),
-     .kind = CONFIG_TEXT,
-     MEMBER(activation),
-     .choices = network_activations},
-    {.key = "data",
-     .label = N_("Training data"),
-     .argument = "SPEC",
-     .help = N_("A generated set, or KIND:DIR; options follow after commas."),
-     .kind = CONFIG_TEXT,
-     MEMBER(data),
-     .in_form = true},
-    {.key = "validate",
-     .label = N_("Validation data"),
-     .argument = "SPEC",
-     .help = N_("Data to measure accuracy on after every epoch: a SPEC, or auto,share=F, a part of "
-                "the training data drawn by the seed; empty: none."),
-     .kind = CONFIG_TEXT,
-     MEMBER(validate),
-     .in_form = true},
-    {.key = "test",
-     .label = N_("Test data"),
-     .argument = "SPEC",
-     .help = N_("Data on which the best model is evaluated once, at the end of the run, and which "
-                "chooses nothing: a SPEC, or auto, the test split of the training data; empty: "
-                "none."),
-     .kind = CONFIG_TEXT,
-     MEMBER(test),
-     .in_form = true},
-    {.key = "batch",
-     .label = N_("Batch size"),
-     .argument = "N",
-     .help = N_("Images per iteration."),
-     .kind = CONFIG_COUNT,
-     MEMBER(batch),
-     .low = 1,
-     .high = 65536,
-     .in_form = true},
-    {.key = "device",
-     .label = N_("Device"),
-     .argument = "NAME",
-     .help = N_("The device that computes: cpu, reference (slow, readable), cuda[:N[,N...]]."),
-     .kind = CONFIG_TEXT,
-     MEMBER(device),
-     .in_form = true},
-    {.key = "threads",
-     .label = N_("Threads"),
-     .argument = "N",
-     .help = N_("Threads that compute; 0: one per core. Results do not depend on it."),
-     .kind = CONFIG_COUNT,
-     MEMBER(threads),
-     .low = 0,
-     .high = 1024,
-     .in_form = true},
-    {.key = "precision",
-     .label = N_("Precision"),
-     .argument = "NAME",
-     .help = N_("Number format of products: float32; bf16 on the cpu, reference and GPUs; tf32, "
-                "fp16 on GPUs; int8 of a quantized network, in inference on the cpu and "
-                "reference."),
-     .kind = CONFIG_CHOICE,
-     MEMBER(precision),
-     .choices = device_precision_names,
-     .in_form = true},
-    {.key = "blocks",
-     .label = N_("Blocks"),
-     .argument = "K",
-     .help = N_("Divides each batch into K blocks of images; sums over images are taken in each "
-                "block, then in a tree over the blocks."),
-     .kind = CONFIG_COUNT,
-     MEMBER(blocks),
-     .low = 1,
-     .high = 1024},
-    {.key = "reduce",
-     .label = N_("Gradient sums"),
-     .argument = "exact|fast",
-     .help = N_("How several processes add their gradients: to the same bits for any number of "
-                "them, or in an order that MPI chooses, whose bits may differ from run to run."),
-     .kind = CONFIG_CHOICE,
-     MEMBER(reduce),
-     .choices = reductions},
-    {.key = "compress",
-     .label = N_("Compression"),
-     .argument = "none|bf16",
-     .help = N_("Several processes send their gradients rounded to bf16, which halves the bytes; "
-                "the bits then depend on the number of processes."),
-     .kind = CONFIG_CHOICE,
-     MEMBER(compress),
-     .choices = compressions},
-    {.key = "bucket",
-     .label = N_("Gradient bucket"),
-     .argument = "SIZE",
-     .help = N_("How many bytes of gradients several processes send at once while they compute the "
-                "rest: as 256K; whole: all afterwards; auto: measured, and on one host none is "
-                "sent, since the processes share memory. Results do not depend on it, except with "
-                "--reduce fast."),
-     .kind = CONFIG_TEXT,
-     MEMBER(bucket)},
-    {.key = "strict-device",
-     .label = N_("Strict device"),
-     .argument = "yes|no",
-     .help = N_("Refuses a network with a layer that the device has no kernel for, instead of "
-                "computing that layer with the reference kernel."),
-     .kind = CONFIG_FLAG,
-     MEMBER(strict_device),
-     .value_optional = true},
-    {.key = "memory-limit",
-     .label = N_("Memory limit"),
-     .argument = "SIZE",
-     .help = N_("Keeps training within this many bytes (such as 600M or 1.5G) by recomputing "
-                "values; empty: no limit."),
-     .kind = CONFIG_TEXT,
-     MEMBER(memory_limit)},
-    {.key = "weights",
-     .label = N_("Weights"),
-     .argument = "FILE",
-     .help = N_("Begins with the weights of this safetensors file instead of random ones."),
-     .kind = CONFIG_TEXT,
-     MEMBER(weights)},
-    {.key = "names",
-     .label = N_("Names"),
-     .argument = "MAPPING",
-     .help = N_("How the weights' file names the layers: a built-in mapping, or a file of one; "
-                "empty: recognised."),
-     .kind = CONFIG_TEXT,
-     MEMBER(names)},
-    {.key = "reset",
-     .label = N_("Reset"),
-     .argument = "LAYER,...",
-     .help = N_("Layers that begin with random weights all the same, as the last one for other "
-                "classes; may contain *."),
-     .kind = CONFIG_TEXT,
-     MEMBER(reset)},
-    {.key = "reset-classes",
-     .label = N_("Reset classes"),
-     .argument = "yes|no",
-     .help = N_("The output layers begin anew, with as many outputs as the data has classes."),
-     .kind = CONFIG_FLAG,
-     MEMBER(reset_classes),
-     .value_optional = true},
-    {.key = "freeze",
-     .label = N_("Freeze"),
-     .argument = "LAYER,...",
-     .help = N_("Layers or stages whose weights are not trained; may contain *."),
-     .kind = CONFIG_TEXT,
-     MEMBER(freeze)},
-    {.key = "unfreeze-at",
-     .label = N_("Unfreeze at"),
-     .argument = "EPOCHS",
-     .help = N_("The frozen layers are trained after so many epochs; 0: never."),
-     .kind = CONFIG_COUNT,
-     MEMBER(unfreeze_at),
-     .low = 0,
-     .high = 1e6},
-    {.key = "rates",
-     .label = N_("Rates"),
-     .argument = "LAYER=X,...",
-     .help = N_("Multiplies the learning rate of some layers, as in conv*=0.1,fc8=10."),
-     .kind = CONFIG_TEXT,
-     MEMBER(rates)},
-    {.key = "epochs",
-     .label = N_("Epochs"),
-     .argument = "N",
-     .help = N_("Passes over the whole training set."),
-     .kind = CONFIG_COUNT,
-     MEMBER(epochs),
-     .low = 1,
-     .high = 1e6},
-    {.key = "iterations",
-     .label = N_("Iterations"),
-     .argument = "N",
-     .help =
-         N_("The run's length in batches, instead of epochs; 0 saves the weights as they begin."),
-     .kind = CONFIG_COUNT,
-     MEMBER(iterations),
-     .low = 0,
-     .high = 1e9},
-    {.key = "solver",
-     .label = N_("Solver"),
-     .argument = "NAME",
-     .help = N_("The optimizer that updates the weights."),
-     .kind = CONFIG_CHOICE,
-     MEMBER(solver),
-     .choices = solver_names,
-     .in_form = true},
-    {.key = "lr",
-     .label = N_("Learning rate"),
-     .argument = "X",
-     .help = N_("The size of a step; the schedule changes it later."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(learning_rate),
-     .low = 0,
-     .high = 1e6,
-     .in_form = true},
-    {.key = "momentum",
-     .label = N_("Momentum"),
-     .argument = "M",
-     .help = N_("The part of the last update that is added to the next one; adam's and adamw's "
-                "beta1."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(momentum),
-     .low = 0,
-     .high = 0.999999,
-     .in_form = true},
-    {.key = "momentum-form",
-     .label = N_("Form of momentum"),
-     .argument = "NAME",
-     .help =
-         N_("What the velocity of sgd and nesterov sums while the rate changes: caffe, steps "
-            "with the rate of their time; torch, gradients, to which the present rate applies."),
-     .kind = CONFIG_CHOICE,
-     MEMBER(momentum_form),
-     .choices = momentum_form_names},
-    {.key = "cycle-momentum",
-     .label = N_("Lowest momentum"),
-     .argument = "M",
-     .help = N_("Schedule onecycle: the momentum falls to this while the rate rises, and returns "
-                "while it falls; 0: it stays."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(cycle_momentum),
-     .low = 0,
-     .high = 0.999999},
-    {.key = "weight-decay",
-     .label = N_("Weight decay"),
-     .argument = "W",
-     .help = N_("Pulls weights towards zero: W x weight is added to the gradient; adamw takes "
-                "rate x W x weight from the weight instead."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(weight_decay),
-     .low = 0,
-     .high = 10,
-     .in_form = true},
-    {.key = "beta2",
-     .label = N_("Beta 2"),
-     .argument = "B",
-     .help = N_("How much of the mean of squared gradients each step keeps; 0: the solver's usual "
-                "value, 0.999 for adam and adamw, 0.99 for rmsprop."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(beta2),
-     .low = 0,
-     .high = 0.9999999},
-    {.key = "epsilon",
-     .label = N_("Epsilon"),
-     .argument = "E",
-     .help = N_("Added to the root of the squared gradients before adam, adamw and rmsprop divide "
-                "by it; 0: 1e-8."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(epsilon),
-     .low = 0,
-     .high = 1},
-    {.key = "label-smoothing",
-     .label = N_("Label smoothing"),
-     .argument = "E",
-     .help = N_("Training aims at 1 - E for the right class, with E shared by all classes; "
-                "validation does not."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(label_smoothing),
-     .low = 0,
-     .high = 0.99},
-    {.key = "teacher",
-     .label = N_("Teacher"),
-     .argument = "MODEL",
-     .help = N_("A saved model beside which the network is trained, on its predictions as well as "
-                "on the labels; empty: none."),
-     .kind = CONFIG_TEXT,
-     MEMBER(teacher)},
-    {.key = "temperature",
-     .label = N_("Temperature"),
-     .argument = "T",
-     .help = N_("Divides the logits of teacher and student: above 1, the teacher's small "
-                "probabilities count more."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(temperature),
-     .low = 0.01,
-     .high = 1000},
-    {.key = "distill-weight",
-     .label = N_("Distillation weight"),
-     .argument = "W",
-     .help = N_("The share of the loss that compares with the teacher; 1 - W is that of the "
-                "labels."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(distill_weight),
-     .low = 0.000001,
-     .high = 1},
-    {.key = "clip-norm",
-     .label = N_("Clip norm"),
-     .argument = "X",
-     .help = N_("Scales the gradients down if the norm of all of them is above X; 0: never."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(clip_norm),
-     .low = 0,
-     .high = 1e9},
-    {.key = "clip-value",
-     .label = N_("Clip value"),
-     .argument = "X",
-     .help = N_("Limits each gradient to -X and X; 0: no limit."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(clip_value),
-     .low = 0,
-     .high = 1e9},
-    {.key = "ema",
-     .label = N_("Averaged weights"),
-     .argument = "DECAY",
-     .help = N_("Validates and saves an exponential moving average of the weights, of which each "
-                "step keeps this share; 0: the weights themselves."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(ema),
-     .low = 0,
-     .high = 0.9999999},
-    {.key = "schedule",
-     .label = N_("Schedule"),
-     .argument = "NAME",
-     .help = N_("How the learning rate falls during the run."),
-     .kind = CONFIG_CHOICE,
-     MEMBER(schedule),
-     .choices = lr_schedule_names,
-     .in_form = true},
-    {.key = "gamma",
-     .label = N_("Gamma"),
-     .argument = "X",
-     .help = N_("Schedules step and plateau: the rate is multiplied by this; inv: what each "
-                "iteration adds to the divisor."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(gamma),
-     .low = 0,
-     .high = 10},
-    {.key = "power",
-     .label = N_("Power"),
-     .argument = "X",
-     .help = N_("Schedules poly and inv: the exponent."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(power),
-     .low = 0,
-     .high = 100},
-    {.key = "step-size",
-     .label = N_("Step size"),
-     .argument = "N",
-     .help = N_("Schedule step: iterations between two steps; 0: a third of the run."),
-     .kind = CONFIG_COUNT,
-     MEMBER(step_size),
-     .low = 0,
-     .high = 1e9},
-    {.key = "warm-up",
-     .label = N_("Warm-up"),
-     .argument = "N",
-     .help = N_("The rate grows in equal steps to the schedule's during the first N iterations."),
-     .kind = CONFIG_COUNT,
-     MEMBER(warm_up),
-     .low = 0,
-     .high = 1e9},
-    {.key = "stop-patience",
-     .label = N_("Stop patience"),
-     .argument = "N",
-     .help = N_("Ends the run with the N-th validation in a row that is no better than the best "
-                "one; 0: never."),
-     .kind = CONFIG_COUNT,
-     MEMBER(stop_patience),
-     .low = 0,
-     .high = 1e6},
-    {.key = "stop-metric",
-     .label = N_("Stop metric"),
-     .argument = "NAME",
-     .help = N_("What must get better for Stop patience: the validation's loss or top-1 accuracy."),
-     .kind = CONFIG_CHOICE,
-     MEMBER(stop_metric),
-     .choices = early_stopping_names},
-    {.key = "stop-change",
-     .label = N_("Stop change"),
-     .argument = "X",
-     .help = N_("A validation is better if it improves by more than X (top-1: percentage points)."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(stop_change),
-     .low = 0,
-     .high = 100},
-    {.key = "max-time",
-     .label = N_("Maximum time"),
-     .argument = "TIME",
-     .help = N_("Stops the run when it has trained for so long, as 90s, 45m or 8h; it can be "
-                "resumed for as long again. Empty: no limit."),
-     .kind = CONFIG_TEXT,
-     MEMBER(max_time)},
-    {.key = "average-loss",
-     .label = N_("Average loss"),
-     .argument = "N",
-     .help = N_("Above 1, the smoothed loss is the mean of the last N iterations."),
-     .kind = CONFIG_COUNT,
-     MEMBER(average_loss),
-     .low = 1,
-     .high = 10000},
-    {.key = "l1-weight",
-     .label = N_("L1 weight"),
-     .argument = "X",
-     .help = N_("Networks with a discriminator: the weight of the difference from the target."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(l1_weight),
-     .low = 0.000001,
-     .high = 1e6},
-    {.key = "tolerance",
-     .label = N_("Pixel tolerance"),
-     .argument = "N",
-     .help = N_("Pixel accuracy: a pixel is right when no channel differs by more than N of 255."),
-     .kind = CONFIG_COUNT,
-     MEMBER(tolerance),
-     .low = 0,
-     .high = 255},
-    {.key = "augment",
-     .label = N_("Augmentation"),
-     .argument = "LIST",
-     .help = N_("Random changes of the training images: yes, no, or some of crop=4, flip, "
-                "rotate=15, color=0.4, cutout=8, mixup=0.2 and cutmix=1, without blanks."),
-     .kind = CONFIG_TEXT,
-     MEMBER(augment),
-     .or_flag = true,
-     .in_form = true},
-    {.key = "class-weights",
-     .label = N_("Class weights"),
-     .argument = "LIST",
-     .help = N_("Weights of the classes in the training loss: balanced, a list as in 1,2,0.5, or "
-                "a file of numbers; empty: none."),
-     .kind = CONFIG_TEXT,
-     MEMBER(class_weights)},
-    {.key = "sampling",
-     .label = N_("Sampling"),
-     .argument = "NAME",
-     .help = N_("An epoch's images: shuffled reads each once; balanced draws each class equally "
-                "often."),
-     .kind = CONFIG_CHOICE,
-     MEMBER(sampling),
-     .choices = sampling_names},
-    {.key = "normalise",
-     .label = N_("Normalisation"),
-     .argument = "NAME",
-     .help = N_("How samples become numbers; auto: as a saved model's, or as the network expects."),
-     .kind = CONFIG_TEXT,
-     MEMBER(normalise),
-     .choices = normalisations},
-    {.key = "filter",
-     .label = N_("Resizing filter"),
-     .argument = "NAME",
-     .help = N_(
-         "How pictures are resized; auto: as a saved model's, or bilinear; bilinear2: as runs of "
-         "earlier versions."),
-     .kind = CONFIG_TEXT,
-     MEMBER(filter),
-     .choices = filters},
-    {.key = "seed",
-     .label = N_("Seed"),
-     .argument = "S",
-     .help = N_("The same seed gives the same bits."),
-     .kind = CONFIG_COUNT,
-     MEMBER(seed),
-     .low = 0,
-     .high = 999999999999999.0,
-     .in_form = true},
-    {.key = "seeds",
-     .label = N_("Seeds"),
-     .argument = "N",
-     .help = N_("Train N runs, with the seed and those that follow it; they are one entry with "
-                "mean and interval."),
-     .kind = CONFIG_COUNT,
-     MEMBER(seeds),
-     .low = 1,
-     .high = 1000,
-     .in_form = true},
-    {.key = "seed-group",
-     .label = N_("Seed group"),
-     .argument = "GROUP",
-     .help = N_("The run is the one of its seed in this group; --seeds makes a group by itself."),
-     .kind = CONFIG_TEXT,
-     MEMBER(seed_group)},
-    {.key = "checkpoint",
-     .label = N_("Checkpoint"),
-     .argument = "SECONDS",
-     .help = N_("Time between two checkpoints, from which a run can be resumed; 0: at the end of "
-                "epochs only."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(checkpoint),
-     .low = 0,
-     .high = 1e6},
-    {.key = "checkpoint-share",
-     .label = N_("Checkpoint share"),
-     .argument = "PERCENT",
-     .help = N_("How much of the run's time checkpoints may take: they become rarer above it."),
-     .kind = CONFIG_NUMBER,
-     MEMBER(checkpoint_share),
-     .low = 0.01,
-     .high = 100},
-    {.key = "save-precision",
-     .label = N_("Save precision"),
-     .argument = "NAME",
-     .help = N_("Number format of the weights in saved models; training and checkpoints do not "
-                "depend on it."),
-     .kind = CONFIG_CHOICE,
-     MEMBER(save_precision),
-     .choices = weights_format_names},
-    {.key = "tensorboard",
-     .label = N_("TensorBoard"),
-     .argument = "DIR",
-     .help = N_("Writes curves, settings, sample images and histograms of the weights for "
-                "TensorBoard into DIR/RUN while the run trains; empty: none."),
-     .kind = CONFIG_TEXT,
-     MEMBER(tensorboard)},
+#define SETTING(of, member, name, type, standard, ...)                                             \
+    {.key = KEY(member),                                                                           \
+     .kind = KIND_##type,                                                                          \
+     .class = SETTINGS_##of,                                                                       \
+     .offset = offsetof(struct run_config, member),                                                \
+     .size = sizeof(((struct run_config *)0)->member),                                             \
+     __VA_ARGS__},
+#include "session/config/settings.inc"
+#undef SETTING
 };
 const size_t config_field_count = sizeof config_fields / sizeof *config_fields;
 _Static_assert(sizeof config_fields / sizeof *config_fields <= CONFIG_MAX_FIELDS, "it is larger");
+
+const struct config_field *config_find(const char *key)
+{
+    for (size_t i = 0; i < config_field_count; i++)
+        if (strcmp(config_fields[i].key, key) == 0)
+            return &config_fields[i];
+    return NULL;
+}
+
+void config_defaults(struct run_config *config)
+{
+    static const struct run_config defaults = {
+#define SETTING(class, member, key, type, standard, ...) .member = standard,
+#include "session/config/settings.inc"
+#undef SETTING
+    };
+    *config = defaults;
+}
+
+static const char *nth(const char *const *list, size_t n)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        if (i == n)
+            return list[i];
+    return NULL;
+}
+
+const char *config_suggestion(const char *key, size_t n)
+{
+    const struct config_field *field = config_find(key);
+    if (!field || field->suggest)
+        return field ? field->suggest(n) : NULL;
+    return nth(field->suggestions ? field->suggestions : field->choices, n);
+}
+
+static bool is_changed(const struct run_config *config, const struct config_field *field)
+{
+    struct run_config defaults;
+    config_defaults(&defaults);
+    return memcmp((const char *)config + field->offset, (const char *)&defaults + field->offset,
+                  field->size) != 0;
+}
+
+bool config_applies(const struct run_config *config, const struct config_field *field)
+{
+    /* only one of the two is the run's length, even if both differ from their defaults */
+    const bool length = field->key == KEY(epochs) || field->key == KEY(iterations);
+    if (field->in_form || (!length && is_changed(config, field)))
+        return true;
+    return field->applies && field->applies(config);
+}

@@ -1,6 +1,6 @@
 /* A configuration as a JSON object: one member for each field, with the JSON type of its kind. */
 #include "base/language.h"
-#include "session/config/config_internal.h"
+#include "session/config/internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,12 +28,12 @@ static bool add_field(struct json *object, const struct run_config *config,
 /* Returns whether to write a field. Of epochs and iterations, only the run's length is written. */
 static bool field_is_written(const struct run_config *config, const struct config_field *field)
 {
-    if (strcmp(field->key, "iterations") == 0)
+    if (strcmp(field->key, KEY(iterations)) == 0)
         return config->has_iterations;
-    if (strcmp(field->key, "epochs") == 0)
+    if (strcmp(field->key, KEY(epochs)) == 0)
         return !config->has_iterations;
     /* its absence says that the run is of an earlier version, also once it is resumed */
-    return !config->outputs_kept || strcmp(field->key, "reset-classes") != 0;
+    return !config->outputs_kept || strcmp(field->key, KEY(reset_classes)) != 0;
 }
 
 bool config_to_json(const struct run_config *config, struct json *object)
@@ -154,8 +154,8 @@ static bool read_member(struct run_config *config, const struct config_field *fi
  * setting: its preset then had no test data. */
 static bool is_older(const struct run_config *config)
 {
-    return config->preset[0] && config_is_given(config, "validate") &&
-           !config_is_given(config, "test");
+    return config->preset[0] && config_is_given(config, KEY(validate)) &&
+           !config_is_given(config, KEY(test));
 }
 
 bool config_from_json(struct run_config *config, const struct json_document *document,
@@ -170,7 +170,8 @@ bool config_from_json(struct run_config *config, const struct json_document *doc
     for (const struct json *member = json_first_member(object); member;
          member = json_next(member)) {
         field = find_after(field, json_key(member));
-        if (pending && field && strcmp(field->key, "preset") == 0) { /* replaces what they filled */
+        if (pending && field &&
+            strcmp(field->key, KEY(preset)) == 0) { /* replaces what they filled */
             config_fill_dependent(config);
             pending = false;
         }
@@ -180,5 +181,5 @@ bool config_from_json(struct run_config *config, const struct json_document *doc
     }
     if (pending)
         config_fill_dependent(config);
-    return !is_older(config) || config_set(config, "test", "", error);
+    return !is_older(config) || config_set(config, KEY(test), "", error);
 }

@@ -13,30 +13,33 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* Returns the path within a value of the setting `key`; *length is 0 if there is none. */
-static const char *find_path(const char *key, const char *value, size_t *length)
+/* Returns the path within a value of the field; *length is 0 if there is none. */
+static const char *find_path(const struct config_field *field, const char *value, size_t *length)
 {
+    const char *path = value;
     *length = 0;
-    if (strcmp(key, "network") == 0 || strcmp(key, "names") == 0) {
-        if (network_is_path(value))
-            *length = strlen(value);
-        return value;
-    }
-    if (strcmp(key, "weights") == 0 || strcmp(key, "teacher") == 0 ||
-        strcmp(key, "tensorboard") == 0) {
+    switch (field ? field->holds : HOLDS_WORDS) {
+    case HOLDS_WORDS:
+        break;
+    case HOLDS_NETWORK:
+    case HOLDS_MAPPING:
+        *length = network_is_path(value) ? strlen(value) : 0;
+        break;
+    case HOLDS_WEIGHTS:
+    case HOLDS_MODEL:
+    case HOLDS_FOLDER:
         *length = strlen(value);
-        return value;
+        break;
+    case HOLDS_LIST: /* else a word, or a list of numbers */
+        if (strspn(value, "0123456789.,eE+-") != strlen(value) && strcmp(value, "balanced") != 0)
+            *length = strlen(value);
+        break;
+    case HOLDS_SPEC:
+        path = value + strcspn(value, ":,");
+        if (*path == ':')
+            *length = spec_value_length(++path);
+        break;
     }
-    if (strcmp(key, "class-weights") == 0) { /* else a word, or a list of numbers */
-        const bool list = strspn(value, "0123456789.,eE+-") == strlen(value);
-        *length = list || strcmp(value, "balanced") == 0 ? 0 : strlen(value);
-        return value;
-    }
-    if (strcmp(key, "data") != 0 && strcmp(key, "validate") != 0 && strcmp(key, "test") != 0)
-        return value;
-    const char *path = value + strcspn(value, ":,");
-    if (*path == ':')
-        *length = spec_value_length(++path);
     return path;
 }
 
@@ -48,10 +51,10 @@ static bool refuse_long(const char *value, size_t size, struct error *error)
 
 /* Writes the folder, with "/" at its end, that makes `path` absolute; it replaces the first *skip
  * characters of the path. Only the shell expands ~ in the path of a network. */
-static bool choose_base(const char *key, const char *path, char *base, size_t *skip,
-                        struct error *error)
+static bool choose_base(const struct config_field *field, const char *path, char *base,
+                        size_t *skip, struct error *error)
 {
-    const char *home = strcmp(key, "network") != 0 ? user_path_home(path) : NULL;
+    const char *home = field->holds != HOLDS_NETWORK ? user_path_home(path) : NULL;
     *skip = 0;
     base[0] = '\0';
     if (path[0] == '/')
@@ -71,14 +74,14 @@ static bool choose_base(const char *key, const char *path, char *base, size_t *s
 }
 
 /* Does what config_absolute_value does for a SPEC whose path is quoted. */
-static bool absolute_quoted(const char *key, const char *value, const char *path, size_t length,
-                            char *text, size_t size, struct error *error)
+static bool absolute_quoted(const struct config_field *field, const char *value, const char *path,
+                            size_t length, char *text, size_t size, struct error *error)
 {
     char plain[PATH_SIZE], base[PATH_SIZE], whole[2 * PATH_SIZE], quoted[2 * PATH_SIZE];
     size_t skip;
     if (!spec_value_read(path, length, plain, sizeof plain)) /* opening the set will say why */
         return snprintf(text, size, "%s", value) < (int)size || refuse_long(value, size, error);
-    if (!choose_base(key, plain, base, &skip, error))
+    if (!choose_base(field, plain, base, &skip, error))
         return false;
     snprintf(whole, sizeof whole, "%s%s", base, plain + skip);
     if (!spec_value_write(whole, quoted, sizeof quoted))
@@ -93,12 +96,13 @@ bool config_absolute_value(const char *key, const char *value, char *text, size_
 {
     char base[PATH_SIZE];
     size_t length, skip;
-    const char *path = find_path(key, value, &length);
+    const struct config_field *field = config_find(key);
+    const char *path = find_path(field, value, &length);
     if (length == 0)
         return snprintf(text, size, "%s", value) < (int)size || refuse_long(value, size, error);
     if (path[0] == '"' && path > value)
-        return absolute_quoted(key, value, path, length, text, size, error);
-    if (!choose_base(key, path, base, &skip, error))
+        return absolute_quoted(field, value, path, length, text, size, error);
+    if (!choose_base(field, path, base, &skip, error))
         return false;
     const int written =
         snprintf(text, size, "%.*s%s%s", (int)(path - value), value, base, path + skip);
@@ -109,7 +113,7 @@ char *config_short_value(const char *key, const char *value, char *text, size_t 
 {
     char here[PATH_SIZE];
     size_t length;
-    const char *path = find_path(key, value, &length);
+    const char *path = find_path(config_find(key), value, &length);
     const bool quoted = length > 0 && path > value && path[0] == '"';
     path += quoted;
     const size_t below = length && getcwd(here, sizeof here) ? strlen(here) : 0;
@@ -123,23 +127,13 @@ char *config_short_value(const char *key, const char *value, char *text, size_t 
 bool config_make_absolute(struct run_config *config, struct error *error)
 {
     struct run_config absolute = *config;
-    if (!config_absolute_value("network", config->network, absolute.network,
-                               sizeof absolute.network, error) ||
-        !config_absolute_value("data", config->data, absolute.data, sizeof absolute.data, error) ||
-        !config_absolute_value("validate", config->validate, absolute.validate,
-                               sizeof absolute.validate, error) ||
-        !config_absolute_value("test", config->test, absolute.test, sizeof absolute.test, error) ||
-        !config_absolute_value("weights", config->weights, absolute.weights,
-                               sizeof absolute.weights, error) ||
-        !config_absolute_value("teacher", config->teacher, absolute.teacher,
-                               sizeof absolute.teacher, error) ||
-        !config_absolute_value("class-weights", config->class_weights, absolute.class_weights,
-                               sizeof absolute.class_weights, error) ||
-        !config_absolute_value("names", config->names, absolute.names, sizeof absolute.names,
-                               error) ||
-        !config_absolute_value("tensorboard", config->tensorboard, absolute.tensorboard,
-                               sizeof absolute.tensorboard, error))
-        return false;
+    for (size_t i = 0; i < config_field_count; i++) {
+        const struct config_field *field = &config_fields[i];
+        if (field->holds != HOLDS_WORDS &&
+            !config_absolute_value(field->key, (const char *)config + field->offset,
+                                   (char *)&absolute + field->offset, field->size, error))
+            return false;
+    }
     *config = absolute;
     return true;
 }

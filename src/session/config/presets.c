@@ -3,7 +3,7 @@
  *
  * Each row of the table sets one field for one preset. If the row names a network, it applies only
  * to networks whose name begins with that; later rows override earlier ones. */
-#include "session/config/presets.h"
+#include "session/config/internal.h"
 
 #include "base/language.h"
 #include "session/config/config_data.h"
@@ -18,64 +18,64 @@ struct preset_row {
 
 static const struct preset_row rows[] = {
     /* without a preset: two networks that train against each other need small steps */
-    {"", "pix2pix", "batch", "1"},
-    {"", "pix2pix", "solver", "adam"},
-    {"", "pix2pix", "lr", "0.0002"},
-    {"", "pix2pix", "momentum", "0.5"},
+    {"", "pix2pix", KEY(batch), "1"},
+    {"", "pix2pix", KEY(solver), "adam"},
+    {"", "pix2pix", KEY(learning_rate), "0.0002"},
+    {"", "pix2pix", KEY(momentum), "0.5"},
 
     /* The overfitting of the training images is the subject, and no images are held out. */
-    {"overfit", NULL, "validate", ""},
-    {"overfit", NULL, "test", ""},
-    {"overfit", NULL, "batch", "32"},
-    {"overfit", NULL, "epochs", "10"},
-    {"overfit", NULL, "solver", "sgd"},
-    {"overfit", NULL, "lr", "0.01"},
-    {"overfit", NULL, "momentum", "0.9"},
-    {"overfit", NULL, "weight-decay", "0.0005"},
-    {"overfit", NULL, "schedule", "fixed"},
-    {"overfit", NULL, "average-loss", "1"},
-    {"overfit", "googlenet", "weight-decay", "0.0002"},
-    {"overfit", "googlenet", "average-loss", "40"},
+    {"overfit", NULL, KEY(validate), ""},
+    {"overfit", NULL, KEY(test), ""},
+    {"overfit", NULL, KEY(batch), "32"},
+    {"overfit", NULL, KEY(epochs), "10"},
+    {"overfit", NULL, KEY(solver), "sgd"},
+    {"overfit", NULL, KEY(learning_rate), "0.01"},
+    {"overfit", NULL, KEY(momentum), "0.9"},
+    {"overfit", NULL, KEY(weight_decay), "0.0005"},
+    {"overfit", NULL, KEY(schedule), "fixed"},
+    {"overfit", NULL, KEY(average_loss), "1"},
+    {"overfit", "googlenet", KEY(weight_decay), "0.0002"},
+    {"overfit", "googlenet", KEY(average_loss), "40"},
 
     /* The dissertation chose its models on the 10,000 test images; it describes no others. Whoever
      * repeats that gives --validate, and whoever does not --data SPEC,validate=0.1 --test auto. */
-    {"cifar", NULL, "validate", ""},
-    {"cifar", NULL, "test", ""},
-    {"cifar", NULL, "batch", "128"},
-    {"cifar", NULL, "epochs", "200"},
-    {"cifar", NULL, "solver", "sgd"},
-    {"cifar", NULL, "lr", "0.1"},
-    {"cifar", NULL, "momentum", "0.9"},
-    {"cifar", NULL, "weight-decay", "0.0001"},
-    {"cifar", NULL, "schedule", "plateau"},
-    {"cifar", NULL, "gamma", "0.1"},
-    {"cifar", NULL, "augment", "yes"},
-    {"cifar", NULL, "average-loss", "1"},
+    {"cifar", NULL, KEY(validate), ""},
+    {"cifar", NULL, KEY(test), ""},
+    {"cifar", NULL, KEY(batch), "128"},
+    {"cifar", NULL, KEY(epochs), "200"},
+    {"cifar", NULL, KEY(solver), "sgd"},
+    {"cifar", NULL, KEY(learning_rate), "0.1"},
+    {"cifar", NULL, KEY(momentum), "0.9"},
+    {"cifar", NULL, KEY(weight_decay), "0.0001"},
+    {"cifar", NULL, KEY(schedule), "plateau"},
+    {"cifar", NULL, KEY(gamma), "0.1"},
+    {"cifar", NULL, KEY(augment), "yes"},
+    {"cifar", NULL, KEY(average_loss), "1"},
 
     /* All training pairs are trained on, and the last generator counts: nothing is chosen. */
-    {"pix2pix", NULL, "validate", ""},
-    {"pix2pix", NULL, "test", "auto"},
-    {"pix2pix", NULL, "batch", "1"},
-    {"pix2pix", NULL, "epochs", "200"},
-    {"pix2pix", NULL, "solver", "adam"},
-    {"pix2pix", NULL, "lr", "0.0002"},
-    {"pix2pix", NULL, "momentum", "0.5"},
-    {"pix2pix", NULL, "weight-decay", "0"},
-    {"pix2pix", NULL, "schedule", "linear"},
-    {"pix2pix", NULL, "l1-weight", "100"},
-    {"pix2pix", NULL, "tolerance", "16"},
-    {"pix2pix", NULL, "average-loss", "1"},
+    {"pix2pix", NULL, KEY(validate), ""},
+    {"pix2pix", NULL, KEY(test), "auto"},
+    {"pix2pix", NULL, KEY(batch), "1"},
+    {"pix2pix", NULL, KEY(epochs), "200"},
+    {"pix2pix", NULL, KEY(solver), "adam"},
+    {"pix2pix", NULL, KEY(learning_rate), "0.0002"},
+    {"pix2pix", NULL, KEY(momentum), "0.5"},
+    {"pix2pix", NULL, KEY(weight_decay), "0"},
+    {"pix2pix", NULL, KEY(schedule), "linear"},
+    {"pix2pix", NULL, KEY(l1_weight), "100"},
+    {"pix2pix", NULL, KEY(tolerance), "16"},
+    {"pix2pix", NULL, KEY(average_loss), "1"},
 
-    {"digits", NULL, "validate", "auto,share=0.1"},
-    {"digits", NULL, "test", "auto"},
-    {"digits", NULL, "batch", "64"},
-    {"digits", NULL, "epochs", "10"},
-    {"digits", NULL, "solver", "sgd"},
-    {"digits", NULL, "lr", "0.01"},
-    {"digits", NULL, "momentum", "0.9"},
-    {"digits", NULL, "weight-decay", "0.0005"},
-    {"digits", NULL, "schedule", "fixed"},
-    {"digits", NULL, "average-loss", "1"},
+    {"digits", NULL, KEY(validate), "auto,share=0.1"},
+    {"digits", NULL, KEY(test), "auto"},
+    {"digits", NULL, KEY(batch), "64"},
+    {"digits", NULL, KEY(epochs), "10"},
+    {"digits", NULL, KEY(solver), "sgd"},
+    {"digits", NULL, KEY(learning_rate), "0.01"},
+    {"digits", NULL, KEY(momentum), "0.9"},
+    {"digits", NULL, KEY(weight_decay), "0.0005"},
+    {"digits", NULL, KEY(schedule), "fixed"},
+    {"digits", NULL, KEY(average_loss), "1"},
 };
 
 /* The default network and data of each preset; `shapes` replaces CIFAR, which must be downloaded.
@@ -92,7 +92,7 @@ static const struct {
      N_("the preset pix2pix holds no images out: its study takes the last generator")},
     {"digits", "lenet", "digits", NULL}};
 
-bool presets_check(const char *name, struct error *error)
+static bool check_preset(const char *name, struct error *error)
 {
     for (size_t i = 0; i < sizeof companions / sizeof *companions; i++)
         if (strcmp(companions[i].preset, name) == 0)
@@ -132,10 +132,10 @@ static void fill_companions(struct run_config *config)
     for (size_t i = 0; i < sizeof companions / sizeof *companions; i++) {
         if (strcmp(companions[i].preset, config->preset) != 0)
             continue;
-        if (is_unchosen(config, "network", config->network))
-            config_set_default(config, "network", companions[i].network, NULL);
-        if (is_unchosen(config, "data", config->data))
-            config_set_default(config, "data", companions[i].data, NULL);
+        if (is_unchosen(config, KEY(network), config->network))
+            config_put(config, KEY(network), companions[i].network, NULL);
+        if (is_unchosen(config, KEY(data), config->data))
+            config_put(config, KEY(data), companions[i].data, NULL);
     }
 }
 
@@ -156,8 +156,7 @@ static void reset_network_values(struct run_config *config)
         if (rows[i].preset[0] || row_applies(&rows[i], config) || config_is_given(config, key))
             continue;
         if (strcmp(config_get(config, key, value, sizeof value), rows[i].value) == 0)
-            config_set_default(config, key, config_get(&defaults, key, fallback, sizeof fallback),
-                               NULL);
+            config_put(config, key, config_get(&defaults, key, fallback, sizeof fallback), NULL);
     }
 }
 
@@ -165,12 +164,12 @@ static void reset_network_values(struct run_config *config)
  * not divided again, and not every kind has a test split. */
 static bool suits_data(const struct preset_row *row, const struct run_config *config)
 {
-    if (strcmp(row->key, "validate") == 0)
+    if (strcmp(row->key, KEY(validate)) == 0)
         return !config_data_is_part(config->data);
-    return strcmp(row->key, "test") != 0 || config_data_has_test(config->data);
+    return strcmp(row->key, KEY(test)) != 0 || config_data_has_test(config->data);
 }
 
-void presets_fill(struct run_config *config)
+static void fill_presets(struct run_config *config)
 {
     fill_companions(config);
     reset_network_values(config);
@@ -178,9 +177,38 @@ void presets_fill(struct run_config *config)
         if (!row_applies(&rows[i], config) || config_is_given(config, rows[i].key))
             continue;
         /* the run's length is given in iterations */
-        if (strcmp(rows[i].key, "epochs") == 0 && config->has_iterations)
+        if (strcmp(rows[i].key, KEY(epochs)) == 0 && config->has_iterations)
             continue;
-        config_set_default(config, rows[i].key, suits_data(&rows[i], config) ? rows[i].value : "",
-                           NULL);
+        config_put(config, rows[i].key, suits_data(&rows[i], config) ? rows[i].value : "", NULL);
     }
+}
+
+/* --- what follows from network, data and preset --- */
+
+/* Returns whether the images of a data set are larger than the network's input, so that random
+ * crops are possible. */
+static bool data_is_cropped(const char *data)
+{
+    static const char *const cropped[] = {"folder", "tench", "pairs", "maps"};
+    size_t length = strcspn(data, ":,");
+    for (size_t i = 0; i < sizeof cropped / sizeof *cropped; i++)
+        if (strlen(cropped[i]) == length && memcmp(cropped[i], data, length) == 0)
+            return true;
+    return false;
+}
+
+void config_fill_dependent(struct run_config *config)
+{
+    fill_presets(config);
+    if (!config_is_given(config, KEY(augment)) && strcmp(config->preset, "cifar") != 0)
+        config_put(config, KEY(augment), data_is_cropped(config->data) ? "yes" : "no", NULL);
+}
+
+bool config_apply_preset(struct run_config *config, const char *name, struct error *error)
+{
+    if (name[0] && !check_preset(name, error))
+        return false;
+    snprintf(config->preset, sizeof config->preset, "%s", name);
+    config_fill_dependent(config);
+    return true;
 }

@@ -1,16 +1,26 @@
-/* Each function copies what its part of the engine wants, and fills in what follows from it. */
+/* Each function copies the members of its class, and fills in what follows from them. */
 #include "session/config/settings.h"
 
 #include "base/text.h"
+#include "session/config/config_data.h"
 
+#include <math.h>
 #include <string.h>
 
-struct network_request settings_network(const struct run_config *config, size_t classes)
+/* An initializer for each row of the class whose macro says so. */
+#define SETTING(class, member, ...) class##_MEMBER(.member = config->member, )
+#define NETWORK_MEMBER(...)
+#define DATA_MEMBER(...)
+#define TRAINING_MEMBER(...)
+#define MEASUREMENT_MEMBER(...)
+#define MACHINE_MEMBER(...)
+#define RECORD_MEMBER(...)
+
+static struct network_request make_request(const struct run_config *config)
 {
     struct network_request request = {
         .network = config->network,
         .technique = (enum technique)config->technique,
-        .classes = classes,
         .groups = config->groups,
         .width_rate = config->width_rate,
         .block_rate = config->block_rate,
@@ -21,13 +31,32 @@ struct network_request settings_network(const struct run_config *config, size_t 
     return request;
 }
 
-const char *settings_technique(const struct run_config *config)
+struct network_settings network_settings(const struct run_config *config)
 {
-    const struct network_request request = settings_network(config, 0);
-    return technique_name(network_request_technique(&request));
+    return (struct network_settings){
+#undef NETWORK_MEMBER
+#define NETWORK_MEMBER(...) __VA_ARGS__
+#include "session/config/settings.inc"
+#undef NETWORK_MEMBER
+#define NETWORK_MEMBER(...)
+        .request = make_request(config),
+    };
 }
 
-struct solver_settings settings_solver(const struct run_config *config)
+struct data_settings data_settings(const struct run_config *config)
+{
+    return (struct data_settings){
+#undef DATA_MEMBER
+#define DATA_MEMBER(...) __VA_ARGS__
+#include "session/config/settings.inc"
+#undef DATA_MEMBER
+#define DATA_MEMBER(...)
+        .holds_out = config_holds_out(config),
+        .divides = config->data_divides,
+    };
+}
+
+static struct solver_settings make_solver(const struct run_config *config)
 {
     /* the defaults are those of the papers, and PyTorch's for rmsprop */
     const bool adam = solver_is_adam((enum solver_kind)config->solver);
@@ -41,38 +70,43 @@ struct solver_settings settings_solver(const struct run_config *config)
                                     .weight_decay = (float)config->weight_decay};
 }
 
-struct lr_schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations)
+struct training_settings training_settings(const struct run_config *config)
 {
-    uint64_t third = (iterations + 2) / 3;
-    return (struct lr_schedule_settings){.kind = (enum lr_schedule_kind)config->schedule,
-                                         .learning_rate = config->learning_rate,
-                                         .gamma = config->gamma,
-                                         .step_size = config->step_size ? config->step_size : third,
-                                         .power = config->power,
-                                         .momentum = config->momentum,
-                                         .low_momentum = config->cycle_momentum,
-                                         .warm_up = config->warm_up,
-                                         .iterations = iterations,
-                                         .patience = 10,
-                                         .threshold = 0.01,
-                                         .plateaus = 4};
+    struct augmentation augmentation = {0};
+    double seconds;
+    const bool timed = text_to_seconds(config->max_time, &seconds);
+    augmentation_parse(&augmentation, config->augment, NULL); /* config_set checked it */
+    return (struct training_settings){
+#undef TRAINING_MEMBER
+#define TRAINING_MEMBER(...) __VA_ARGS__
+#include "session/config/settings.inc"
+#undef TRAINING_MEMBER
+#define TRAINING_MEMBER(...)
+        .has_iterations = config->has_iterations,
+        .outputs_kept = config->outputs_kept,
+        .time_limit = timed ? seconds : INFINITY,
+        .augmentation = augmentation,
+        .soft_targets = augmentation_mixes(&augmentation) || config->class_weights[0],
+        .solver_settings = make_solver(config),
+        .clipping = {.norm = (float)config->clip_norm, .value = (float)config->clip_value},
+        .early_stopping = {.metric = (enum early_stopping_metric)config->stop_metric,
+                           .patience = config->stop_patience,
+                           .change = config->stop_change},
+    };
 }
 
-struct gradient_clipping settings_clipping(const struct run_config *config)
+struct measurement_settings measurement_settings(const struct run_config *config)
 {
-    return (struct gradient_clipping){.norm = (float)config->clip_norm,
-                                      .value = (float)config->clip_value};
+    return (struct measurement_settings){
+#undef MEASUREMENT_MEMBER
+#define MEASUREMENT_MEMBER(...) __VA_ARGS__
+#include "session/config/settings.inc"
+#undef MEASUREMENT_MEMBER
+#define MEASUREMENT_MEMBER(...)
+    };
 }
 
-struct early_stopping_settings settings_early_stopping(const struct run_config *config)
-{
-    return (struct early_stopping_settings){.metric =
-                                                (enum early_stopping_metric)config->stop_metric,
-                                            .patience = config->stop_patience,
-                                            .change = config->stop_change};
-}
-
-struct gradient_sums settings_sums(const struct run_config *config)
+static struct gradient_sums make_sums(const struct run_config *config)
 {
     uint64_t bytes = 0;
     const bool by_itself = strcmp(config->bucket, "auto") == 0;
@@ -87,44 +121,130 @@ struct gradient_sums settings_sums(const struct run_config *config)
     return sums;
 }
 
+struct machine_settings machine_settings(const struct run_config *config)
+{
+    uint64_t bytes;
+    const bool limited = text_to_bytes(config->memory_limit, &bytes);
+    return (struct machine_settings){
+#undef MACHINE_MEMBER
+#define MACHINE_MEMBER(...) __VA_ARGS__
+#include "session/config/settings.inc"
+#undef MACHINE_MEMBER
+#define MACHINE_MEMBER(...)
+        .on_gpu = config_on_gpu(config),
+        .processes = config->processes > 1 ? config->processes : 1,
+        .memory_bytes = limited ? bytes : 0,
+        .gradient_sums = make_sums(config),
+    };
+}
+
+struct record_settings record_settings(const struct run_config *config)
+{
+    return (struct record_settings){
+#undef RECORD_MEMBER
+#define RECORD_MEMBER(...) __VA_ARGS__
+#include "session/config/settings.inc"
+#undef RECORD_MEMBER
+#define RECORD_MEMBER(...)
+    };
+}
+
+struct lr_schedule_settings training_schedule(const struct training_settings *training,
+                                              uint64_t iterations)
+{
+    const uint64_t third = (iterations + 2) / 3;
+    return (struct lr_schedule_settings){.kind = (enum lr_schedule_kind)training->schedule,
+                                         .learning_rate = training->learning_rate,
+                                         .gamma = training->gamma,
+                                         .step_size =
+                                             training->step_size ? training->step_size : third,
+                                         .power = training->power,
+                                         .momentum = training->momentum,
+                                         .low_momentum = training->cycle_momentum,
+                                         .warm_up = training->warm_up,
+                                         .iterations = iterations,
+                                         .patience = 10,
+                                         .threshold = 0.01,
+                                         .plateaus = 4};
+}
+
+/* --- of the configuration as a whole --- */
+
+struct network_request settings_network(const struct run_config *config, size_t classes)
+{
+    struct network_request request = make_request(config);
+    request.classes = classes;
+    return request;
+}
+
+const char *settings_technique(const struct run_config *config)
+{
+    const struct network_request request = make_request(config);
+    return technique_name(network_request_technique(&request));
+}
+
+struct solver_settings settings_solver(const struct run_config *config)
+{
+    return make_solver(config);
+}
+
+struct lr_schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations)
+{
+    const struct training_settings training = training_settings(config);
+    return training_schedule(&training, iterations);
+}
+
+struct gradient_clipping settings_clipping(const struct run_config *config)
+{
+    return training_settings(config).clipping;
+}
+
+struct early_stopping_settings settings_early_stopping(const struct run_config *config)
+{
+    return training_settings(config).early_stopping;
+}
+
+struct gradient_sums settings_sums(const struct run_config *config)
+{
+    return make_sums(config);
+}
+
 bool settings_soft_targets(const struct run_config *config)
 {
-    struct augmentation augmentation = {0};
-    augmentation_parse(&augmentation, config->augment, NULL); /* config_set checked it */
-    return augmentation_mixes(&augmentation) || config->class_weights[0];
+    return training_settings(config).soft_targets;
 }
 
 /* Returns how many GPUs share a batch: one of each process, or those of this one. */
-static size_t ranks_of(const struct run_config *config, enum plan_mode mode)
+static size_t ranks_of(const struct machine_settings *machine, enum plan_mode mode)
 {
     if (mode != PLAN_TRAINING)
         return 1;
-    return config_on_gpu(config) && config->processes > 1 ? config->processes
-                                                          : device_ranks(config->device);
+    return machine->on_gpu && machine->processes > 1 ? machine->processes
+                                                     : device_ranks(machine->device);
 }
 
 struct plan_settings settings_plan(const struct run_config *config, size_t threads,
                                    enum plan_mode mode)
 {
+    const struct training_settings training = training_settings(config);
+    const struct machine_settings machine = machine_settings(config);
     return (struct plan_settings){.mode = mode,
-                                  .batch = config->batch,
+                                  .batch = training.batch,
                                   .threads = threads,
-                                  .ranks = ranks_of(config, mode),
-                                  .image_blocks = config->blocks,
-                                  .processes = config_on_gpu(config) ? 1 : config->processes,
-                                  .solver = settings_solver(config),
-                                  .memory_limit = config_memory_limit(config),
-                                  .strict_device = config->strict_device,
-                                  .precision = (enum device_precision)config->precision,
-                                  .soft_targets =
-                                      mode == PLAN_TRAINING && settings_soft_targets(config),
+                                  .ranks = ranks_of(&machine, mode),
+                                  .image_blocks = training.blocks,
+                                  .processes = machine.on_gpu ? 1 : config->processes,
+                                  .solver = training.solver_settings,
+                                  .memory_limit = machine.memory_bytes,
+                                  .strict_device = machine.strict_device,
+                                  .precision = (enum device_precision)machine.precision,
+                                  .soft_targets = mode == PLAN_TRAINING && training.soft_targets,
                                   .with_loss = true};
 }
 
 struct augmentation settings_augmentation(const struct run_config *config,
                                           const struct dataset_facts *facts)
 {
-    struct augmentation augmentation = {0};
-    augmentation_parse(&augmentation, config->augment, NULL); /* config_set checked it */
+    const struct augmentation augmentation = training_settings(config).augmentation;
     return augmentation_for(&augmentation, facts);
 }

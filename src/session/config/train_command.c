@@ -14,10 +14,10 @@ static struct run_config without_options(const struct run_config *config)
 {
     struct run_config plain;
     config_defaults(&plain);
-    config_set(&plain, "network", config->network, NULL);
+    config_set(&plain, KEY(network), config->network, NULL);
     if (config->preset[0])
-        config_set(&plain, "preset", config->preset, NULL);
-    config_set(&plain, "data", config->data, NULL);
+        config_set(&plain, KEY(preset), config->preset, NULL);
+    config_set(&plain, KEY(data), config->data, NULL);
     return plain;
 }
 
@@ -37,12 +37,13 @@ static void append_setting(struct text *text, const struct run_config *config,
 /* Appends the options. `shuffle`: the technique is shuffle, the only one that has groups. */
 static void append_settings(struct text *text, const struct run_config *config, bool shuffle)
 {
-    static const char *const written[] = {"network", "technique", "data", "preset", "seed-group"};
+    static const char *const written[] = {KEY(network), KEY(technique), KEY(data), KEY(preset),
+                                          KEY(seed_group)};
     const struct run_config plain = without_options(config);
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
-        bool skip = config->has_iterations && strcmp(key, "epochs") == 0;
-        skip = skip || (!shuffle && strcmp(key, "groups") == 0);
+        bool skip = config->has_iterations && strcmp(key, KEY(epochs)) == 0;
+        skip = skip || (!shuffle && strcmp(key, KEY(groups)) == 0);
         for (size_t w = 0; w < sizeof written / sizeof *written; w++)
             skip = skip || strcmp(key, written[w]) == 0;
         if (!skip)
@@ -54,7 +55,7 @@ void train_command_append(struct text *text, const struct run_config *config, co
                           const char *technique)
 {
     char name[sizeof config->network + 64];
-    const char *own = config_find("technique")->choices[config->technique];
+    const char *own = config_find(KEY(technique))->choices[config->technique];
     const char *wanted = technique ? technique : config->technique ? own : "none";
     bool path = network_is_path(network ? network : config->network),
          plain = strcmp(wanted, "none") == 0;
@@ -74,14 +75,14 @@ void train_command_append(struct text *text, const struct run_config *config, co
 
 void bench_command_append(struct text *text, const struct run_config *config)
 {
-    static const char *const keys[] = {"technique",    "groups",     "width-rate", "block-rate",
-                                       "widths",       "activation", "precision",  "strict-device",
-                                       "memory-limit", "blocks"};
-    const char *technique = config_find("technique")->choices[config->technique];
+    static const char *const keys[] = {
+        KEY(technique),  KEY(groups),    KEY(width_rate),    KEY(block_rate),   KEY(widths),
+        KEY(activation), KEY(precision), KEY(strict_device), KEY(memory_limit), KEY(blocks)};
+    const char *technique = config_find(KEY(technique))->choices[config->technique];
     struct run_config plain;
     char network[4 * sizeof config->network + 8];
     config_defaults(&plain);
-    config_set(&plain, "network", config->network, NULL);
+    config_set(&plain, KEY(network), config->network, NULL);
     text_append(text, "tinca bench");
     if (config->batch > 0) /* of an imported run it may be unknown, as the device */
         text_append(text, " --batch %zu", config->batch);
@@ -90,7 +91,7 @@ void bench_command_append(struct text *text, const struct run_config *config)
         shell_word_append(text, config->device);
     }
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (strcmp(keys[i], "groups") != 0 || strcmp(technique, "shuffle") == 0)
+        if (strcmp(keys[i], KEY(groups)) != 0 || strcmp(technique, "shuffle") == 0)
             append_setting(text, config, &plain, keys[i]);
     text_append(text, " --profile %s", shell_operand(config->network, network, sizeof network));
 }

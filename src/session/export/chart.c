@@ -12,8 +12,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "data/images/image.h"
-#include "session/export/chart_panel.h"
-#include "session/export/chart_trace.h"
+#include "session/config/settings.h"
+#include "session/export/internal.h"
 #include "session/files/run_name.h"
 
 #include <math.h>
@@ -89,12 +89,13 @@ static struct axis choose_x(const double *range, bool log)
 static void write_settings(const struct run_config *config, const struct run_facts *facts,
                            char *text, size_t size)
 {
-    static const char *const keys[] = {"batch", "device", "lr", "seed"};
+    const struct training_settings training = training_settings(config);
+    static const char *const keys[] = {KEY(batch), KEY(device), KEY(learning_rate), KEY(seed)};
     char value[64];
     if (!facts->imported[0]) {
-        snprintf(text, size, _("batch %zu, %s, learning rate %g, seed %llu   %s"), config->batch,
-                 config->device, config->learning_rate, (unsigned long long)config->seed,
-                 facts->id);
+        snprintf(text, size, _("batch %zu, %s, learning rate %g, seed %llu   %s"), training.batch,
+                 machine_settings(config).device, training.learning_rate,
+                 (unsigned long long)training.seed, facts->id);
         return;
     }
     text[0] = '\0';
@@ -113,9 +114,9 @@ static void write_subject(const struct run_config *config, const struct run_fact
                           char *text, size_t size)
 {
     char name[RUN_NAME_SIZE];
-    const char *data = file_base_name(config->data);
-    const bool network = config_is_known(config, facts->imported, "network");
-    if (network && config_is_known(config, facts->imported, "data"))
+    const char *data = file_base_name(data_settings(config).data);
+    const bool network = config_is_known(config, facts->imported, KEY(network));
+    if (network && config_is_known(config, facts->imported, KEY(data)))
         snprintf(text, size, _("%s on %.90s"), facts->network, data);
     else if (network)
         snprintf(text, size, "%.150s", facts->network);

@@ -5,11 +5,12 @@
  * them apart. Some have the same lightness, so the curves of runs also differ by their dashes: 10
  * colours and 4 patterns give each of CHART_MAX_RUNS runs a different line, also in a grey print.
  */
-#include "session/export/chart_trace.h"
+#include "session/export/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/series_colours.h"
+#include "session/config/settings.h"
 #include "session/files/run_name.h"
 
 #include <math.h>
@@ -130,7 +131,7 @@ static void add_losses(const struct run *run, bool adversarial, struct chart_tra
     add_trace(losses,
               (struct chart_trace){run, CHART_TRACE_LOSS, pale_blue, widths[THIN], SOLID, ""},
               adversarial ? _("generator, raw") : _("loss, raw"));
-    if (run_config(run)->average_loss > 1 || has_wrong_mean(run))
+    if (measurement_settings(run_config(run)).average_loss > 1 || has_wrong_mean(run))
         add_trace(losses,
                   (struct chart_trace){run, CHART_TRACE_CAFFE, palette[PURPLE], widths[MEDIUM],
                                        DOTTED, ""},
@@ -186,13 +187,14 @@ static void label_imported(const struct run *run, char *label, size_t size)
     size_t used = 0;
     if (run_name_read(facts->directory, name)[0])
         used += (size_t)snprintf(label, size, "%.40s, ", name);
-    if (config_is_known(config, facts->imported, "network"))
+    if (config_is_known(config, facts->imported, KEY(network)))
         used += (size_t)snprintf(label + used, size - used, "%.40s, ", facts->network);
-    if (config_is_known(config, facts->imported, "data"))
-        used +=
-            (size_t)snprintf(label + used, size - used, "%.40s, ", file_base_name(config->data));
-    if (config_is_known(config, facts->imported, "batch"))
-        used += (size_t)snprintf(label + used, size - used, _("batch %zu, "), config->batch);
+    if (config_is_known(config, facts->imported, KEY(data)))
+        used += (size_t)snprintf(label + used, size - used, "%.40s, ",
+                                 file_base_name(data_settings(config).data));
+    if (config_is_known(config, facts->imported, KEY(batch)))
+        used += (size_t)snprintf(label + used, size - used, _("batch %zu, "),
+                                 training_settings(config).batch);
     snprintf(label + used, size - used, "%.63s", facts->id);
 }
 
@@ -207,7 +209,8 @@ static void choose_for_several(const struct run *run, size_t number, bool alike,
         label_imported(run, label, sizeof label);
     else
         snprintf(label, sizeof label, _("%.40s, %.40s, batch %zu, %.63s"), run_facts(run)->network,
-                 file_base_name(config->data), config->batch, run_facts(run)->id);
+                 file_base_name(data_settings(config).data), training_settings(config).batch,
+                 run_facts(run)->id);
     if (!alike && window)
         snprintf(label + strlen(label), sizeof label - strlen(label), _(" (mean of %zu)"), window);
     const struct series_colour *colour = &series_colours[number % SERIES_COLOURS];

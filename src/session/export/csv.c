@@ -7,8 +7,9 @@
 #include "base/host/host.h"
 #include "base/json/json.h"
 #include "base/memory.h"
-#include "session/export/csv_key.h"
+#include "session/config/settings.h"
 #include "session/export/export.h"
+#include "session/export/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 
 static double seconds_of(const struct run *run, const struct series_point *point)
 {
-    return (double)point->ms_per_image * 1e-3 * (double)run_config(run)->batch;
+    return (double)point->ms_per_image * 1e-3 * (double)training_settings(run_config(run)).batch;
 }
 
 /* Writes a loss with the digits of its float32 value, or the words of the studies' files. Returns

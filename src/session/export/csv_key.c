@@ -1,9 +1,10 @@
 /* Finds the settings that distinguish the runs of a table. Each run is compared only with the first
  * one of the same network, mode and batch, so n runs need n comparisons. */
-#include "session/export/csv_key.h"
+#include "session/export/internal.h"
 
 #include "base/escape/csv.h"
 #include "base/memory.h"
+#include "session/config/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,9 @@ enum { VALUE_SIZE = 1024 };
 
 static const char *mode_of(const struct run *run)
 {
-    if (strcmp(run_config(run)->device, "unknown") == 0)
+    if (strcmp(machine_settings(run_config(run)).device, "unknown") == 0)
         return "unknown"; /* an imported run */
-    return strncmp(run_config(run)->device, "cuda", 4) == 0 ? "GPU" : "CPU";
+    return strncmp(machine_settings(run_config(run)).device, "cuda", 4) == 0 ? "GPU" : "CPU";
 }
 
 /* The key is the beginning of every row, "network,mode,batch". The technique is part of the name,
@@ -26,7 +27,7 @@ char *csv_key_print(const struct run *run, char text[CSV_KEY_SIZE])
     csv_clean(facts->network, name, sizeof name);
     bool plain = strcmp(facts->technique, "none") == 0 || strstr(name, facts->technique);
     snprintf(text, CSV_KEY_SIZE, "%s%s%s,%s,%03zu", name, plain ? "" : "-",
-             plain ? "" : facts->technique, mode_of(run), run_config(run)->batch);
+             plain ? "" : facts->technique, mode_of(run), training_settings(run_config(run)).batch);
     return text;
 }
 
@@ -55,8 +56,8 @@ static bool differs(const struct run *a, const struct run *b, const char *field)
  * the kind of device. */
 static bool is_in_head(const char *field)
 {
-    return strcmp(field, "network") == 0 || strcmp(field, "technique") == 0 ||
-           strcmp(field, "batch") == 0;
+    return strcmp(field, KEY(network)) == 0 || strcmp(field, KEY(technique)) == 0 ||
+           strcmp(field, KEY(batch)) == 0;
 }
 
 static bool has_equal_settings(const struct csv_key *key, const struct run *a, const struct run *b)

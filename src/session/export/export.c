@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "engine/devices/device.h"
 #include "session/config/config_data.h"
-#include "session/export/export_groups.h"
-#include "session/export/export_record.h"
+#include "session/config/settings.h"
+#include "session/export/internal.h"
 #include "session/files/run_files.h"
 #include "session/values/timing.h"
 
@@ -166,7 +166,7 @@ static void put_curves(FILE *stream, const struct run *run)
     const struct run_facts *facts = run_facts(run);
     size_t columns = sizeof point_columns / sizeof *point_columns;
     size_t validation = sizeof validation_columns / sizeof *validation_columns;
-    const bool taught = run_config(run)->teacher[0];
+    const bool taught = training_settings(run_config(run)).teacher[0];
     if (!facts->discriminator_parameters && !taught)
         columns -= DISCRIMINATOR_COLUMNS;
     if (facts->classes || facts->imported[0])

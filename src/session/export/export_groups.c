@@ -1,6 +1,7 @@
-#include "session/export/export_groups.h"
+#include "session/export/internal.h"
 
 #include "base/memory.h"
+#include "session/config/settings.h"
 #include "session/seeds/seed_statistics.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 static const char *group_of(const struct run *run)
 {
-    return run_config(run)->seed_group;
+    return record_settings(run_config(run)).seed_group;
 }
 
 /* Returns whether a run is the first one of a group of seeds. */

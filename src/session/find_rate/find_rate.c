@@ -346,30 +346,28 @@ static bool check(const struct rate_search *search, struct error *error)
         return error_set(error, ERROR_USAGE, "--low and --high", "give two rates, as 1e-6 and 10",
                          "the rates begin above 0 and grow");
     if (search->iterations < FIND_RATE_LEAST || search->iterations > FIND_RATE_MOST)
-        return error_set(error, ERROR_USAGE, "--iterations", "give 10 to 100000",
+        return error_set(error, ERROR_USAGE, OPTION(iterations), "give 10 to 100000",
                          "so many rates cannot be compared");
     return true;
 }
 
-/* Leaves out what a search does not do: it neither validates, tests nor ends early. It trains on
- * the images of the run, without the share that the run holds out. Returns false with an error. */
+/* Leaves out the settings that have no meaning in a search: it neither validates, tests nor ends
+ * early. It trains on the images of the run, without the share that the run holds out. Returns
+ * false with an error. */
 static bool keep_training_only(struct run_config *config, size_t iterations, struct error *error)
 {
-    char data[CONFIG_SPEC];
+    struct run_config search;
+    char data[CONFIG_SPEC], number[24];
     if (!config_check_validation(config, error))
         return false;
-    if (strlen(config_training_spec(config, data)) >= sizeof config->data)
-        return error_set(error, ERROR_USAGE, "--data", "give it a shorter path",
+    config_defaults(&search);
+    config_take(&search, config, FIND_RATE_CLASSES, TASK_FIND_RATE);
+    if (!config_put(&search, KEY(data), config_training_spec(config, data), NULL))
+        return error_set(error, ERROR_USAGE, OPTION(data), "give it a shorter path",
                          "with the share that it trains on it is too long");
-    memcpy(config->data, data, strlen(data) + 1);
-    config->validate[0] = config->test[0] = '\0';
-    config->data_divides = false;
-    config->stop_patience = 0;
-    config->ema = 0;
-    config->has_iterations = true;
-    config->iterations = iterations;
-    /* epochs that were given do not contradict the iterations */
-    config->given = (struct config_given){0};
+    snprintf(number, sizeof number, "%zu", iterations);
+    config_set(&search, KEY(iterations), number, NULL);
+    *config = search;
     return true;
 }
 

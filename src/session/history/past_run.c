@@ -6,10 +6,11 @@
 #include "base/host/host.h"
 #include "base/memory.h"
 #include "base/threads/detached_task.h"
+#include "session/config/config_differences.h"
+#include "session/config/settings.h"
 #include "session/files/run_directory.h"
 #include "session/record/run_open.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,23 +28,26 @@ struct past_search {
 
 static size_t threads_of(const struct run_config *config)
 {
+    const struct machine_settings machine = machine_settings(config);
     struct host host;
-    if (config->threads)
-        return config->threads;
+    if (machine.threads)
+        return machine.threads;
     host_describe(&host);
     return host.cores;
 }
 
 bool past_run_is_alike(const struct run_config *a, const struct run_config *b)
 {
-    return strcmp(a->network, b->network) == 0 && a->technique == b->technique &&
-           a->groups == b->groups && fabs(a->width_rate - b->width_rate) < 1e-9 &&
-           fabs(a->block_rate - b->block_rate) < 1e-9 && strcmp(a->widths, b->widths) == 0 &&
-           strcmp(a->activation, b->activation) == 0 && a->batch == b->batch &&
-           a->precision == b->precision && a->blocks == b->blocks &&
-           strcmp(a->teacher, b->teacher) == 0 && /* it predicts each batch, too */
-           config_memory_limit(a) == config_memory_limit(b) && strcmp(a->device, b->device) == 0 &&
-           (a->threads == b->threads || threads_of(a) == threads_of(b));
+    static const char *const keys[] = {KEY(batch),  KEY(blocks), KEY(teacher), KEY(precision),
+                                       KEY(device), NULL}; /* beside the network's */
+    for (size_t i = 0; i < config_field_count; i++)
+        if (config_fields[i].class == SETTINGS_NETWORK &&
+            !config_field_equal(a, b, &config_fields[i]))
+            return false;
+    for (size_t i = 0; keys[i]; i++)
+        if (!config_field_equal(a, b, config_find(keys[i])))
+            return false;
+    return config_memory_limit(a) == config_memory_limit(b) && threads_of(a) == threads_of(b);
 }
 
 /* Returns an RFC 3339 time in UTC as seconds since 1970; negative if it is malformed. */

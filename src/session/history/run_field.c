@@ -6,6 +6,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "session/values/run_figures.h"
 
 #include <math.h>
@@ -185,9 +186,10 @@ static const struct config_field *setting_of(size_t field)
     size_t i = 0;
     if (field < FIELD_SETTINGS || field >= run_field_count())
         return NULL;
-    while (i < field - FIELD_SETTINGS && strcmp(config_fields[i].key, "network") != 0)
+    while (i < field - FIELD_SETTINGS && strcmp(config_fields[i].key, KEY(network)) != 0)
         i++;
-    return &config_fields[field - FIELD_SETTINGS + (strcmp(config_fields[i].key, "network") == 0)];
+    return &config_fields[field - FIELD_SETTINGS +
+                          (strcmp(config_fields[i].key, KEY(network)) == 0)];
 }
 
 size_t run_field_count(void)
@@ -240,6 +242,7 @@ bool run_field_is_figure(size_t field)
 
 static double setting_number(const struct config_field *setting, const struct run_config *config)
 {
+    const struct training_settings training = training_settings(config);
     const char *place = (const char *)config + setting->offset;
     size_t count;
     double number;
@@ -248,11 +251,11 @@ static double setting_number(const struct config_field *setting, const struct ru
         return number;
     }
     memcpy(&count, place, sizeof count);
-    if (strcmp(setting->key, "iterations") == 0 && !config->has_iterations)
+    if (strcmp(setting->key, KEY(iterations)) == 0 && !training.has_iterations)
         return (double)NAN;
-    if (strcmp(setting->key, "epochs") == 0 && config->has_iterations)
+    if (strcmp(setting->key, KEY(epochs)) == 0 && training.has_iterations)
         return (double)NAN;
-    return strcmp(setting->key, "batch") == 0 && count == 0 ? (double)NAN : (double)count;
+    return strcmp(setting->key, KEY(batch)) == 0 && count == 0 ? (double)NAN : (double)count;
 }
 
 /* Returns whether the record has a setting: what the log of another program does not give is

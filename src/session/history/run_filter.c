@@ -15,8 +15,9 @@
 #include <strings.h>
 
 /* The fields whose texts a word is looked for in, besides the ID. */
-static const char *const searched[] = {"name",      "tag",  "note",  "status", "network",
-                                       "technique", "data", "batch", "device", "begun"};
+static const char *const searched[] = {"name",      "tag",          "note",    "status",
+                                       "network",   KEY(technique), KEY(data), KEY(batch),
+                                       KEY(device), "begun"};
 
 /* --- parsing --- */
 

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/config/config.h"
+#include "session/config/settings.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
 #include "session/history/run_owner.h"
@@ -327,7 +328,7 @@ static size_t threads_of(const char *directory, size_t cores)
     config_defaults(&config);
     if (!run_files_read_config(&config, &facts, directory, &error))
         return 0; /* its process is just writing it */
-    return config.threads == 0 ? cores : config.threads;
+    return machine_settings(&config).threads == 0 ? cores : machine_settings(&config).threads;
 }
 
 static void add_run(struct live_runs *live, const char *directory)

@@ -13,6 +13,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/training/loss_meter.h"
+#include "session/config/settings.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
 #include "session/files/run_name.h"
@@ -72,17 +73,17 @@ static bool fill_config(const struct import_request *request, const struct impor
 {
     config_defaults(config);
     if (log->solver[0])
-        config_set(config, "solver", log->solver, NULL);
-    return config_set(config, "network", or_unknown(request->network, log->network), error) &&
-           config_set(config, "data", "unknown", error) &&
-           config_set(config, "device", or_unknown(request->device, log->device), error) &&
-           put_count(config, "batch", request->batch ? request->batch : log->batch, error) &&
-           put_count(config, "average-loss",
+        config_set(config, KEY(solver), log->solver, NULL);
+    return config_set(config, KEY(network), or_unknown(request->network, log->network), error) &&
+           config_set(config, KEY(data), "unknown", error) &&
+           config_set(config, KEY(device), or_unknown(request->device, log->device), error) &&
+           put_count(config, KEY(batch), request->batch ? request->batch : log->batch, error) &&
+           put_count(config, KEY(average_loss),
                      request->average_loss ? request->average_loss : log->average_loss, error) &&
-           put_count(config, "iterations", iterations, error) &&
-           put_number(config, "lr", log->highest_rate) &&
-           put_number(config, "momentum", log->momentum) &&
-           put_number(config, "weight-decay", log->weight_decay);
+           put_count(config, KEY(iterations), iterations, error) &&
+           put_number(config, KEY(learning_rate), log->highest_rate) &&
+           put_number(config, KEY(momentum), log->momentum) &&
+           put_number(config, KEY(weight_decay), log->weight_decay);
 }
 
 /* --- means and findings computed from the points --- */
@@ -95,7 +96,7 @@ static size_t images_of(const struct import_request *request, const struct impor
 static void fill_times(const struct import_request *request, struct imported_log *log,
                        const struct run_config *config)
 {
-    const size_t batch = config_is_given(config, "batch") ? config->batch : 0;
+    const size_t batch = config_is_given(config, KEY(batch)) ? training_settings(config).batch : 0;
     const size_t images = images_of(request, log);
     const double per_iteration = batch && images ? (double)batch / (double)images : NAN;
     for (size_t i = 0; i < log->count; i++) {
@@ -119,7 +120,7 @@ static bool fill_means(struct imported_log *log, const struct run_config *config
     struct loss_meter meter;
     if (log->mean_only || log->epoch_means || log->points[log->count - 1].iteration != log->count)
         return true;
-    if (!loss_meter_create(&meter, config->average_loss, error))
+    if (!loss_meter_create(&meter, measurement_settings(config).average_loss, error))
         return false;
     for (size_t i = 0; i < log->count; i++) {
         loss_meter_add(&meter, log->points[i].loss);
@@ -183,7 +184,8 @@ static void fill_facts(const struct import_request *request, const struct import
     snprintf(facts->host, sizeof facts->host, "%s", request->host ? request->host : log->host);
     snprintf(facts->imported, sizeof facts->imported, "%s", log->framework);
     facts->mean_only = log->mean_only;
-    snprintf(facts->network, sizeof facts->network, "%.63s", run->config.network);
+    snprintf(facts->network, sizeof facts->network, "%.63s",
+             network_settings(&run->config).network);
     snprintf(facts->technique, sizeof facts->technique, "none");
     facts->images = images_of(request, log);
     if (!facts->created[0])
@@ -321,7 +323,8 @@ static bool append(struct import_run *imported, const struct imported_log *log, 
         journal_add_point(&run->journal, point, run->journal.flushed);
         if (find_divergence(point, &imported->diverged, &finding))
             journal_add_finding(&run->journal, &finding);
-        if (find(log, point, run->config.average_loss, &imported->watcher, &finding))
+        if (find(log, point, measurement_settings(&run->config).average_loss, &imported->watcher,
+                 &finding))
             journal_add_finding(&run->journal, &finding);
     }
     for (size_t i = shown->validation_count; i < log->validation_count; i++) {
@@ -476,7 +479,7 @@ static bool create_folder(struct import_run *imported, const struct imported_log
         !(imported->run = run_state_create(&config, error)))
         return false;
     struct run *run = imported->run;
-    run_id_name(run->config.network, "", name);
+    run_id_name(network_settings(&run->config).network, "", name);
     run->directory = run_directory_create(NULL, name, run->early_facts.id, error);
     if (!run->directory || !run_hold_take(&run->hold, run->directory, error))
         return false;

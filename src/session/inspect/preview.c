@@ -9,6 +9,7 @@
 #include "data/loader/mix.h"
 #include "data/loader/training_example.h"
 #include "session/config/config_data.h"
+#include "session/config/config_differences.h"
 #include "session/config/settings.h"
 #include "session/model/run_preprocessing.h"
 
@@ -49,7 +50,7 @@ struct preview {
  * network has another input. */
 static struct dataset_request choose_shape(const struct preview *preview)
 {
-    const struct dataset_kind *kind = dataset_kind_of(preview->config.data);
+    const struct dataset_kind *kind = dataset_kind_of(data_settings(&preview->config).data);
     const struct shape *input = &preview->input;
     if (kind && kind->height)
         return (struct dataset_request){kind->channels, kind->height, kind->width};
@@ -348,16 +349,18 @@ void preview_close(struct preview *preview)
  * again. */
 static bool prepares_alike(const struct run_config *a, const struct run_config *b)
 {
-    return strcmp(a->filter, b->filter) == 0 && strcmp(a->teacher, b->teacher) == 0 &&
-           strcmp(a->weights, b->weights) == 0 &&
-           (strcmp(a->network, b->network) == 0 ||
-            (!network_is_model(a->network) && !network_is_model(b->network)));
+    static const char *const keys[] = {KEY(filter), KEY(teacher), KEY(weights), NULL};
+    for (size_t i = 0; keys[i]; i++)
+        if (!config_field_equal(a, b, config_find(keys[i])))
+            return false;
+    const char *first = network_settings(a).network, *second = network_settings(b).network;
+    return strcmp(first, second) == 0 || (!network_is_model(first) && !network_is_model(second));
 }
 
 bool preview_is_of(const struct preview *preview, const struct run_config *config,
                    const struct shape *input)
 {
-    const struct dataset_kind *kind = dataset_kind_of(config->data);
+    const struct dataset_kind *kind = dataset_kind_of(data_settings(config).data);
     char shown[CONFIG_SPEC], wanted[CONFIG_SPEC];
     if (strcmp(config_training_spec(&preview->config, shown),
                config_training_spec(config, wanted)) != 0 ||

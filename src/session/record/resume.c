@@ -32,10 +32,6 @@ bool resume_allows(const struct run_snapshot *snapshot, const char *id, struct e
     }
 }
 
-const char *const resume_fields[] = {
-    "threads",        "epochs",   "iterations",  "checkpoint", "checkpoint-share",
-    "save-precision", "max-time", "tensorboard", "bucket",     NULL};
-
 /* Returns whether a longer run would have computed the iterations so far differently. */
 static bool depends_on_length(const struct run_config *config)
 {
@@ -47,11 +43,11 @@ static bool depends_on_length(const struct run_config *config)
 static bool check_length(const struct run_config *config, const struct run_config *changes,
                          struct error *error)
 {
-    const bool counts = config_is_given(changes, "iterations");
+    const bool counts = config_is_given(changes, KEY(iterations));
     const size_t old = config->has_iterations ? config->iterations : config->epochs;
     const size_t wanted = counts ? changes->iterations : changes->epochs;
     const char *what = counts ? "--iterations" : "--epochs";
-    if (!counts && !config_is_given(changes, "epochs"))
+    if (!counts && !config_is_given(changes, KEY(epochs)))
         return true;
     if (counts != config->has_iterations)
         return error_set(error, ERROR_USAGE, what,
@@ -124,9 +120,9 @@ bool resume_change(struct run_config *config, const struct run_config *changes, 
     *changed = false;
     if (!check_length(config, changes, error))
         return false;
-    for (size_t i = 0; resume_fields[i]; i++) {
-        const char *key = resume_fields[i];
-        if (!config_is_given(changes, key))
+    for (size_t i = 0; i < config_field_count; i++) {
+        const char *key = config_fields[i].key;
+        if (!config_has_meaning(&config_fields[i], TASK_RESUME) || !config_is_given(changes, key))
             continue;
         config_get(changes, key, given, sizeof given);
         if (!config_absolute_value(key, given, value, sizeof value, error))

@@ -11,12 +11,10 @@
 #include "session/config/config.h"
 #include "session/record/run.h"
 
-extern const char *const resume_fields[]; /* settings that may change; NULL-terminated */
-
 /* Returns whether a run in this state can be resumed; the error says why not. */
 bool resume_allows(const struct run_snapshot *snapshot, const char *id, struct error *error);
 
-/* Copies the settings of resume_fields that are given in `changes`, and sets *changed if something
+/* Copies the settings of TASK_RESUME that are given in `changes`, and sets *changed if something
  * differs. Returns false with an error if another setting is given. */
 bool resume_change(struct run_config *config, const struct run_config *changes, bool *changed,
                    struct error *error);

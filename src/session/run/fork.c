@@ -1,5 +1,4 @@
-/* Two lists of settings decide what a fork takes over; every other setting takes the weights alone.
- */
+/* The rows of the settings say what a fork takes over (enum config_fork). */
 #include "session/run/fork.h"
 
 #include "base/files/file.h"
@@ -111,58 +110,6 @@ bool fork_read_config(const struct fork_request *request, struct run_config *con
 
 /* --- the settings --- */
 
-/* With these the weights have other shapes or another meaning. */
-static const char *const fixed[] = {"network",    "technique", "groups",     "width-rate",
-                                    "block-rate", "widths",    "activation", NULL};
-/* These leave solver state, data and the length of an epoch alone. */
-static const char *const free_fields[] = {"preset",
-                                          "test",
-                                          "epochs",
-                                          "iterations",
-                                          "lr",
-                                          "momentum",
-                                          "cycle-momentum",
-                                          "weight-decay",
-                                          "schedule",
-                                          "gamma",
-                                          "power",
-                                          "step-size",
-                                          "l1-weight",
-                                          "tolerance",
-                                          "beta2",
-                                          "epsilon",
-                                          "clip-norm",
-                                          "clip-value",
-                                          "warm-up",
-                                          "stop-patience",
-                                          "stop-metric",
-                                          "stop-change",
-                                          "max-time",
-                                          "seed",
-                                          "threads",
-                                          "reduce",
-                                          "compress",
-                                          "bucket",
-                                          "checkpoint",
-                                          "memory-limit",
-                                          "checkpoint-share",
-                                          "save-precision",
-                                          "tensorboard",
-                                          "strict-device",
-                                          "seeds",
-                                          "seed-group",
-                                          NULL};
-/* These begin the learning-rate schedule again. */
-static const char *const schedule_fields[] = {"lr",        "schedule", "gamma", "power",
-                                              "step-size", "warm-up",  NULL};
-
-static bool is_one_of(const char *key, const char *const *list)
-{
-    while (*list && strcmp(*list, key) != 0)
-        list++;
-    return *list;
-}
-
 static bool compare(const struct run_config *before, const struct run_config *config,
                     struct run_fork *fork, struct error *error)
 {
@@ -174,13 +121,14 @@ static bool compare(const struct run_config *before, const struct run_config *co
         if (strcmp(old, value) == 0)
             continue;
         snprintf(option, sizeof option, "--%s", key);
-        if (is_one_of(key, fixed))
+        const enum config_fork effect = config_fields[i].fork;
+        if (effect == FORK_REFUSES)
             return error_set(error, ERROR_USAGE, option,
                              N_("leave it as it was, or train a run without ancestor"),
                              "the weights of the ancestor belong to \"%.200s\", not to \"%.200s\"",
                              old, value);
-        fork->weights_only |= !is_one_of(key, free_fields);
-        fork->fresh_schedule |= is_one_of(key, schedule_fields);
+        fork->weights_only |= effect == FORK_TAKES_WEIGHTS;
+        fork->fresh_schedule |= effect == FORK_RESCHEDULES;
     }
     return true;
 }

@@ -5,6 +5,7 @@
 #include "base/files/file.h"
 #include "base/memory.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
 #include "session/values/run_id.h"
@@ -30,7 +31,7 @@ void seed_group_free(struct seed_group *group)
 char *seed_group_new_id(const struct run_config *config, char *id)
 {
     char network[256], name[RUN_ID_NAME];
-    config_network_name(config->network, network, sizeof network);
+    config_network_name(network_settings(config).network, network, sizeof network);
     run_id_name(network, "", name);
     return run_id_new(name, id);
 }
@@ -49,13 +50,14 @@ bool seed_group_has(const struct seed_group *group, size_t seed)
 static bool add_member(struct seed_group *group, const char *directory,
                        const struct run_config *config, struct error *error)
 {
+    const struct training_settings training = training_settings(config);
     if (!memory_grow(&group->members, &group->capacity, group->count + 1, sizeof *group->members,
                      "the group of seeds", error))
         return false;
     size_t place = group->count++;
-    for (; place > 0 && group->members[place - 1].seed > config->seed; place--)
+    for (; place > 0 && group->members[place - 1].seed > training.seed; place--)
         group->members[place] = group->members[place - 1];
-    group->members[place].seed = config->seed;
+    group->members[place].seed = training.seed;
     snprintf(group->members[place].directory, sizeof group->members[place].directory, "%s",
              directory);
     if (place == 0)
@@ -76,7 +78,8 @@ static bool take_run(struct seed_group *group, const char *home, const char *run
     struct run_config config;
     char *directory = file_join(home, run);
     bool good = directory || error_set_memory(error, "a path", 0);
-    if (good && read_config(directory, &config) && strcmp(config.seed_group, group->id) == 0)
+    if (good && read_config(directory, &config) &&
+        strcmp(record_settings(&config).seed_group, group->id) == 0)
         good = add_member(group, directory, &config, error);
     free(directory);
     return good;
@@ -109,10 +112,10 @@ static bool read_of_run(struct seed_group *group, const char *name, struct error
     if (!found)
         return error_set(error, ERROR_USAGE, name, "tinca runs lists groups and runs",
                          "there is no group of seeds and no run of this name");
-    if (!config.seed_group[0])
+    if (!record_settings(&config).seed_group[0])
         return error_set(error, ERROR_USAGE, name, "tinca train --seeds N makes a group",
                          "this run belongs to no group of seeds");
-    return seed_group_read(group, config.seed_group, error);
+    return seed_group_read(group, record_settings(&config).seed_group, error);
 }
 
 bool seed_group_find(struct seed_group *group, const char *operand, struct error *error)

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "data/loader/data_loader.h"
 #include "session/config/config_data.h"
+#include "session/config/settings.h"
 #include "session/model/evaluate.h"
 #include "session/model/picture.h"
 #include "session/record/run_open.h"
@@ -54,7 +55,8 @@ static bool load_model(struct maker *maker, struct error *error)
         loaded = error_set(error, ERROR_INPUT, directory, "let the run end, or train again",
                            "this run has saved no weights");
     loaded = loaded &&
-             model_load(&maker->model, path, device ? device : run_config(maker->run)->device,
+             model_load(&maker->model, path,
+                        device ? device : machine_settings(run_config(maker->run)).device,
                         maker->request->threads, error) &&
              check_network(maker->model.network, error);
     free(path);

@@ -12,10 +12,11 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/measure/forecast.h"
 #include "session/record/run_open.h"
+#include "session/sweep/internal.h"
 #include "session/sweep/sweep_after.h"
-#include "session/sweep/sweep_files.h"
 #include "session/values/run_cause.h"
 #include "session/values/run_figures.h"
 
@@ -154,14 +155,6 @@ bool sweep_open(struct sweep *sweep, const char *name, struct error *error)
 }
 
 /* --- states --- */
-
-enum sweep_state sweep_state_of_error(const struct error *error)
-{
-    static const enum sweep_state states_of[] = {[RUN_CAUSE_OTHER] = SWEEP_FAILED,
-                                                 [RUN_CAUSE_MEMORY] = SWEEP_OUT_OF_MEMORY,
-                                                 [RUN_CAUSE_DISK] = SWEEP_DISK_FULL};
-    return states_of[run_cause_of_error(error)];
-}
 
 static void take_run_status(struct sweep_cell *cell, const struct run_snapshot *snapshot)
 {
@@ -363,7 +356,7 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
         return;
     if (!forecast.fits ||
         forecast.swaps) /* a swapping run blocks the machine, and sweeps run unattended */
-        forecast_refuse(&forecast, cell->config.batch, &cell->reason);
+        forecast_refuse(&forecast, training_settings(&cell->config).batch, &cell->reason);
     else if (share > 1 && cell->memory_needed > forecast.memory_free / share)
         error_set(&cell->reason, ERROR_MEMORY, cell->id,
                   _("use fewer jobs, or fewer ranks on this host"),
@@ -426,14 +419,6 @@ void sweep_read_result(struct sweep *sweep, size_t index)
     free(directory);
 }
 
-char *sweep_run_directory(const struct sweep_cell *cell, struct error *error)
-{
-    char *directory = sweep_files_run(cell->run);
-    if (!directory)
-        error_set_memory(error, "a path", 0);
-    return directory;
-}
-
 void sweep_read_progress(struct sweep *sweep, size_t index)
 {
     struct sweep_cell *cell = &sweep->cells[index];
@@ -446,8 +431,8 @@ void sweep_read_progress(struct sweep *sweep, size_t index)
 /* Returns whether a setting does not affect what a run computes. */
 static bool changes_nothing(const char *key)
 {
-    return strcmp(key, "threads") == 0 || strcmp(key, "tensorboard") == 0 ||
-           strncmp(key, "checkpoint", 10) == 0;
+    return strcmp(key, KEY(threads)) == 0 || strcmp(key, KEY(tensorboard)) == 0 ||
+           strcmp(key, KEY(checkpoint)) == 0 || strcmp(key, KEY(checkpoint_share)) == 0;
 }
 
 /* Returns whether a run computes what the cell asks for. Sweeps and runs of older versions may have
@@ -461,7 +446,8 @@ static bool is_same_work(const struct run_config *cell, const struct run_config 
         config_make_absolute(&absolute[0], NULL) && config_make_absolute(&absolute[1], NULL);
     for (size_t i = 0; same && i < config_field_count; i++) {
         const char *key = config_fields[i].key;
-        if (changes_nothing(key) || (one->has_iterations && strcmp(key, "epochs") == 0))
+        if (changes_nothing(key) ||
+            (training_settings(one).has_iterations && strcmp(key, KEY(epochs)) == 0))
             continue;
         config_get(one, key, mine, sizeof mine);
         config_get(other, key, its, sizeof its);

@@ -5,6 +5,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/files/run_directory.h"
 
 #include <stdio.h>
@@ -19,9 +20,9 @@ enum {
 
 static uint64_t models_bytes(const struct sweep_cell *cell)
 {
-    const bool half = cell->config.save_precision != 0;
+    const bool half = record_settings(&cell->config).save_precision != 0;
     const uint64_t one = half ? cell->weight_bytes / 2 : cell->weight_bytes;
-    return cell->config.validate[0] ? 2 * one : one;
+    return data_settings(&cell->config).validate[0] ? 2 * one : one;
 }
 
 static uint64_t checkpoint_bytes(const struct sweep_cell *cell)
@@ -62,7 +63,7 @@ struct sweep_disk sweep_disk_left(const struct sweep_estimate *estimate, const s
         if ((cell->state != SWEEP_RUNNING && !sweep_is_due(sweep, i)) || !cell->forecast_known)
             continue;
         const double images = sweep_estimate_images(estimate, &cell->config);
-        const double iterations = images / (double)cell->config.batch;
+        const double iterations = images / (double)training_settings(&cell->config).batch;
         disk.bytes += models_bytes(cell) + SMALL_FILES + (uint64_t)(iterations * JOURNAL_LINE);
         disk.unknown += images <= 0;
     }

@@ -6,6 +6,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/files/run_directory.h"
 #include "session/measure/forecast.h"
 #include "session/record/run_open.h"
@@ -26,23 +27,26 @@ void sweep_estimate_free(struct sweep_estimate *estimate)
 /* Returns whether the network has its standard width: others have different FLOPs. */
 static bool is_plain(const struct run_config *config)
 {
-    return config->width_rate == 0 && config->block_rate == 0 && !config->widths[0];
+    const struct network_settings network = network_settings(config);
+    return network.width_rate == 0 && network.block_rate == 0 && !network.widths[0];
 }
 
 static bool add_measured(struct sweep_estimate *estimate, const struct run_config *config,
                          const struct sweep_measured *figures, struct error *error)
 {
+    const struct network_settings network = network_settings(config);
+    const struct machine_settings machine = machine_settings(config);
     if (!memory_grow(&estimate->measured, &estimate->capacity, estimate->count + 1,
                      sizeof *estimate->measured, "an estimate", error))
         return false;
     struct sweep_measured *measured = &estimate->measured[estimate->count++];
     *measured = *figures;
-    snprintf(measured->network, sizeof measured->network, "%.63s", config->network);
-    snprintf(measured->device, sizeof measured->device, "%s", config->device);
-    snprintf(measured->data, sizeof measured->data, "%.127s", config->data);
-    measured->technique = config->technique;
-    measured->batch = config->batch;
-    measured->threads = config->threads;
+    snprintf(measured->network, sizeof measured->network, "%.63s", network.network);
+    snprintf(measured->device, sizeof measured->device, "%s", machine.device);
+    snprintf(measured->data, sizeof measured->data, "%.127s", data_settings(config).data);
+    measured->technique = network.technique;
+    measured->batch = training_settings(config).batch;
+    measured->threads = machine.threads;
     measured->plain = is_plain(config);
     return true;
 }
@@ -51,7 +55,7 @@ bool sweep_estimate_add_cell(struct sweep_estimate *estimate, const struct sweep
                              struct error *error)
 {
     const struct sweep_result *result = &cell->result;
-    double images = (double)result->iterations * (double)cell->config.batch;
+    double images = (double)result->iterations * (double)training_settings(&cell->config).batch;
     if (!result->known || !(result->seconds > 0) || images <= 0)
         return true;
     const struct sweep_measured figures = {.flops = (double)cell->flops,
@@ -64,10 +68,11 @@ bool sweep_estimate_add_cell(struct sweep_estimate *estimate, const struct sweep
  * by a forecast, which is slower. */
 static double flops_of(const struct sweep_estimate *estimate, const struct run_config *config)
 {
+    const struct network_settings network = network_settings(config);
     struct forecast forecast;
     for (size_t i = 0; i < estimate->count && is_plain(config); i++)
-        if (estimate->measured[i].plain && estimate->measured[i].technique == config->technique &&
-            strcmp(estimate->measured[i].network, config->network) == 0)
+        if (estimate->measured[i].plain && estimate->measured[i].technique == network.technique &&
+            strcmp(estimate->measured[i].network, network.network) == 0)
             return estimate->measured[i].flops;
     return forecast_make(config, 0, &forecast, NULL) ? (double)forecast.flops : 0;
 }
@@ -79,7 +84,7 @@ bool sweep_estimate_add_run(struct sweep_estimate *estimate, const char *directo
     if (!run_peek(directory, &outline, NULL))
         return true;
     const struct run_snapshot *now = &outline.snapshot;
-    double images = (double)now->iteration * (double)outline.config.batch;
+    double images = (double)now->iteration * (double)training_settings(&outline.config).batch;
     bool over = now->status == RUN_DONE || now->status == RUN_STOPPED;
     if (!over || images <= 0 || !(now->elapsed_seconds > 0))
         return true;
@@ -114,15 +119,18 @@ bool sweep_estimate_add_runs(struct sweep_estimate *estimate, size_t limit, stru
 static double distance(const struct sweep_measured *measured, const struct sweep_cell *cell)
 {
     const struct run_config *config = &cell->config;
-    bool same = strcmp(measured->network, config->network) == 0;
-    if (strcmp(measured->device, config->device) != 0 || measured->threads != config->threads)
+    bool same = strcmp(measured->network, network_settings(config).network) == 0;
+    if (strcmp(measured->device, machine_settings(config).device) != 0 ||
+        measured->threads != machine_settings(config).threads)
         return (double)INFINITY;
-    if (!(same && measured->technique == config->technique) && !(measured->flops > 0))
+    if (!(same && measured->technique == network_settings(config).technique) &&
+        !(measured->flops > 0))
         return (double)INFINITY;
-    double unlike = same ? measured->technique == config->technique ? 0 : 100 : 200;
+    double unlike =
+        same ? measured->technique == network_settings(config).technique ? 0 : 100 : 200;
     if (measured->flops > 0 && cell->flops > 0)
         unlike += fabs(log2(measured->flops / (double)cell->flops));
-    return unlike + fabs(log2((double)measured->batch / (double)config->batch));
+    return unlike + fabs(log2((double)measured->batch / (double)training_settings(config).batch));
 }
 
 /* Returns the number of images in an epoch of this data, or 0 if unknown. */
@@ -136,11 +144,12 @@ static double images_of(const struct sweep_estimate *estimate, const char *data)
 
 double sweep_estimate_images(const struct sweep_estimate *estimate, const struct run_config *config)
 {
-    double batch = (double)config->batch;
-    if (config->has_iterations)
-        return (double)config->iterations * batch;
-    double images = images_of(estimate, config->data);
-    return floor(images / batch) * batch * (double)config->epochs;
+    const struct training_settings training = training_settings(config);
+    double batch = (double)training.batch;
+    if (training.has_iterations)
+        return (double)training.iterations * batch;
+    double images = images_of(estimate, data_settings(config).data);
+    return floor(images / batch) * batch * (double)training.epochs;
 }
 
 double sweep_estimate_cell(const struct sweep_estimate *estimate, const struct sweep_cell *cell)

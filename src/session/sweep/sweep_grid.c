@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "engine/network/network.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -53,10 +54,10 @@ void sweep_grid_free(struct sweep_grid *grid)
 /* Returns the key of the setting that a name such as "networks" stands for. */
 static const char *key_of(const char *name)
 {
-    static const char *const plurals[][2] = {{"networks", "network"},
-                                             {"techniques", "technique"},
-                                             {"batches", "batch"},
-                                             {"devices", "device"}};
+    static const char *const plurals[][2] = {{"networks", KEY(network)},
+                                             {"techniques", KEY(technique)},
+                                             {"batches", KEY(batch)},
+                                             {"devices", KEY(device)}};
     for (size_t i = 0; i < sizeof plurals / sizeof *plurals; i++)
         if (strcmp(plurals[i][0], name) == 0)
             return plurals[i][1];
@@ -80,8 +81,8 @@ bool sweep_grid_varies(const struct sweep_grid *grid, const char *key)
 /* Returns the position of an axis in the order of variation: 0 varies slowest. */
 static size_t rank(const struct config_field *field)
 {
-    static const char *const first[] = {"network", "technique"};
-    static const char *const last[] = {"device", "batch"};
+    static const char *const first[] = {KEY(network), KEY(technique)};
+    static const char *const last[] = {KEY(device), KEY(batch)};
     for (size_t i = 0; i < 2; i++) {
         if (strcmp(field->key, first[i]) == 0)
             return i;
@@ -206,7 +207,7 @@ static bool add_range(struct sweep_grid *grid, const struct config_field *field,
         *done = error_set(error, ERROR_USAGE, value, _("give a range within these"),
                           _("%s takes numbers from %.15g to %.15g"), field->key, field->low,
                           field->high);
-    else if (strcmp(field->key, "batch") == 0)
+    else if (strcmp(field->key, KEY(batch)) == 0)
         *done = add_powers(grid, field, low, high, error);
     else
         *done = add_numbers(grid, field, low, high, error);
@@ -218,7 +219,7 @@ bool sweep_grid_add(struct sweep_grid *grid, const char *key, const char *value,
 {
     const struct config_field *field = config_find(key_of(key));
     bool done = false;
-    if (!field || strcmp(field->key, "preset") == 0)
+    if (!field || strcmp(field->key, KEY(preset)) == 0)
         return error_set(error, ERROR_USAGE, key, _("the settings are those of tinca train --help"),
                          _("there is no setting of this name that could vary"));
     return add_range(grid, field, value, &done, error) ? done
@@ -255,7 +256,7 @@ bool sweep_grid_make_absolute(struct sweep_grid *grid, struct error *error)
 static char *end_of_value(char *value, const char *key, char separator)
 {
     char *end = strchr(value, separator);
-    while (end && separator == ',' && strcmp(key_of(key), "device") == 0 && strchr(value, ':') &&
+    while (end && separator == ',' && strcmp(key_of(key), KEY(device)) == 0 && strchr(value, ':') &&
            strchr(value, ':') < end && isdigit((unsigned char)end[1]))
         end = strchr(end + 1, separator);
     return end;
@@ -266,9 +267,9 @@ static char *end_of_value(char *value, const char *key, char separator)
 static char separator_of(const char *key, const char *values)
 {
     struct augmentation unused;
-    const bool weights = strcmp(key_of(key), "class-weights") == 0;
+    const bool weights = strcmp(key_of(key), KEY(class_weights)) == 0;
     const bool augment =
-        strcmp(key_of(key), "augment") == 0 && augmentation_parse(&unused, values, NULL);
+        strcmp(key_of(key), KEY(augment)) == 0 && augmentation_parse(&unused, values, NULL);
     return strchr(values, ';') || weights || augment ? ';' : ',';
 }
 
@@ -312,10 +313,10 @@ static bool add_devices(struct sweep_grid *grid, struct error *error)
 {
     const char *name;
     bool added = true;
-    if (sweep_grid_axis(grid, "device"))
+    if (sweep_grid_axis(grid, KEY(device)))
         return true;
-    for (size_t i = 0; added && (name = config_suggestion("device", i)); i++)
-        added = strcmp(name, "reference") == 0 || sweep_grid_vary(grid, "device", name, error);
+    for (size_t i = 0; added && (name = config_suggestion(KEY(device), i)); i++)
+        added = strcmp(name, "reference") == 0 || sweep_grid_vary(grid, KEY(device), name, error);
     return added;
 }
 
@@ -329,13 +330,14 @@ bool sweep_grid_apply(struct sweep_grid *grid, const char *preset, struct error 
                          _("there is no grid of this name"));
     if (!grid->name[0])
         snprintf(grid->name, sizeof grid->name, "%s", found->name);
-    if (!config_is_given(&grid->base, "data") &&
-        !config_set(&grid->base, "data", found->data, error))
+    if (!config_is_given(&grid->base, KEY(data)) &&
+        !config_set(&grid->base, KEY(data), found->data, error))
         return false;
-    return (grid->base.preset[0] || config_set(&grid->base, "preset", found->preset, error)) &&
-           vary_unless_there(grid, "network", found->networks, error) &&
-           vary_unless_there(grid, "technique", found->techniques, error) &&
-           vary_unless_there(grid, "batch", found->batches, error) && add_devices(grid, error);
+    return (training_settings(&grid->base).preset[0] ||
+            config_set(&grid->base, KEY(preset), found->preset, error)) &&
+           vary_unless_there(grid, KEY(network), found->networks, error) &&
+           vary_unless_there(grid, KEY(technique), found->techniques, error) &&
+           vary_unless_there(grid, KEY(batch), found->batches, error) && add_devices(grid, error);
 }
 
 /* --- completing the grid --- */
@@ -350,20 +352,21 @@ static void clean(char *text)
 
 static void find_name(struct sweep_grid *grid)
 {
-    const struct sweep_axis *networks = sweep_grid_axis(grid, "network");
+    const struct sweep_axis *networks = sweep_grid_axis(grid, KEY(network));
     char data[24];
     size_t used = 0;
     for (size_t i = 0; i < networks->count && used < 36; i++)
         used += (size_t)snprintf(grid->name + used, sizeof grid->name - used, "%.20s-",
                                  file_base_name(networks->values[i]));
-    snprintf(data, sizeof data, "%.*s", (int)strcspn(grid->base.data, ":,"), grid->base.data);
+    snprintf(data, sizeof data, "%.*s", (int)strcspn(data_settings(&grid->base).data, ":,"),
+             data_settings(&grid->base).data);
     snprintf(grid->name + used, sizeof grid->name - used, "%s", data);
     clean(grid->name);
 }
 
 static bool check_networks(const struct sweep_grid *grid, struct error *error)
 {
-    const struct sweep_axis *networks = sweep_grid_axis(grid, "network");
+    const struct sweep_axis *networks = sweep_grid_axis(grid, KEY(network));
     for (size_t i = 0; i < networks->count; i++) {
         const struct network_request request = {.network = networks->values[i]};
         struct network *network = network_build(&request, error);
@@ -387,20 +390,20 @@ static bool check_name(struct sweep_grid *grid, struct error *error)
 /* Makes the seeds of the setting seeds an axis, unless they are one. */
 static bool vary_seeds(struct sweep_grid *grid, struct error *error)
 {
-    const size_t count = grid->base.seeds;
-    const struct sweep_axis *axis = sweep_grid_axis(grid, "seed");
-    if (sweep_grid_axis(grid, "seeds") || sweep_grid_axis(grid, "seed-group"))
+    const size_t count = record_settings(&grid->base).seeds;
+    const struct sweep_axis *axis = sweep_grid_axis(grid, KEY(seed));
+    if (sweep_grid_axis(grid, KEY(seeds)) || sweep_grid_axis(grid, KEY(seed_group)))
         return error_set(error, ERROR_USAGE, "--vary", _("give --seeds N alone"),
                          _("the number of seeds cannot vary within a sweep"));
     if (count < 2 || (axis && axis->count == count))
         return true;
     if (axis)
-        return error_set(error, ERROR_USAGE, "--seeds", _("give one of them"),
+        return error_set(error, ERROR_USAGE, OPTION(seeds), _("give one of them"),
                          _("the sweep varies the seed, too"));
     for (size_t i = 0; i < count; i++) {
         char seed[32];
-        snprintf(seed, sizeof seed, "%zu", grid->base.seed + i);
-        if (!sweep_grid_add(grid, "seed", seed, error))
+        snprintf(seed, sizeof seed, "%zu", training_settings(&grid->base).seed + i);
+        if (!sweep_grid_add(grid, KEY(seed), seed, error))
             return false;
     }
     return true;
@@ -410,7 +413,7 @@ bool sweep_grid_complete(struct sweep_grid *grid, struct error *error)
 {
     if (!vary_seeds(grid, error))
         return false;
-    static const char *const always[] = {"network", "technique", "device", "batch"};
+    static const char *const always[] = {KEY(network), KEY(technique), KEY(device), KEY(batch)};
     char value[512];
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
         if (!vary_unless_there(grid, always[i],
@@ -456,9 +459,10 @@ size_t sweep_grid_devices(const struct sweep_grid *grid)
  * The number of threads counts if the grid varies it. */
 static bool is_left_out(const struct run_config *config, const char *key, bool with_threads)
 {
-    return (config->has_iterations && strcmp(key, "epochs") == 0) || strcmp(key, "max-time") == 0 ||
-           strcmp(key, "tensorboard") == 0 || strcmp(key, "seeds") == 0 ||
-           strcmp(key, "seed-group") == 0 || (!with_threads && strcmp(key, "threads") == 0);
+    return (training_settings(config).has_iterations && strcmp(key, KEY(epochs)) == 0) ||
+           strcmp(key, KEY(max_time)) == 0 || strcmp(key, KEY(tensorboard)) == 0 ||
+           strcmp(key, KEY(seeds)) == 0 || strcmp(key, KEY(seed_group)) == 0 ||
+           (!with_threads && strcmp(key, KEY(threads)) == 0);
 }
 
 /* Returns the FNV-1a hash (Fowler, Noll, Vo) of the settings that differ from the defaults. So a
@@ -485,10 +489,12 @@ static uint32_t hash_config(const struct run_config *config, bool with_threads)
 
 static void make_id(const struct run_config *config, bool with_threads, char *id)
 {
-    const char *technique = config_find("technique")->choices[config->technique];
-    snprintf(id, SWEEP_ID, "%.32s%s%s-b%03zu-%.16s-%08" PRIx32, file_base_name(config->network),
-             config->technique ? "-" : "", config->technique ? technique : "", config->batch,
-             config->device, hash_config(config, with_threads));
+    const struct network_settings network = network_settings(config);
+    const char *technique = config_find(KEY(technique))->choices[network.technique];
+    snprintf(id, SWEEP_ID, "%.32s%s%s-b%03zu-%.16s-%08" PRIx32, file_base_name(network.network),
+             network.technique ? "-" : "", network.technique ? technique : "",
+             training_settings(config).batch, machine_settings(config).device,
+             hash_config(config, with_threads));
     clean(id);
 }
 
@@ -497,11 +503,13 @@ static void make_id(const struct run_config *config, bool with_threads, char *id
 static void name_seed_group(const struct sweep_grid *grid, struct run_config *config)
 {
     struct run_config same = *config;
-    if (config->seeds < 2)
+    char group[64];
+    if (record_settings(config).seeds < 2)
         return;
-    same.seed = 0;
-    snprintf(config->seed_group, sizeof config->seed_group, "%.40s-%08" PRIx32, grid->name,
-             hash_config(&same, sweep_grid_varies(grid, "threads")));
+    config_put_count(&same, KEY(seed), 0);
+    snprintf(group, sizeof group, "%.40s-%08" PRIx32, grid->name,
+             hash_config(&same, sweep_grid_varies(grid, KEY(threads))));
+    config_put(config, KEY(seed_group), group, NULL);
 }
 
 bool sweep_grid_cell(const struct sweep_grid *grid, size_t index, struct run_config *config,
@@ -514,7 +522,7 @@ bool sweep_grid_cell(const struct sweep_grid *grid, size_t index, struct run_con
         if (!config_set(config, axis->field->key, value, error))
             return false;
     }
-    make_id(config, sweep_grid_varies(grid, "threads"), id);
+    make_id(config, sweep_grid_varies(grid, KEY(threads)), id);
     name_seed_group(grid, config);
     return true;
 }
@@ -532,7 +540,7 @@ static size_t write_network(const char *network, char *text, size_t size)
 static bool is_varied_setting(const struct sweep_grid *grid, size_t axis)
 {
     return axis > 1 && axis + 1 < grid->axis_count && grid->axes[axis].count > 1 &&
-           strcmp(grid->axes[axis].field->key, "device") != 0;
+           strcmp(grid->axes[axis].field->key, KEY(device)) != 0;
 }
 
 bool sweep_grid_varies_settings(const struct sweep_grid *grid)
@@ -569,7 +577,7 @@ char *sweep_grid_row_label(const struct sweep_grid *grid, size_t row, bool with_
         const struct sweep_axis *axis = &grid->axes[a];
         const char *value = axis->values[sweep_grid_value_index(grid, cell, a)],
                    *key = axis->field->key;
-        bool device = strcmp(key, "device") == 0;
+        bool device = strcmp(key, KEY(device)) == 0;
         if (a == 0)
             used += write_network(value, text, size);
         else if (a == 1 && strcmp(value, "none") != 0)

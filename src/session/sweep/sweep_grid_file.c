@@ -5,6 +5,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -162,10 +163,10 @@ bool sweep_grid_read(struct sweep_grid *grid, const char *path, struct error *er
 
 static const char *plural(const char *key)
 {
-    static const char *const names[][2] = {{"network", "networks"},
-                                           {"technique", "techniques"},
-                                           {"batch", "batches"},
-                                           {"device", "devices"}};
+    static const char *const names[][2] = {{KEY(network), "networks"},
+                                           {KEY(technique), "techniques"},
+                                           {KEY(batch), "batches"},
+                                           {KEY(device), "devices"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i][0], key) == 0)
             return names[i][1];
@@ -197,7 +198,7 @@ static bool add_base(struct json *root, const struct sweep_grid *grid)
     bool added = root;
     for (size_t i = 0; added && i < config_field_count; i++) {
         const char *key = config_fields[i].key;
-        bool preset = strcmp(key, "preset") == 0 && grid->base.preset[0];
+        bool preset = strcmp(key, KEY(preset)) == 0 && training_settings(&grid->base).preset[0];
         if ((!preset && !config_is_given(&grid->base, key)) || sweep_grid_axis(grid, key))
             continue;
         config_get(&grid->base, key, value, sizeof value);

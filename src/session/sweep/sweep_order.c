@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "data/dataset/dataset.h"
 #include "session/config/config_data.h"
+#include "session/config/settings.h"
 #include "session/measure/forecast.h"
 
 #include <stdlib.h>
@@ -26,9 +27,11 @@ struct data_size {
 static bool images_are_common(const struct sweep *sweep)
 {
     for (size_t i = 0; i < sweep->count; i++)
-        if (sweep->cells[i].config.has_iterations ||
-            strcmp(sweep->cells[i].config.data, sweep->cells[0].config.data) != 0 ||
-            strcmp(sweep->cells[i].config.validate, sweep->cells[0].config.validate) != 0)
+        if (training_settings(&sweep->cells[i].config).has_iterations ||
+            strcmp(data_settings(&sweep->cells[i].config).data,
+                   data_settings(&sweep->cells[0].config).data) != 0 ||
+            strcmp(data_settings(&sweep->cells[i].config).validate,
+                   data_settings(&sweep->cells[0].config).validate) != 0)
             return false;
     return true;
 }
@@ -54,7 +57,8 @@ static double flops_of(const struct sweep_cell *cell)
     struct run_config config = cell->config;
     if (cell->forecast_known)
         return (double)cell->flops;
-    return config_set(&config, "device", "cpu", NULL) && forecast_make(&config, 0, &forecast, NULL)
+    return config_set(&config, KEY(device), "cpu", NULL) &&
+                   forecast_make(&config, 0, &forecast, NULL)
                ? (double)forecast.flops
                : 0;
 }
@@ -65,9 +69,10 @@ static double size_of(const struct sweep_cell *cell, const struct sweep_estimate
     const struct run_config *config = &cell->config;
     if (sweep_is_computed(cell))
         return 0;
-    double images = common ? (double)config->epochs : sweep_estimate_images(estimate, config);
+    double images =
+        common ? (double)training_settings(config).epochs : sweep_estimate_images(estimate, config);
     if (images <= 0)
-        images = count_images(last, config) * (double)config->epochs;
+        images = count_images(last, config) * (double)training_settings(config).epochs;
     return flops_of(cell) * images;
 }
 

@@ -6,6 +6,7 @@
 #include "base/host/process_end.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/files/run_killed.h"
 #include "session/values/run_cause.h"
 
@@ -45,11 +46,11 @@ static char *path_in_cell(const struct sweep *sweep, size_t index, const char *n
 static int spawn(const struct sweep *sweep, size_t index, enum spawn_group group, pid_t *id)
 {
     char threads[24];
-    snprintf(threads, sizeof threads, "%zu", sweep->cells[index].config.threads);
+    snprintf(threads, sizeof threads, "%zu", machine_settings(&sweep->cells[index].config).threads);
     const char *const words[] = {"tinca",   "sweep",
                                  "--name",  sweep->grid.name,
                                  "--cell",  sweep->cells[index].id,
-                                 "--quiet", "--threads",
+                                 "--quiet", OPTION(threads),
                                  threads,   NULL};
     char *log = path_in_cell(sweep, index, "output.txt");
     const struct spawn child = {

@@ -6,6 +6,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "session/values/statistics.h"
 
 #include <math.h>
@@ -27,17 +28,17 @@ enum { FIGURES = sizeof figures / sizeof *figures };
 /* Returns whether a cell is the first one of a group of seeds. */
 static bool leads_group(const struct sweep *sweep, size_t index)
 {
-    const char *group = sweep->cells[index].config.seed_group;
+    const char *group = record_settings(&sweep->cells[index].config).seed_group;
     for (size_t i = 0; i < index; i++)
-        if (strcmp(sweep->cells[i].config.seed_group, group) == 0)
+        if (strcmp(record_settings(&sweep->cells[i].config).seed_group, group) == 0)
             return false;
     return group[0];
 }
 
 bool sweep_seeds_are_alike(const struct sweep *sweep, size_t a, size_t b)
 {
-    const char *group = sweep->cells[a].config.seed_group;
-    return group[0] && strcmp(group, sweep->cells[b].config.seed_group) == 0;
+    const char *group = record_settings(&sweep->cells[a].config).seed_group;
+    return group[0] && strcmp(group, record_settings(&sweep->cells[b].config).seed_group) == 0;
 }
 
 bool sweep_seeds_compute(const struct sweep *sweep, size_t member, enum sweep_measure measure,
@@ -60,11 +61,11 @@ static char *write_label(const struct sweep *sweep, const struct run_config *con
                          size_t size)
 {
     char value[200];
-    config_network_name(config->network, value, sizeof value);
+    config_network_name(network_settings(config).network, value, sizeof value);
     size_t length = (size_t)snprintf(text, size, "%s", value);
     for (size_t a = 0; a < sweep->grid.axis_count && length < size; a++) {
         const char *key = sweep->grid.axes[a].field->key;
-        if (strcmp(key, "seed") == 0 || strcmp(key, "network") == 0 ||
+        if (strcmp(key, KEY(seed)) == 0 || strcmp(key, KEY(network)) == 0 ||
             sweep->grid.axes[a].count < 2)
             continue;
         length += (size_t)snprintf(text + length, size - length, ", %s %s", key,
@@ -128,11 +129,11 @@ bool sweep_seeds_to_json(const struct sweep *sweep, struct json *list)
         if (!leads_group(sweep, i))
             continue;
         struct json *group = json_add_object(list, NULL);
-        const char *id = sweep->cells[i].config.seed_group;
+        const char *id = record_settings(&sweep->cells[i].config).seed_group;
         struct json *cells = json_add_array(group, "cells");
         added = json_add_string(group, "group", id) && cells;
         for (size_t k = i; added && k < sweep->count; k++)
-            if (strcmp(sweep->cells[k].config.seed_group, id) == 0)
+            if (strcmp(record_settings(&sweep->cells[k].config).seed_group, id) == 0)
                 added = json_add_string(cells, NULL, sweep->cells[k].id);
         for (size_t f = 0; added && f < FIGURES; f++) {
             struct statistics statistics;

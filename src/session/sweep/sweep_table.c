@@ -8,6 +8,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "session/config/settings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -84,7 +85,8 @@ double sweep_speedup(const struct sweep *sweep, size_t slow_row, size_t fast_row
 static const char *reason_subject(const struct sweep_cell *cell)
 {
     const char *what = cell->reason.what,
-               *known[] = {cell->id, cell->config.network, cell->config.device};
+               *known[] = {cell->id, network_settings(&cell->config).network,
+                           machine_settings(&cell->config).device};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(what, known[i]) == 0)
             return "";
@@ -145,7 +147,7 @@ static void layout_end(struct layout *layout)
 
 static const char *batch_of(const struct layout *layout, size_t column)
 {
-    return sweep_grid_axis(&layout->sweep->grid, "batch")->values[column];
+    return sweep_grid_axis(&layout->sweep->grid, KEY(batch))->values[column];
 }
 
 static size_t width_of(const struct layout *layout, size_t column)
@@ -268,7 +270,8 @@ static void write_pair(const struct sweep *sweep, size_t slow, size_t fast, bool
 {
     struct layout layout;
     char title[200];
-    const char *const *names = (const char *const *)sweep_grid_axis(&sweep->grid, "device")->values;
+    const char *const *names =
+        (const char *const *)sweep_grid_axis(&sweep->grid, KEY(device))->values;
     size_t devices = sweep_grid_devices(&sweep->grid);
     size_t rows = sweep->count / sweep_grid_columns(&sweep->grid);
     text->failed |= !layout_begin(&layout, sweep, rows);

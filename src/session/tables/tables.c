@@ -1,10 +1,11 @@
 /* Tables as lists of texts: a study's file appends cells row by row, and tables_write.c prints them
  * in one of the formats. If memory runs out, cells are left out and `out_of_memory` says so; only
  * tables_write checks it. */
-#include "session/tables/tables_internal.h"
+#include "session/tables/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/config/settings.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -124,7 +125,7 @@ size_t tables_devices(const struct tables *tables, const char *const *families,
         const struct compare_row *row = &tables->runs->rows[i];
         for (size_t f = 0; families[f]; f++)
             if (tables_is_usable(row) && tables_is_of(row->network, families[f])) {
-                const char *device = run_config(row->run)->device;
+                const char *device = machine_settings(run_config(row->run)).device;
                 count = add_device(devices, count, strcmp(device, "cuda") ? device : "cuda:0");
                 for (size_t d = 0; d < row->ms.count; d++)
                     count = add_device(devices, count, row->ms.entries[d].on.device);

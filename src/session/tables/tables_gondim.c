@@ -1,10 +1,11 @@
 /* The tables of Gondim Santos (2019): accuracy, size and times of networks x techniques x rates on
  * CIFAR, and the networks that draw maps. Runs of these networks on other data, or with other
  * rates, get rows of their own below those of the study. */
-#include "session/tables/tables_internal.h"
+#include "session/tables/internal.h"
 
 #include "base/language.h"
 #include "session/compare/compare_published.h"
+#include "session/config/settings.h"
 #include "session/values/statistics.h"
 
 #include <math.h>
@@ -36,7 +37,7 @@ static const struct compare_row *find(const struct tables *tables, const char *n
     for (size_t i = 0; i < tables->runs->count; i++) {
         const struct compare_row *row = &tables->runs->rows[i];
         if (tables_is_usable(row) && strcmp(row->network, network) == 0 &&
-            (!kind || strcmp(kind_of(run_config(row->run)->data, its), kind) == 0))
+            (!kind || strcmp(kind_of(data_settings(run_config(row->run)).data, its), kind) == 0))
             found = row;
     }
     return found;
@@ -193,7 +194,8 @@ static void add_further(struct tables *tables, const struct devices *devices)
         char kind[KIND_SIZE];
         for (size_t f = 0; tables_is_usable(row) && families[f]; f++)
             belongs |= tables_is_of(row->network, families[f]);
-        if (belongs && !is_of_study(row->network, kind_of(run_config(row->run)->data, kind)) &&
+        if (belongs &&
+            !is_of_study(row->network, kind_of(data_settings(run_config(row->run)).data, kind)) &&
             find(tables, row->network, kind) == row)
             add_network(tables, devices, row->network, kind, row);
     }

@@ -1,9 +1,10 @@
 /* The tables of Trindade (2017): AlexNet and GoogLeNet at batch 1, 2, 4, ... 512 on each device.
  * Times are those of the training iterations; matrix products come from the inspection at a run's
  * end. */
-#include "session/tables/tables_internal.h"
+#include "session/tables/internal.h"
 
 #include "base/language.h"
+#include "session/config/settings.h"
 #include "session/values/inspection.h"
 #include "session/values/timing.h"
 
@@ -29,10 +30,10 @@ static const struct compare_row *find(const struct tables *tables, const char *n
     for (size_t i = 0; i < tables->runs->count; i++) {
         const struct compare_row *row = &tables->runs->rows[i];
         if (!tables_is_usable(row) || strcmp(row->network, network) != 0 ||
-            !is_device(run_config(row->run)->device, device))
+            !is_device(machine_settings(run_config(row->run)).device, device))
             continue;
-        const size_t its = run_config(row->run)->batch;
-        if (batch ? its == batch : !found || its >= run_config(found->run)->batch)
+        const size_t its = training_settings(run_config(row->run)).batch;
+        if (batch ? its == batch : !found || its >= training_settings(run_config(found->run)).batch)
             found = row;
     }
     return found;
@@ -67,7 +68,7 @@ static void add_times(struct tables *tables, const char *network, size_t batch, 
     tables_number(tables, 4, times.ci95);
     tables_number(tables, 1, row->memory_bytes ? (double)row->memory_bytes / mebibyte : NAN);
     tables_number(tables, 1, now.memory_highest ? (double)now.memory_highest / mebibyte : NAN);
-    tables_cell(tables, "%s", run_config(row->run)->data);
+    tables_cell(tables, "%s", data_settings(run_config(row->run)).data);
     tables_cell(tables, "%s", row->name);
 }
 
@@ -167,7 +168,7 @@ static void add_products(struct tables *tables, const char *network, const char 
         tables_cell(tables, "%s", device);
         tables_cell(tables, "%s", gemm_kind_name(published[k].kind));
         if (inspection) {
-            tables_cell(tables, "%zu", run_config(row->run)->batch);
+            tables_cell(tables, "%zu", training_settings(run_config(row->run)).batch);
             tables_cell(tables, "%" PRIu64, inspection->iterations);
             tables_cell(tables, "%" PRIu64, calls);
             tables_cell(tables, "%.6f", seconds);
@@ -209,8 +210,8 @@ static void add_curve(struct tables *tables, const struct compare_row *row)
     size_t at = 0;
     tables_cell(tables, "%s", row->name);
     tables_cell(tables, "%s", row->network);
-    tables_cell(tables, "%zu", run_config(row->run)->batch);
-    tables_cell(tables, "%s", run_config(row->run)->device);
+    tables_cell(tables, "%zu", training_settings(run_config(row->run)).batch);
+    tables_cell(tables, "%s", machine_settings(run_config(row->run)).device);
     for (size_t e = 0; e < EPOCHS; e++) {
         while (at < count && !((double)series->points[at].epoch >= epochs[e] * (1 - 1e-6)))
             at++;

@@ -2,6 +2,7 @@
 #include "session/teacher/teacher.h"
 
 #include "engine/weights/weights_match.h"
+#include "session/config/settings.h"
 #include "session/model/class_match.h"
 #include "session/model/model_file.h"
 
@@ -16,14 +17,15 @@ enum { BLOCK = 1 << 16, TEACHER_NAME = 48 /* characters in a chain */ };
 
 bool teacher_describe(struct teacher *teacher, const struct run_config *config, struct error *error)
 {
+    const struct training_settings training = training_settings(config);
     *teacher = (struct teacher){0};
-    if (!model_file_describe(&teacher->model, config->teacher, error)) {
+    if (!model_file_describe(&teacher->model, training.teacher, error)) {
         teacher_free(teacher);
         return false;
     }
     teacher->settings = (struct distillation_settings){.teacher = &teacher->model.network->graph,
-                                                       .temperature = (float)config->temperature,
-                                                       .weight = (float)config->distill_weight};
+                                                       .temperature = (float)training.temperature,
+                                                       .weight = (float)training.distill_weight};
     return true;
 }
 
@@ -50,11 +52,12 @@ static bool read_checksum(struct teacher *teacher, const char *path, struct erro
 
 bool teacher_load(struct teacher *teacher, const struct run_config *config, struct error *error)
 {
+    const struct training_settings training = training_settings(config);
     return weights_create(&teacher->model.weights, &teacher->model.network->graph, error) &&
-           weights_load(&teacher->model.weights, config->teacher, error) &&
+           weights_load(&teacher->model.weights, training.teacher, error) &&
            (!teacher->numbers ||
             weights_order_outputs(&teacher->model.weights, teacher->numbers, error)) &&
-           read_checksum(teacher, config->teacher, error);
+           read_checksum(teacher, training.teacher, error);
 }
 
 void teacher_free(struct teacher *teacher)
@@ -69,11 +72,11 @@ bool teacher_suits(const struct teacher *teacher, const struct network *student,
 {
     const char *loss = network_class_loss(student);
     if (!loss)
-        return error_set(error, ERROR_USAGE, "--teacher", "train without it",
+        return error_set(error, ERROR_USAGE, OPTION(teacher), "train without it",
                          "%s has no loss over classes (softmax_cross_entropy)", student->name);
     if (!network_has_cross_entropy(student))
         return error_set(
-            error, ERROR_USAGE, "--teacher",
+            error, ERROR_USAGE, OPTION(teacher),
             "train without it, or a network whose loss is softmax_cross_entropy",
             "%s has the loss %s, which has no probabilities to compare with the teacher's",
             student->name, loss);
@@ -85,7 +88,7 @@ bool teacher_knows_classes(struct teacher *teacher, const struct dataset *datase
 {
     struct error inner;
     return class_match_teacher(&teacher->model, dataset, &teacher->numbers, &inner) ||
-           error_set(error, inner.kind, "--teacher",
+           error_set(error, inner.kind, OPTION(teacher),
                      "choose a teacher that was trained on the same classes", "%s: %s", inner.what,
                      inner.why);
 }
@@ -95,14 +98,14 @@ bool teacher_prepares_alike(const struct teacher *teacher, const struct preproce
 {
     const struct preprocessing *own = &teacher->model.preprocessing;
     if (!normalisation_same(&own->normalisation, &student->normalisation, own->channels))
-        return error_set(error, ERROR_USAGE, "--normalise",
+        return error_set(error, ERROR_USAGE, OPTION(normalise),
                          "leave it out: both then have the teacher's",
                          "the teacher was trained on other numbers (\"%s\") than the student "
                          "would get (\"%s\")",
                          own->normalisation.name, student->normalisation.name);
     return fixed || (own->filter == student->filter && own->as_stored == student->as_stored) ||
            error_set(
-               error, ERROR_USAGE, "--filter",
+               error, ERROR_USAGE, OPTION(filter),
                "leave it out, and filter= and orient= of the data: both then have the "
                "teacher's",
                "the teacher was trained on pictures that are prepared by filter=%s,orient=%s, "

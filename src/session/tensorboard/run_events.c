@@ -4,7 +4,8 @@
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/language.h"
-#include "session/tensorboard/run_records.h"
+#include "session/config/settings.h"
+#include "session/tensorboard/internal.h"
 
 #include <stdlib.h>
 
@@ -18,11 +19,12 @@ static struct event_time time_of(uint64_t step)
 bool run_events_open(struct run_events *events, const struct run_config *config,
                      const struct run_facts *facts, uint64_t done, struct error *error)
 {
+    const struct record_settings record = record_settings(config);
     *events = (struct run_events){
         .file.descriptor = -1, .step = done, .written = done, .histogram = UINT64_MAX};
-    if (!config->tensorboard[0])
+    if (!record.tensorboard[0])
         return true;
-    char *folder = file_join(config->tensorboard, facts->id);
+    char *folder = file_join(record.tensorboard, facts->id);
     const struct event_time start = time_of(done > 0 ? done + 1 : 0);
     const bool opened = folder ? event_file_open(&events->file, folder, facts->host, start, error)
                                : error_set_memory(error, "a path", 0);

@@ -1,7 +1,8 @@
 /* The values of series, and the settings. */
-#include "session/tensorboard/run_records.h"
+#include "session/tensorboard/internal.h"
 
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/values/series_columns.h"
 
 #include <stdio.h>
@@ -46,7 +47,7 @@ void run_records_add_test(struct event_log *log, struct event_time time,
 static bool is_shown(const struct run_config *config, const struct run_facts *facts,
                      const struct config_field *field)
 {
-    static const char *const left_out[] = {"tensorboard", "seed-group", "seeds"};
+    static const char *const left_out[] = {KEY(tensorboard), KEY(seed_group), KEY(seeds)};
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
         if (strcmp(field->key, left_out[i]) == 0)
             return false;
@@ -126,12 +127,13 @@ static struct event_hparam hparam_of(const struct run_config *config,
 void run_records_add_settings(struct event_log *log, struct event_time time,
                               const struct run_config *config, const struct run_facts *facts)
 {
+    const struct record_settings record = record_settings(config);
     struct event_hparam hparams[EVENT_HPARAMS];
     size_t count = 0;
     for (size_t i = 0; i < config_field_count && count < EVENT_HPARAMS; i++)
         if (is_shown(config, facts, &config_fields[i]))
             hparams[count++] = hparam_of(config, &config_fields[i]);
-    event_log_add_hparams(log, time, config->seed_group[0] ? config->seed_group : facts->id,
-                          hparams, count);
+    event_log_add_hparams(log, time, record.seed_group[0] ? record.seed_group : facts->id, hparams,
+                          count);
     add_table(log, time, config, facts);
 }

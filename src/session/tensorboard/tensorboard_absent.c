@@ -1,4 +1,5 @@
 /* What a build without protobuf-c does: a run with the setting is refused, and so is an export. */
+#include "session/config/settings.h"
 #include "session/tensorboard/event_reader.h"
 #include "session/tensorboard/run_events.h"
 #include "session/tensorboard/tensorboard.h"
@@ -50,7 +51,7 @@ bool run_events_open(struct run_events *events, const struct run_config *config,
 {
     *events = (struct run_events){.file.descriptor = -1};
     (void)facts, (void)done;
-    return !config->tensorboard[0] || refuse("--tensorboard", error);
+    return !record_settings(config).tensorboard[0] || refuse(OPTION(tensorboard), error);
 }
 
 void run_events_add_point(struct run_events *events, const struct series_point *point, uint64_t now)

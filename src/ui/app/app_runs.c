@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/config/settings.h"
 #include "session/history/run_queue.h"
 #include "session/history/run_reader.h"
 #include "session/storage/run_disk.h"
@@ -110,11 +111,12 @@ static bool add_runs(struct app *app, const struct run_options *options, bool wa
     struct run_list *runs = &app->shared.runs;
     struct run_config config = app->shared.request.config;
     struct error error = {0};
-    const size_t first = config.seed;
-    if (config.seeds > 1)
-        seed_group_new_id(&config, config.seed_group);
-    for (size_t i = 0; i < config.seeds; i++) {
-        config.seed = first + i;
+    char group[RUN_ID_SIZE];
+    const size_t first = training_settings(&config).seed, seeds = record_settings(&config).seeds;
+    if (seeds > 1)
+        config_put(&config, KEY(seed_group), seed_group_new_id(&config, group), NULL);
+    for (size_t i = 0; i < seeds; i++) {
+        config_put_count(&config, KEY(seed), first + i);
         if (!run_list_add(runs, &config, options, &error)) {
             app_say_error(app, &error);
             return false;
@@ -135,7 +137,8 @@ static void start_run(struct app *app, bool waits)
     const bool busy = run_list_is_busy(runs);
     struct run_options options = runs->count == 0 ? app->options->run : (struct run_options){0};
     options.fork = request->fork;
-    if (request->config.seeds > 1 && (options.save_path || options.run_directory)) {
+    if (record_settings(&request->config).seeds > 1 &&
+        (options.save_path || options.run_directory)) {
         app_say(app, ROLE_WARNING,
                 _("Several seeds cannot share --save or --run-dir: set Seeds to 1."));
         return;

@@ -12,9 +12,10 @@
 
 bool completion_has_source(const struct config_field *field)
 {
+    const bool paths = field->holds == HOLDS_WEIGHTS || field->holds == HOLDS_MODEL ||
+                       field->holds == HOLDS_FOLDER;
     return field->kind == CONFIG_TEXT && !field->choices &&
-           (config_suggestion(field->key, 0) || strcmp(field->key, "weights") == 0 ||
-            strcmp(field->key, "teacher") == 0 || strcmp(field->key, "tensorboard") == 0);
+           (config_suggestion(field->key, 0) || paths);
 }
 
 /* Adds the earlier value, unless it is the present one. */
@@ -283,29 +284,45 @@ static void suggestion_source(struct completion *completion, const char *text,
         completion_add(completion, config_suggestion(subject->field->key, i), "", false);
 }
 
+/* The values of a SPEC that name a part of the training data. */
+static void part_source(struct completion *completion, const struct config_field *field)
+{
+    if (field->key == KEY(validate))
+        completion_add(completion, "auto,share=0.1", _("a part of the training data"), false);
+    if (field->key == KEY(test))
+        completion_add(completion, "auto", _("the test split of the training data"), false);
+}
+
 void completion_of_field(struct completion *completion, const char *text, const void *context)
 {
     const struct completion_subject *subject = context;
-    const char *key = subject->field->key;
-    if (strcmp(key, "network") == 0)
+    switch (subject->field->holds) {
+    case HOLDS_NETWORK:
         network_source(completion, text, subject);
-    else if (strcmp(key, "data") == 0 || strcmp(key, "validate") == 0 || strcmp(key, "test") == 0) {
-        if (key[0] == 'v' && !strchr(text, ':'))
-            completion_add(completion, "auto,share=0.1", _("a part of the training data"), false);
-        if (key[0] == 't' && !strchr(text, ':'))
-            completion_add(completion, "auto", _("the test split of the training data"), false);
+        break;
+    case HOLDS_SPEC:
+        if (!strchr(text, ':'))
+            part_source(completion, subject->field);
         data_source(completion, text, subject);
-    } else if (strcmp(key, "weights") == 0 || strcmp(key, "teacher") == 0)
+        break;
+    case HOLDS_WEIGHTS:
+    case HOLDS_MODEL:
         completion_add_paths(completion, text, 0, ".safetensors");
-    else if (strcmp(key, "tensorboard") == 0)
+        break;
+    case HOLDS_FOLDER:
         completion_add_paths(completion, text, 0, NULL);
-    else
+        break;
+    case HOLDS_WORDS:
+    case HOLDS_MAPPING:
+    case HOLDS_LIST:
         suggestion_source(completion, text, subject);
+        break;
+    }
 }
 
 void completion_of_data(struct completion *completion, const char *text, const void *context)
 {
-    const struct completion_subject subject = {config_find("data"), ""};
+    const struct completion_subject subject = {config_find(KEY(data)), ""};
     (void)context;
     completion_of_field(completion, text, &subject);
 }

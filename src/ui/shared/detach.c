@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/language.h"
+#include "session/config/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,20 +51,22 @@ static bool has_taken_over(struct detach *detach, const char *directory)
 
 static void add_settings(struct background_command *command, const struct run_config *config)
 {
+    const struct training_settings training = training_settings(config);
+    const struct data_settings data = data_settings(config);
     char value[600];
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
         config_get(config, key, value, sizeof value);
-        if (value[0] && strcmp(key, "network") != 0 &&
-            !(config->has_iterations && strcmp(key, "epochs") == 0))
+        if (value[0] && strcmp(key, KEY(network)) != 0 &&
+            !(training.has_iterations && strcmp(key, KEY(epochs)) == 0))
             background_command_add(command, "--%s=%s", key, value);
     }
-    if (config->preset[0] && !config->validate[0])
+    if (training.preset[0] && !data.validate[0])
         background_command_add(command, "--validate=");
-    if (config->preset[0] && !config->test[0])
+    if (training.preset[0] && !data.test[0])
         background_command_add(command, "--test=");
     background_command_add(command, "--");
-    background_command_add(command, "%s", config->network);
+    background_command_add(command, "%s", network_settings(config).network);
 }
 
 static void add_run(struct background_command *command, const struct run_entry *entry)

@@ -9,6 +9,7 @@
 #include "data/images/spec_value.h"
 #include "session/config/config_differences.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "session/measure/model_operand.h"
 #include "ui/shared/completion_sources.h"
 #include "ui/terminal/keys.h"
@@ -228,14 +229,14 @@ void form_begin(struct form *form, const struct run_config *config)
 {
     memset(form, 0, sizeof *form);
     form->config = *config;
-    form->config.seed_group[0] = '\0'; /* a run that is started joins no earlier group */
+    config_put(&form->config, KEY(seed_group), "", NULL); /* a run that is started joins no group */
     changed(form);
 }
 
 void form_replace(struct form *form, const struct run_config *config)
 {
     form->config = *config;
-    form->config.seed_group[0] = '\0';
+    config_put(&form->config, KEY(seed_group), "", NULL);
     form_cancel_edit(form);
     changed(form);
 }
@@ -274,35 +275,17 @@ char *form_value(const struct form *form, size_t field, char *text, size_t size)
     return config_get(&form->config, form->fields[field]->key, text, size);
 }
 
-/* What 0 means for settings of which the number does not say it. */
-static const struct {
-    const char *key, *note;
-} zeros[] = {{"width-rate", N_("widths as they are")},
-             {"block-rate", N_("blocks as they are")},
-             {"beta2", N_("the solver's usual one")},
-             {"epsilon", N_("the solver's usual one")},
-             {"clip-norm", N_("no limit")},
-             {"clip-value", N_("no limit")},
-             {"ema", N_("none")},
-             {"unfreeze-at", N_("never")},
-             {"stop-patience", N_("never stops early")},
-             {"step-size", N_("a third of the run")},
-             {"threads", N_("one per core")}};
-
 char *form_note(const struct form *form, size_t field, char *text, size_t size)
 {
-    const char *key = form->fields[field]->key;
-    const double width = form->config.width_rate, block = form->config.block_rate;
+    const struct config_field *row = form->fields[field];
     char value[32];
+    double number;
     text[0] = '\0';
     form_value(form, field, value, sizeof value);
-    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
-        if (strcmp(zeros[i].key, key) == 0 && strcmp(value, "0") == 0)
-            snprintf(text, size, "%s", gettext(zeros[i].note));
-    if (strcmp(key, "width-rate") == 0 && width > 0)
-        snprintf(text, size, _("widths / %g"), width);
-    else if (strcmp(key, "block-rate") == 0 && block > 0)
-        snprintf(text, size, _("inner width / %g"), block);
+    if (row->zero && strcmp(value, "0") == 0)
+        snprintf(text, size, "%s", gettext(row->zero));
+    else if (row->divides && text_to_double(value, &number))
+        snprintf(text, size, gettext(row->divides), number);
     return text;
 }
 
@@ -327,56 +310,6 @@ void form_scroll(struct form *form, size_t rows)
 
 /* --- the values that fields offer --- */
 
-/* Returns whether the field may be empty. */
-static bool is_optional(const struct config_field *field)
-{
-    return strcmp(field->key, "preset") == 0 || strcmp(field->key, "validate") == 0 ||
-           strcmp(field->key, "test") == 0 || strcmp(field->key, "iterations") == 0 ||
-           strcmp(field->key, "class-weights") == 0;
-}
-
-enum { USUAL_VALUES = 8 };
-
-/* Usual values of fields for which config_suggestion has none. */
-static const struct {
-    const char *key, *values[USUAL_VALUES];
-} usual[] = {{"groups", {"0", "2", "3", "4", "8"}},
-             {"width-rate", {"0", "0.36", "0.5", "1.5", "2", "3", "4"}},
-             {"block-rate", {"0", "1.5", "2", "2.4", "3", "4"}},
-             {"momentum", {"0", "0.5", "0.9", "0.95", "0.99"}},
-             {"weight-decay", {"0", "0.00001", "0.0001", "0.0005", "0.001", "0.01"}},
-             {"beta2", {"0", "0.95", "0.98", "0.99", "0.999"}},
-             {"epsilon", {"0", "0.00000001", "0.000001", "0.001"}},
-             {"label-smoothing", {"0", "0.05", "0.1", "0.2"}},
-             {"temperature", {"1", "2", "3", "4", "5", "8", "10", "20"}},
-             {"distill-weight", {"0.1", "0.3", "0.5", "0.7", "0.9", "1"}},
-             {"seeds", {"1", "3", "5", "10"}},
-             {"clip-norm", {"0", "0.5", "1", "5", "10"}},
-             {"clip-value", {"0", "0.1", "0.5", "1"}},
-             {"ema", {"0", "0.9", "0.99", "0.999", "0.9999"}},
-             {"warm-up", {"0", "100", "500", "1000"}},
-             {"stop-patience", {"0", "3", "5", "10", "20"}},
-             {"stop-change", {"0", "0.001", "0.01", "0.1"}},
-             {"gamma", {"0.0001", "0.001", "0.1", "0.2", "0.5", "0.9"}},
-             {"power", {"0.5", "0.75", "1", "2"}},
-             {"average-loss", {"1", "10", "20", "40", "100"}},
-             {"l1-weight", {"1", "10", "100", "1000"}},
-             {"tolerance", {"0", "4", "8", "16", "32"}}};
-
-static const char *usual_value(const char *key, size_t n)
-{
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        if (strcmp(usual[i].key, key) == 0)
-            return n < USUAL_VALUES ? usual[i].values[n] : NULL;
-    return NULL;
-}
-
-static const char *suggestion(const struct config_field *field, size_t n)
-{
-    const char *text = config_suggestion(field->key, n);
-    return text || config_suggestion(field->key, 0) ? text : usual_value(field->key, n);
-}
-
 static bool has_item(const struct chooser_item *items, size_t count, const char *text)
 {
     for (size_t i = 0; i < count; i++)
@@ -391,14 +324,20 @@ static void add_item(struct chooser_item *items, size_t *count, const char *text
         items[(*count)++] = (struct chooser_item){text, note};
 }
 
+static void add_suggestions(struct chooser_item *items, size_t *count,
+                            const struct config_field *field)
+{
+    const char *text;
+    for (size_t n = 0; (text = config_suggestion(field->key, n)); n++)
+        add_item(items, count, text, "");
+}
+
 size_t form_items(const struct form *form, size_t field, struct chooser_item *items)
 {
     size_t count = 0;
-    const char *text;
-    if (is_optional(form->fields[field]))
+    if (form->fields[field]->optional)
         add_item(items, &count, "", _("none"));
-    for (size_t n = 0; (text = suggestion(form->fields[field], n)); n++)
-        add_item(items, &count, text, "");
+    add_suggestions(items, &count, form->fields[field]);
     const char *typed = form->typed[form->fields[field] - config_fields];
     if (typed[0])
         add_item(items, &count, typed, _("as typed"));
@@ -468,12 +407,12 @@ void form_cycle(struct form *form, int direction)
     }
 }
 
-/* Sets a field of the configuration. A teacher may be a run, as every model of the command line. */
+/* Sets a field of the configuration. A model may be a run, as every model of the command line. */
 static bool set_field(struct run_config *config, const struct config_field *field, const char *text,
                       struct error *error)
 {
-    config->data_divides = false; /* the form shows the share, and may change it */
-    if (strcmp(field->key, "teacher") != 0 || !text[0])
+    config_allow_share(config); /* the form shows the share, and may change it */
+    if (field->holds != HOLDS_MODEL || !text[0])
         return config_set(config, field->key, text, error);
     char *path = model_operand_path(text, error);
     const bool set = path && config_set(config, field->key, path, error);
@@ -494,8 +433,7 @@ bool form_set(struct form *form, const char *text)
     if (field->kind == CONFIG_TEXT && before[0] && !field->choices) {
         struct chooser_item items[CHOOSER_MAX_ITEMS];
         size_t count = 0;
-        for (size_t n = 0; n < CHOOSER_MAX_ITEMS && suggestion(field, n); n++)
-            add_item(items, &count, suggestion(field, n), "");
+        add_suggestions(items, &count, field);
         if (!has_item(items, count, before)) /* stepping through suggestions would lose it */
             memcpy(typed_into(form, field), before, sizeof before);
     }
@@ -508,14 +446,15 @@ bool form_set(struct form *form, const char *text)
 /* Returns the number of classes of the form's data set, if it has been opened; else 0. */
 static size_t known_classes(const struct form *form)
 {
-    return strcmp(form->opened_data, form->config.data) == 0 ? form->opened_classes : 0;
+    return strcmp(form->opened_data, data_settings(&form->config).data) == 0 ? form->opened_classes
+                                                                             : 0;
 }
 
 void form_take_classes(struct form *form, size_t classes)
 {
     if (known_classes(form) == classes)
         return;
-    snprintf(form->opened_data, sizeof form->opened_data, "%s", form->config.data);
+    snprintf(form->opened_data, sizeof form->opened_data, "%s", data_settings(&form->config).data);
     form->opened_classes = classes;
     form->forecast_stale = true;
 }
@@ -540,7 +479,7 @@ void form_make_forecast(struct form *form)
     if (form->forecast.largest_batch > 0)
         snprintf(advice, sizeof advice, _("the largest batch that fits is %zu"),
                  form->forecast.largest_batch);
-    error_set(&form->problem, ERROR_MEMORY, "--batch", advice,
+    error_set(&form->problem, ERROR_MEMORY, OPTION(batch), advice,
               "it needs %s of memory, but only %s are free",
               text_bytes(forecast_needed(&form->forecast), need, sizeof need),
               text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes));

@@ -5,6 +5,7 @@
 #include "base/files/file.h"
 #include "base/json/json.h"
 #include "base/language.h"
+#include "session/config/settings.h"
 #include "session/files/run_directory.h"
 
 #include <stdio.h>
@@ -51,10 +52,11 @@ bool last_form_read(struct run_config *config, struct error *skipped)
 
 static bool add_fields(struct json *tree, const struct run_config *config)
 {
+    const struct training_settings training = training_settings(config);
     char value[512];
     bool added = tree;
-    if (config->preset[0])
-        added = json_add_string(tree, "preset", config->preset);
+    if (training.preset[0])
+        added = json_add_string(tree, "preset", training.preset);
     for (size_t i = 0; added && i < config_field_count; i++) {
         const char *key = config_fields[i].key;
         if (config_is_given(config, key))

@@ -8,6 +8,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "session/record/run_open.h"
 #include "session/run/run_start.h"
 
@@ -27,7 +28,7 @@ bool run_list_add(struct run_list *list, const struct run_config *config,
     *entry = (struct run_entry){.config = *config,
                                 .options = options ? *options : (struct run_options){0},
                                 .serial = ++list->serials};
-    config_network_name(config->network, entry->network, sizeof entry->network);
+    config_network_name(network_settings(config).network, entry->network, sizeof entry->network);
     return true;
 }
 

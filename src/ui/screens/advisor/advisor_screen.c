@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "engine/network/network.h"
+#include "session/config/settings.h"
 #include "ui/screens/advisor/internal.h"
 
 #include <math.h>
@@ -148,9 +149,9 @@ static void train(struct app *app, const struct advise_missing *missing,
     else
         config_defaults(&config);
     /* a network given as a file stays that file; a name is replaced by the one without suffix */
-    const bool path = network_is_path(config.network);
-    if ((!path && !config_set(&config, "network", answer->network, &error)) ||
-        !config_set(&config, "technique", missing->technique, &error)) {
+    const bool path = network_is_path(network_settings(&config).network);
+    if ((!path && !config_set(&config, KEY(network), answer->network, &error)) ||
+        !config_set(&config, KEY(technique), missing->technique, &error)) {
         app_say_error(app, &error);
         return;
     }

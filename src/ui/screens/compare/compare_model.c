@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/config/settings.h"
 #include "session/measure/compare_files.h"
 
 #include <math.h>
@@ -17,7 +18,6 @@
 /* Records stay in the order of the model's runs. Groups are found once for a set of runs; entries
  * are listed again after each choice, since they depend on the pins and the order of the table. */
 
-static const char SEED[] = "seed";
 enum { LABEL_LENGTH = 24 }; /* what a legend of two columns has room for at 80 columns */
 
 /* --- records --- */
@@ -79,8 +79,9 @@ static void place_record(struct compare_curves *curves, size_t at, const struct 
  * even if both groups have the same settings. */
 static bool differ_in_seed_only(const struct run_config *a, const struct run_config *b)
 {
-    static const char *const of_seeds[] = {"seed", "seeds", "seed-group"};
-    if (a->seed_group[0] && b->seed_group[0] && strcmp(a->seed_group, b->seed_group) != 0)
+    static const char *const of_seeds[] = {KEY(seed), KEY(seeds), KEY(seed_group)};
+    const char *group = record_settings(a).seed_group, *other = record_settings(b).seed_group;
+    if (group[0] && other[0] && strcmp(group, other) != 0)
         return false;
     for (size_t i = 0; i < config_field_count; i++) {
         bool skip = false;
@@ -218,7 +219,7 @@ char *compare_curves_label(const struct compare_model *model, const struct compa
         config_difference_label(run_config(run), curves->fields, curves->field_count, text, size);
     if (entry->runs > 1 || strlen(text) > columns) {
         for (size_t i = 0; i < curves->field_count; i++)
-            if (!entry->grouped || strcmp(curves->fields[i]->key, SEED) != 0)
+            if (!entry->grouped || strcmp(curves->fields[i]->key, KEY(seed)) != 0)
                 fields[count++] = curves->fields[i];
         config_distinct_label(curves->configs, curves->count, entry->run, fields, count, columns,
                               text, size);

@@ -6,6 +6,8 @@
 #include "base/axis.h"
 #include "base/language.h"
 #include "base/threads/background_job.h"
+#include "session/config/config_differences.h"
+#include "session/config/settings.h"
 #include "session/find_rate/find_rate.h"
 #include "ui/plot/plot.h"
 #include "ui/plot/plot_axes.h"
@@ -84,11 +86,10 @@ static void begin_search(struct app *app)
 static void open(struct app *app)
 {
     struct find_rate_model *model = model_of(app);
-    struct run_config wanted = app->shared.form.config;
-    wanted.learning_rate = model->searched.learning_rate;
-    wanted.given = model->searched.given;
-    const bool same =
-        model->begun && memcmp(&model->searched, &wanted, sizeof model->searched) == 0;
+    bool same = model->begun;
+    for (size_t i = 0; same && i < config_field_count; i++)
+        same = config_fields[i].key == KEY(learning_rate) ||
+               config_field_equal(&model->searched, &app->shared.form.config, &config_fields[i]);
     if (!model->job && !same && !run_list_is_busy(&app->shared.runs))
         begin_search(app);
 }
@@ -142,7 +143,7 @@ static void take(struct app *app)
     struct error error;
     char rate[32];
     snprintf(rate, sizeof rate, "%.2g", model->search.points[model->marked].rate);
-    if (!config_set(&config, "lr", rate, &error)) {
+    if (!config_set(&config, KEY(learning_rate), rate, &error)) {
         app_say_error(app, &error);
         return;
     }

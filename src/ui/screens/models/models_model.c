@@ -139,12 +139,12 @@ void models_model_next_device(struct models_model *model)
 {
     size_t at = 0;
     const char *name;
-    for (size_t i = 0; (name = config_suggestion("device", i)); i++)
+    for (size_t i = 0; (name = config_suggestion(KEY(device), i)); i++)
         if (strcmp(name, model->device) == 0)
             at = i + 1;
-    name = config_suggestion("device", at);
+    name = config_suggestion(KEY(device), at);
     snprintf(model->device, sizeof model->device, "%s",
-             name ? name : config_suggestion("device", 0));
+             name ? name : config_suggestion(KEY(device), 0));
 }
 
 void models_model_next_order(struct models_model *model)

@@ -97,7 +97,7 @@ static void explain(struct app *app, const struct run_entry *entry, struct rect 
                        "view is open there. What it has saved is shown when the run is over."));
     } else {
         int row = draw_wrapped(canvas, area, 1, ROLE_FAINT, why_not_measured(entry));
-        if (!config_is_known(&entry->config, run_facts(entry->run)->imported, "network"))
+        if (!config_is_known(&entry->config, run_facts(entry->run)->imported, KEY(network)))
             return;
         row = draw_wrapped(canvas, area, row + 1, ROLE_FAINT,
                            _("A benchmark measures the same for the network alone:"));

@@ -5,6 +5,7 @@
 #include "ui/screens/run/internal.h"
 
 #include "base/language.h"
+#include "session/config/settings.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -236,7 +237,8 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
                        "it was made from."));
         return;
     }
-    if (!loss_walk_to(&view->walk, series, run_config(entry->run)->average_loss, iteration, &lesson,
+    if (!loss_walk_to(&view->walk, series,
+                      measurement_settings(run_config(entry->run)).average_loss, iteration, &lesson,
                       &error)) {
         const int row = draw_wrapped(&app->canvas, area, 1, ROLE_FAINT, error.why);
         draw_wrapped(&app->canvas, area, row, ROLE_FAINT, error.advice);

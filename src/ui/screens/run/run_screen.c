@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/portable/portable.h"
+#include "session/config/settings.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -380,7 +381,7 @@ static void title(const struct app *app, char *text, size_t size)
         snprintf(text, size, _("Run"));
         return;
     }
-    config_get(&entry->config, "technique", technique, sizeof technique);
+    config_get(&entry->config, KEY(technique), technique, sizeof technique);
     bool plain = strcmp(technique, "none") == 0;
     const bool forked = entry->run && run_facts(entry->run)->fork.ancestor[0];
     if (entry->run && run_facts(entry->run)->imported[0])
@@ -392,23 +393,24 @@ static void title(const struct app *app, char *text, size_t size)
     else if (app->shared.runs.count > 1)
         snprintf(number, sizeof number, _(" %zu of %zu"), app->shared.shown + 1,
                  app->shared.runs.count);
-    shorten_data(config_short_value("data", entry->config.data, spec, sizeof spec), data,
-                 sizeof data);
-    config_network_name(entry->config.network, network, sizeof network);
+    shorten_data(
+        config_short_value(KEY(data), data_settings(&entry->config).data, spec, sizeof spec), data,
+        sizeof data);
+    config_network_name(network_settings(&entry->config).network, network, sizeof network);
     if (forked)
         snprintf(fork, sizeof fork, _(" %s fork of %.28s"), dot,
                  run_facts(entry->run)->fork.ancestor);
-    if (entry->config.batch)
-        snprintf(batch, sizeof batch, "%zu", entry->config.batch);
+    if (training_settings(&entry->config).batch)
+        snprintf(batch, sizeof batch, "%zu", training_settings(&entry->config).batch);
     if (entry->run &&
-        !config_is_known(&entry->config, run_facts(entry->run)->imported, "network")) {
+        !config_is_known(&entry->config, run_facts(entry->run)->imported, KEY(network))) {
         snprintf(text, size, _("Run%s %s %s"), number, dot,
                  entry->name[0] ? entry->name : run_facts(entry->run)->id);
         return;
     }
     snprintf(text, size, _("Run%s %s %.40s%s%s %s %.60s %s batch %s %s %s%s"), number, dot, network,
              plain ? "" : "-", plain ? "" : technique, dot, data, dot, batch, dot,
-             entry->config.device, fork);
+             machine_settings(&entry->config).device, fork);
 }
 
 static void go(struct app *app)

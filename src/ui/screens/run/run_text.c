@@ -5,6 +5,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "session/values/run_figures.h"
 
 #include <inttypes.h>
@@ -145,7 +146,8 @@ static void put_top1(struct writer *writer, const struct run_snapshot *now)
 static void put_test(struct writer *writer, const struct run_display *display)
 {
     const struct run_test *test = &display->now.test;
-    const bool waits = display->config->test[0] && !run_status_is_over(display->now.status);
+    const bool waits =
+        data_settings(display->config).test[0] && !run_status_is_over(display->now.status);
     if (test->images == 0 && !waits)
         return;
     if (display->now.testing && display->now.validation_of > 0)
@@ -157,7 +159,7 @@ static void put_test(struct writer *writer, const struct run_display *display)
         put(writer, N_("test"), ROLE_VALIDATION, _("top-1 %.2f %%"), test->top1);
     else if (isfinite(test->pixel_accuracy))
         put(writer, N_("test"), ROLE_VALIDATION, _("%.2f %% within %zu"), test->pixel_accuracy,
-            display->config->tolerance);
+            measurement_settings(display->config).tolerance);
     else
         put_number(writer, N_("test"), ROLE_VALIDATION, test->loss);
 }
@@ -171,7 +173,7 @@ static bool is_validating(const struct run_snapshot *now)
 /* Returns whether a run that has not validated yet is going to. */
 static bool will_validate(const struct run_display *display)
 {
-    return display->config->validate[0] && !run_status_is_over(display->now.status);
+    return data_settings(display->config).validate[0] && !run_status_is_over(display->now.status);
 }
 
 static void put_validation(struct writer *writer, const struct run_display *display)
@@ -202,7 +204,7 @@ static void put_pixels(struct writer *writer, const char *label, const struct ru
             100.0 * (double)now->validation_done / (double)now->validation_of);
     else if (now->has_validation && isfinite(now->pixel_accuracy))
         put(writer, label, ROLE_VALIDATION, _("%.2f %% within %zu"), now->pixel_accuracy,
-            display->config->tolerance);
+            measurement_settings(display->config).tolerance);
     else
         put(writer, label, ROLE_FAINT, "%s", will_validate(display) ? _("later") : "-");
 }
@@ -314,7 +316,7 @@ static void panel_losses(struct writer *writer, const struct run_display *displa
     const struct run_snapshot *now = &display->now;
     put_loss(writer, display);
     put_number(writer, N_("smoothed"), ROLE_SMOOTHED, display->smoothed);
-    if (display->config->average_loss > 1 || now->loss_caffe < 0) {
+    if (measurement_settings(display->config).average_loss > 1 || now->loss_caffe < 0) {
         put_number(writer, N_("exact mean"), ROLE_TEXT, now->loss_mean);
         put_number(writer, N_("Caffe's mean"), now->loss_caffe < 0 ? ROLE_BAD : ROLE_TEXT,
                    (double)now->loss_caffe);
@@ -385,19 +387,19 @@ static void panel_run(struct writer *writer, const struct run_display *display)
     const struct run_config *config = display->config;
     put(writer, N_("Run"), ROLE_HEADING, "%s", "");
     put(writer, N_("network"), ROLE_TEXT, "%.63s",
-        config_short_value("network", config->network, text, sizeof text));
-    put_setting(writer, N_("technique"), "technique", display);
+        config_short_value(KEY(network), network_settings(config).network, text, sizeof text));
+    put_setting(writer, N_("technique"), KEY(technique), display);
     if (display->facts)
         put_fact(writer, N_("parameters"), display->facts->parameters);
     put(writer, N_("data"), ROLE_TEXT, "%.63s",
-        config_short_value("data", config->data, text, sizeof text));
+        config_short_value(KEY(data), data_settings(config).data, text, sizeof text));
     if (display->facts)
         put_fact(writer, N_("images"), display->facts->images);
-    put_setting(writer, N_("batch"), "batch", display);
-    put(writer, N_("device"), ROLE_TEXT, "%s", config->device);
-    put_setting(writer, N_("solver"), "solver", display);
-    put_setting(writer, N_("schedule"), "schedule", display);
-    put_setting(writer, N_("seed"), "seed", display);
+    put_setting(writer, N_("batch"), KEY(batch), display);
+    put(writer, N_("device"), ROLE_TEXT, "%s", machine_settings(config).device);
+    put_setting(writer, N_("solver"), KEY(solver), display);
+    put_setting(writer, N_("schedule"), KEY(schedule), display);
+    put_setting(writer, N_("seed"), KEY(seed), display);
 }
 
 size_t run_text_lines(const struct run_display *display, enum density density,

@@ -79,12 +79,12 @@ static size_t count_changes(const struct run_record *records, size_t count,
 static void add_differences(struct runs_columns *columns, const struct run_record *records,
                             size_t count)
 {
-    static const char *const usual[] = {"technique", "data", "batch", "device"};
+    static const char *const usual[] = {KEY(technique), KEY(data), KEY(batch), KEY(device)};
     size_t changes[CONFIG_MAX_FIELDS] = {0};
     const size_t known = count_changes(records, count, changes);
     for (size_t n = 0; n < config_field_count; n++)
-        if (changes[n] > 0 && strcmp(config_fields[n].key, "network") != 0 &&
-            strcmp(config_fields[n].key, "epochs") != 0) { /* FIELD_EPOCH shows it, too: 3/10 */
+        if (changes[n] > 0 && strcmp(config_fields[n].key, KEY(network)) != 0 &&
+            strcmp(config_fields[n].key, KEY(epochs)) != 0) { /* FIELD_EPOCH shows it, too: 3/10 */
             add(columns, run_field_of_setting(&config_fields[n]));
             if (columns->count > 0)
                 columns->list[columns->count - 1].changes = changes[n];
@@ -169,7 +169,7 @@ static int priority(const struct runs_columns *columns, size_t i)
     for (size_t n = 0; n < sizeof last / sizeof *last; n++)
         if (last[n] == column->field)
             return LAST + (int)n;
-    if (column->field == run_field_find("iterations"))
+    if (column->field == run_field_find(KEY(iterations)))
         return LENGTH;
     return (column->right ? NUMBERS : TEXTS) + CHANGES - changes;
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/portable/portable.h"
+#include "session/config/settings.h"
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
@@ -137,7 +138,7 @@ static void make_groups(struct runs_model *model)
 static const char *seed_group_of(const struct runs_model *model, size_t place)
 {
     const struct run_record *record = &model->records[model->order[place]];
-    return record->known && record->config ? record->config->seed_group : "";
+    return record->known && record->config ? record_settings(record->config).seed_group : "";
 }
 
 /* Moves the other runs of the group of seeds behind its first run `first`. Returns how many runs it

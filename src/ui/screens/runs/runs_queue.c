@@ -5,6 +5,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "ui/app/app.h"
 #include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"
@@ -100,12 +101,12 @@ static void write_question(const struct queued_run *place, const char *name, cha
                            size_t size)
 {
     char data[256];
-    config_short_value("data", place->config.data, data, sizeof data);
+    config_short_value(KEY(data), data_settings(&place->config).data, data, sizeof data);
     if (place->kind == QUEUED_SWEEP)
         snprintf(text, size,
                  _("The sweep %.60s waits with %.60s, batch %zu. Process %ld would end; the cells "
                    "that remain can be computed later."),
-                 place->sweep, name, place->config.batch, place->process);
+                 place->sweep, name, training_settings(&place->config).batch, place->process);
     else if (place->kind == QUEUED_RESUME)
         snprintf(
             text, size,
@@ -116,7 +117,7 @@ static void write_question(const struct queued_run *place, const char *name, cha
         snprintf(text, size,
                  _("%.60s, batch %zu, %.100s, has not begun. Process %ld would end, and nothing "
                    "of the run would be left."),
-                 name, place->config.batch, data, place->process);
+                 name, training_settings(&place->config).batch, data, place->process);
 }
 
 bool runs_ask_leave(struct app *app, const struct run_entry *entry)

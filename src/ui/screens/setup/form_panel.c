@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "session/config/lr_preview.h"
+#include "session/config/settings.h"
 #include "session/history/past_run.h"
 #include "ui/plot/plot_axes.h"
 #include "ui/shared/setting_words.h"
@@ -153,8 +154,9 @@ static void draw_limit(struct app *app, struct rect area, int row)
     text_bytes(memory->unlimited - memory->total, saved, sizeof saved);
     snprintf(text, sizeof text, _("%s for %.1f %% more FLOPs"), saved,
              plan_recompute_overhead(memory));
-    const char *label =
-        app->shared.form.config.memory_limit[0] ? _("limit saves") : _("recomputed");
+    const char *label = machine_settings(&app->shared.form.config).memory_limit[0]
+                            ? _("limit saves")
+                            : _("recomputed");
     if (!fits_beside(area, label, text))
         snprintf(text, sizeof text, "%s (+%.1f %%)", saved, plan_recompute_overhead(memory));
     draw_fact(app, area, row, label, text);
@@ -225,13 +227,15 @@ static void draw_time_unknown(struct app *app, struct rect area)
     draw_text(&app->canvas, area, 0, 1, ROLE_FAINT, _("ms/image"));
     if (!past_is_known(app))
         snprintf(text, sizeof text, "%s", _("searching earlier runs ..."));
-    else if (config->technique == TECHNIQUE_NONE)
+    else if (network_settings(config).technique == TECHNIQUE_NONE)
         snprintf(text, sizeof text, _("not known: no run of %.200s (batch %zu, %s) yet"),
-                 config->network, config->batch, config->device);
+                 network_settings(config).network, training_settings(config).batch,
+                 machine_settings(config).device);
     else
         snprintf(text, sizeof text, _("not known: no run of %.200s with %s (batch %zu, %s) yet"),
-                 config->network, technique_name((enum technique)config->technique), config->batch,
-                 config->device);
+                 network_settings(config).network,
+                 technique_name((enum technique)network_settings(config).technique),
+                 training_settings(config).batch, machine_settings(config).device);
     draw_wrapped(&app->canvas, value, 0, ROLE_FAINT, text);
 }
 
@@ -239,7 +243,8 @@ static void draw_time_unknown(struct app *app, struct rect area)
 static char *time_words(const struct app *app, double seconds, char *text, size_t size)
 {
     char duration[64];
-    snprintf(text, size, app->shared.form.config.validate[0] ? _("at least %s") : _("about %s"),
+    snprintf(text, size,
+             data_settings(&app->shared.form.config).validate[0] ? _("at least %s") : _("about %s"),
              text_duration(seconds, duration, sizeof duration));
     return text;
 }
@@ -298,7 +303,8 @@ static void draw_verdict(struct app *app, struct rect area)
 
 static bool is_level(const struct run_config *config)
 {
-    return config->schedule == LR_SCHEDULE_FIXED || config->schedule == LR_SCHEDULE_PLATEAU;
+    const struct training_settings training = training_settings(config);
+    return training.schedule == LR_SCHEDULE_FIXED || training.schedule == LR_SCHEDULE_PLATEAU;
 }
 
 static void plot_rates(struct app *app, struct rect area, const float *rates, size_t count,
@@ -437,7 +443,7 @@ void form_panel_draw(struct app *app, struct rect area, bool pictures)
 static int draw_problem(struct app *app, struct rect area, const struct error *problem)
 {
     const struct form *form = &app->shared.form;
-    const struct config_field *field = problem != &form->problem ? config_find("data")
+    const struct config_field *field = problem != &form->problem ? config_find(KEY(data))
                                        : form->problem_field != FORM_NO_FIELD
                                            ? form->fields[form->problem_field]
                                            : NULL;

@@ -3,6 +3,7 @@
 #include "ui/app/app.h"
 
 #include "base/language.h"
+#include "session/config/settings.h"
 #include "ui/screens/setup/internal.h"
 
 #include <stdio.h>
@@ -64,7 +65,7 @@ static void draw(struct app *app, struct rect body)
 
 static void title(const struct app *app, char *text, size_t size)
 {
-    snprintf(text, size, _("Pictures of %s"), app->shared.form.config.data);
+    snprintf(text, size, _("Pictures of %s"), data_settings(&app->shared.form.config).data);
 }
 
 const struct screen pictures_screen = {

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "session/config/lr_preview.h"
+#include "session/config/settings.h"
 #include "ui/plot/plot.h"
 #include "ui/terminal/columns.h"
 
@@ -76,7 +77,7 @@ static void draw_caption(const struct setup_model *model, const struct form *for
     const size_t images = model->facts.images, end = model->from + model->grid.shown;
     const size_t last = end < images ? end : images;
     const unsigned long epoch = (unsigned long)model->epoch + 1;
-    const char *augment = form->config.augment;
+    const char *augment = training_settings(&form->config).augment;
     char text[160 + AUGMENTATION_TEXT];
     snprintf(text, sizeof text,
              !model->as_trained ? _("%zu-%zu of %zu, epoch %lu, as stored")
@@ -111,10 +112,11 @@ void setup_draw_pictures(struct setup_model *model, const struct form *form, str
     struct preview_request wish = {.epoch = model->epoch,
                                    .from = model->from,
                                    .as_trained = model->as_trained,
-                                   .balanced = form->config.sampling == SAMPLING_BALANCED,
-                                   .batch = form->config.batch,
-                                   .seed = form->config.seed};
-    snprintf(wish.augment, sizeof wish.augment, "%s", form->config.augment);
+                                   .balanced = training_settings(&form->config).sampling ==
+                                               SAMPLING_BALANCED,
+                                   .batch = training_settings(&form->config).batch,
+                                   .seed = training_settings(&form->config).seed};
+    snprintf(wish.augment, sizeof wish.augment, "%s", training_settings(&form->config).augment);
     const int caption = area.rows >= 5;
     struct rect pictures = {area.row, area.column, area.rows - caption, area.columns};
     picture_grid_draw(&model->grid, canvas, pictures, model->preview, &model->facts, wish);
@@ -169,7 +171,8 @@ double setup_seconds(const struct setup_model *model, const struct form *form)
     lr_preview_make(&form->config, setup_images(model, form), unused, 2, &plan);
     if (plan.iterations == 0)
         return -1;
-    return (double)plan.iterations * (double)form->config.batch * model->past.ms_per_image / 1e3;
+    return (double)plan.iterations * (double)training_settings(&form->config).batch *
+           model->past.ms_per_image / 1e3;
 }
 
 /* --- preview and search --- */
@@ -193,8 +196,8 @@ bool setup_toggle_defaults(struct setup_model *model, struct form *form)
 {
     struct run_config defaults;
     config_defaults(&defaults);
-    const bool back =
-        model->replaced && !config_gives_any(&form->config) && !form->config.preset[0];
+    const bool back = model->replaced && !config_gives_any(&form->config) &&
+                      !training_settings(&form->config).preset[0];
     if (!back)
         model->before = form->config;
     model->replaced = !back;

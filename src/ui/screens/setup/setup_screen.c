@@ -207,7 +207,7 @@ static const struct error *field_error(const struct app *app, size_t field)
         return &form->edit_error;
     if (form->problem.kind != ERROR_NONE)
         return field == form->problem_field ? &form->problem : NULL;
-    const bool data = strcmp(form->fields[field]->key, "data") == 0;
+    const bool data = strcmp(form->fields[field]->key, KEY(data)) == 0;
     return data ? setup_data_error(setup_model(app), form) : NULL;
 }
 

@@ -8,6 +8,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "ui/screens/study/internal.h"
 #include "ui/screens/study/study_session.h"
 #include "ui/terminal/terminal.h"
@@ -40,8 +41,9 @@ static const double POLL_SECONDS = 0.25, LISTING_SECONDS = 0.05;
 /* Returns whether the run's network generates images: it is trained on pairs of images. */
 static bool makes_pictures(const struct run_config *config)
 {
-    return strncmp(config->data, "pairs:", 6) == 0 ||
-           (strncmp(config->data, "maps", 4) == 0 && strchr(",", config->data[4]));
+    const struct data_settings data = data_settings(config);
+    return strncmp(data.data, "pairs:", 6) == 0 ||
+           (strncmp(data.data, "maps", 4) == 0 && strchr(",", data.data[4]));
 }
 
 static struct study_model *study_model(const struct app *app)
@@ -59,11 +61,11 @@ static bool find_runs(struct app *app, struct error *error)
         if (entry->refused || !directory[0] || !makes_pictures(&entry->config))
             continue;
         char technique[32], name[64], network[96];
-        config_get(&entry->config, "technique", technique, sizeof technique);
+        config_get(&entry->config, KEY(technique), technique, sizeof technique);
         const bool plain = strcmp(technique, "none") == 0;
         snprintf(network, sizeof network, "%s%s%s",
-                 config_network_name(entry->config.network, name, sizeof name), plain ? "" : "-",
-                 plain ? "" : technique);
+                 config_network_name(network_settings(&entry->config).network, name, sizeof name),
+                 plain ? "" : "-", plain ? "" : technique);
         if (entry->models[RUN_SAVED_LAST] &&
             !study_model_add_run(study_model(app), directory, network, error))
             return false;

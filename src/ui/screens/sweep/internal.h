@@ -65,7 +65,7 @@ enum sweep_row {
     SWEEP_ROWS
 };
 
-enum { SWEEP_ITEMS = 24, SWEEP_ITEM_TEXT = sizeof((struct run_config *)0)->network };
+enum { SWEEP_ITEMS = 24, SWEEP_ITEM_TEXT = CONFIG_LONGEST };
 
 struct sweep_list {
     struct {

@@ -1,6 +1,7 @@
 #include "ui/screens/sweep/internal.h"
 
 #include "base/language.h"
+#include "session/config/settings.h"
 
 #include <stdio.h>
 
@@ -33,7 +34,7 @@ char *sweep_group_label(const struct sweep *sweep, size_t row, char *text, size_
     sweep_group_count(sweep, row * sweep_grid_columns(&sweep->grid), SWEEP_LOSS, &all);
     if (sweep_grid_devices(&sweep->grid) > 1)
         snprintf(text, size, ngettext("mean of %zu seed, %s", "mean of %zu seeds, %s", all), all,
-                 config->device);
+                 machine_settings(config).device);
     else
         snprintf(text, size, ngettext("mean of %zu seed", "mean of %zu seeds", all), all);
     return text;

@@ -5,6 +5,7 @@
 #include "ui/screens/sweep/internal.h"
 
 #include "base/language.h"
+#include "session/config/settings.h"
 #include "session/sweep/sweep_after.h"
 #include "ui/terminal/keys.h"
 
@@ -16,14 +17,14 @@ static const struct {
     const char *label, *key;
     bool list;
 } rows[SWEEP_ROWS] = {[SWEEP_ROW_GRID] = {N_("Study's grid"), NULL, false},
-                      [SWEEP_ROW_NETWORKS] = {N_("Networks"), "network", true},
-                      [SWEEP_ROW_TECHNIQUES] = {N_("Techniques"), "technique", true},
-                      [SWEEP_ROW_BATCHES] = {N_("Batch sizes"), "batch", true},
-                      [SWEEP_ROW_DEVICES] = {N_("Devices"), "device", true},
+                      [SWEEP_ROW_NETWORKS] = {N_("Networks"), KEY(network), true},
+                      [SWEEP_ROW_TECHNIQUES] = {N_("Techniques"), KEY(technique), true},
+                      [SWEEP_ROW_BATCHES] = {N_("Batch sizes"), KEY(batch), true},
+                      [SWEEP_ROW_DEVICES] = {N_("Devices"), KEY(device), true},
                       [SWEEP_ROW_VARY] = {N_("Other lists"), NULL, false},
-                      [SWEEP_ROW_DATA] = {N_("Training data"), "data", false},
-                      [SWEEP_ROW_ITERATIONS] = {N_("Iterations"), "iterations", false},
-                      [SWEEP_ROW_EPOCHS] = {N_("Epochs"), "epochs", false},
+                      [SWEEP_ROW_DATA] = {N_("Training data"), KEY(data), false},
+                      [SWEEP_ROW_ITERATIONS] = {N_("Iterations"), KEY(iterations), false},
+                      [SWEEP_ROW_EPOCHS] = {N_("Epochs"), KEY(epochs), false},
                       [SWEEP_ROW_AFTER] = {N_("After training"), NULL, false},
                       [SWEEP_ROW_NAME] = {N_("Name"), NULL, false}};
 
@@ -108,7 +109,7 @@ char *sweep_set_text(const struct sweep_set *set, enum sweep_row row, char *text
         snprintf(text, size, "%s", set->vary);
     else if (row == SWEEP_ROW_AFTER)
         snprintf(text, size, "%s", set->after);
-    else if (row == SWEEP_ROW_EPOCHS && set->base.has_iterations)
+    else if (row == SWEEP_ROW_EPOCHS && training_settings(&set->base).has_iterations)
         text[0] = '\0'; /* the length is given in iterations */
     else
         config_get(&set->base, rows[row].key, text, size);
@@ -149,7 +150,7 @@ static void turn_grid(struct sweep_set *set, int direction)
     if (set->grid == preset_count())
         return;
     sweep_grid_begin(&grid);
-    grid.base.threads = set->base.threads;
+    config_put_count(&grid.base, KEY(threads), machine_settings(&set->base).threads);
     if (sweep_grid_apply(&grid, sweep_presets[set->grid].name, NULL)) {
         take_grid(set, &grid);
         set->vary[0] = '\0';
@@ -161,13 +162,13 @@ static void turn_grid(struct sweep_set *set, int direction)
 static void turn_data(struct sweep_set *set, int direction)
 {
     size_t count = 0, at = 0;
-    for (const char *name; (name = config_suggestion("data", count)); count++)
-        if (strcmp(name, set->base.data) == 0)
+    for (const char *name; (name = config_suggestion(KEY(data), count)); count++)
+        if (strcmp(name, data_settings(&set->base).data) == 0)
             at = count + (direction > 0 ? 1 : 0);
     if (count == 0)
         return;
     at = direction > 0 ? at % count : (at + count - 1) % count;
-    config_set(&set->base, "data", config_suggestion("data", at), NULL);
+    config_set(&set->base, KEY(data), config_suggestion(KEY(data), at), NULL);
 }
 
 void sweep_set_turn(struct sweep_set *set, int direction)
@@ -295,16 +296,17 @@ static bool set_length(struct sweep_set *set, const char *key, const char *text,
                        struct error *error)
 {
     struct run_config changed = set->base;
-    if (!text[0] && strcmp(key, "epochs") == 0) {
+    if (!text[0] && strcmp(key, KEY(epochs)) == 0) {
         snprintf(error->why, sizeof error->why, "%s",
                  _("Give a number of epochs, or type iterations in the line above."));
         error->kind = ERROR_USAGE;
         return false;
     }
-    if (!config_set(&changed, "iterations", "", error) || !config_set(&changed, key, text, error))
+    if (!config_set(&changed, KEY(iterations), "", error) ||
+        !config_set(&changed, key, text, error))
         return false;
-    if (strcmp(key, "iterations") == 0 && text[0])
-        config_forget(&changed, "epochs");
+    if (strcmp(key, KEY(iterations)) == 0 && text[0])
+        config_forget(&changed, KEY(epochs));
     set->base = changed;
     return true;
 }

@@ -6,6 +6,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_disk.h"
 #include "ui/shared/setting_words.h"
@@ -21,7 +22,8 @@ enum { CELL_COLUMNS = 11, GROUP_CELL_COLUMNS = 17 }; /* the latter fits "0.7123 
 /* Returns the columns of a cell, with the gap after it. */
 static int cell_columns(const struct sweep *sweep)
 {
-    return sweep->cells[0].config.seed_group[0] ? GROUP_CELL_COLUMNS : CELL_COLUMNS;
+    return record_settings(&sweep->cells[0].config).seed_group[0] ? GROUP_CELL_COLUMNS
+                                                                  : CELL_COLUMNS;
 }
 
 static struct rect cut_bottom(struct rect *area, int rows)
@@ -355,7 +357,7 @@ static void draw_line(struct app *app, struct rect line, long row, size_t shown,
     const struct sweep_model *model = sweep_model(app);
     const struct sweep_job *job = &app->shared.sweep;
     size_t columns = sweep_grid_columns(&job->sweep.grid);
-    const struct sweep_axis *batches = sweep_grid_axis(&job->sweep.grid, "batch");
+    const struct sweep_axis *batches = sweep_grid_axis(&job->sweep.grid, KEY(batch));
     struct rect name = {line.row, line.column + 1, 1, labels};
     if (row >= 0)
         draw_text(&app->canvas, name, 0, 0,

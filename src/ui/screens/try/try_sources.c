@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "session/config/config_data.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "session/values/run_figures.h"
 #include "ui/app/app.h"
 
@@ -31,7 +32,7 @@ static void write_note(const struct run_entry *entry, size_t kind, char *text, s
     const bool best = kind == RUN_SAVED_BEST;
     const char *network = run_entry_network(entry);
     char data[640];
-    config_short_value("data", entry->config.data, data, sizeof data);
+    config_short_value(KEY(data), data_settings(&entry->config).data, data, sizeof data);
     if (isfinite(figures.top1))
         snprintf(text, size,
                  best ? _("best top-1 %.2f %%, %.60s on %.60s")
@@ -47,7 +48,7 @@ static bool make_source(const struct run_entry *entry, size_t kind, struct try_s
     const struct run_config *config = &entry->config;
     if (!directory[0] || entry->refused || !entry->models[kind])
         return false;
-    *source = (struct try_source){.tolerance = (double)config->tolerance};
+    *source = (struct try_source){.tolerance = (double)measurement_settings(config).tolerance};
     snprintf(source->path, sizeof source->path, "%.511s/%s", directory, run_saved_files[kind]);
     snprintf(source->name, sizeof source->name, "%.80s %s", file_base_name(directory),
              gettext(marks[kind]));
@@ -69,7 +70,7 @@ void try_source_of_file(const char *path, struct try_source *source)
 {
     struct run_config defaults;
     config_defaults(&defaults);
-    *source = (struct try_source){.tolerance = (double)defaults.tolerance};
+    *source = (struct try_source){.tolerance = (double)measurement_settings(&defaults).tolerance};
     snprintf(source->path, sizeof source->path, "%s", path);
     snprintf(source->name, sizeof source->name, "%.95s", file_base_name(path));
 }
