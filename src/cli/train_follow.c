@@ -20,9 +20,9 @@
 #include "session/config/settings.h"
 #include "session/export/export.h"
 #include "session/files/run_outputs.h"
-#include "session/measure/forecast.h"
+#include "session/prepare/plans.h"
 #include "session/record/resume.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 #include "session/values/run_figures.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@
 #include "session/files/checkpoint_position.h"
 #include "session/model/evaluate.h"
 #include "session/model/model_file.h"
-#include "session/run/checkpoint.h"
+#include "session/training/checkpoint.h"
 
 #include <math.h>
 #include <stdio.h>
