@@ -2,7 +2,7 @@
  * differs silently from the one that the file describes; fields about the network's files, tests,
  * snapshots and messages are listed as left out. What a file leaves out has Caffe's default. */
 #include "session/caffe/caffe.h"
-#include "session/caffe/caffe_tree.h"
+#include "session/caffe/internal.h"
 
 #include "base/language.h"
 

@@ -1,6 +1,6 @@
 /* Checks saved models and checkpoints: the checksum, the metadata, the arrays against the network,
  * and the network against the one in the journal. */
-#include "session/check/run_check_internal.h"
+#include "session/check/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"
