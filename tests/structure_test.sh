@@ -305,7 +305,7 @@ make_broken_tree() { # make_broken_tree ROOT
     echo '#include "engine/ops/ops.h"' >"$1/engine/graph/graph.h"
     echo '#include "engine/plan/plan.h"' >"$1/engine/ops/ops.h"
     echo '#include "session/sweep/sweep.h"' >"$1/session/study/study.c"
-    echo '#include "session/run/run.h"' >"$1/library/reach.c"
+    echo '#include "session/training/run.h"' >"$1/library/reach.c"
     echo '#include "ui/screens/runs/runs.h"' >"$1/ui/screens/run/parts/part.c"
     awk 'BEGIN { print "void g(void)\n{"; for (i = 0; i < 59; i++) print "    x++;"; print "}" }' \
         >"$1/base/long.c"
