@@ -244,7 +244,7 @@ static bool check_meaning(const struct run_config *cell, struct error *error)
             config_has_meaning(field, TASK_FINE_TUNE) || is_of_beginning(field))
             continue;
         snprintf(option, sizeof option, "--%s", field->key);
-        return error_set(error, ERROR_USAGE, option, "leave it out, or --after-epochs",
+        return error_set(error, ERROR_USAGE, option, "leave it out, or the techniques that train",
                          "it has no meaning in the training after a technique");
     }
     return true;
@@ -266,7 +266,7 @@ bool sweep_after_settings(const struct run_config *cell, size_t epochs, struct r
 static bool check_settings(const struct sweep *sweep, const char *chain, struct error *error)
 {
     struct run_config settings;
-    if (sweep->grid.after_epochs == 0 || !any_trains(chain))
+    if (!sweep_grid_trains(&sweep->grid, chain))
         return true;
     for (size_t i = 0; i < sweep->count; i++) {
         const struct run_config *cell = &sweep->cells[i].config;
