@@ -1,5 +1,4 @@
-/* rules.h: the shape rules and the keys that several operators share. The operators use it, and
- * the import of ONNX.
+/* rules.h: the shape rules and the keys that several operators share. Only the operators use it.
  *
  * Each shape rule sets node->output and returns true, or sets `error` and returns false.
  */
