@@ -23,7 +23,7 @@
 #include "session/config/settings.h"
 #include "session/export/export.h"
 #include "session/files/run_name.h"
-#include "session/prepare/plans.h"
+#include "session/training/forecast_make.h"
 #include "session/training/run_start.h"
 #include "session/values/run_figures.h"
 

@@ -18,7 +18,6 @@
 #include "session/machine/tuned_device.h"
 #include "session/model/class_match.h"
 #include "session/prepare/internal.h"
-#include "session/values/series.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -221,6 +220,13 @@ static bool forecast_memory(struct preparation *prepared, const struct run_confi
     const bool evaluates = sets->validates || sets->tests;
     const size_t images = evaluated->images ? evaluated->images : SIZE_MAX;
     const struct network *network = prepared->network;
+    const bool counted = config->has_iterations || sets->training.images;
+    const struct run_extent extent = {
+        .config = config,
+        .network = network,
+        .iterations = counted ? count_iterations(config, sets->training.images) : 0,
+        .on_host = driver->computes_on_host,
+        .tests = sets->tests};
     prepared->inference_batch = evaluates ? evaluator_batch(network, images) : 0;
     const struct memory_check_request question = {
         .network = network,
@@ -233,11 +239,8 @@ static bool forecast_memory(struct preparation *prepared, const struct run_confi
         .validation_stored = evaluated->stored,
         .samples = network->classes == 0,
         .average = config->ema > 0,
-        .tested = sets->tests,
         .data_bytes = sets->training.bytes + sets->validation.bytes + sets->test.bytes,
-        .curve_bytes = config->has_iterations || sets->training.images
-                           ? series_bytes(count_iterations(config, sets->training.images))
-                           : 0,
+        .beside = prepared->besides ? prepared->besides(&extent) : 0,
         .files = sets->training.files + sets->validation.files + sets->test.files,
         .decode_bytes = sets->training.decode_bytes,
         .validation_decode_bytes = evaluated->decode_bytes,
@@ -350,9 +353,9 @@ static bool plan_unopened(struct preparation *prepared, const struct run_config 
 }
 
 bool prepare_plans(struct preparation *prepared, const struct run_config *config, size_t classes,
-                   struct error *error)
+                   run_bytes *besides, struct error *error)
 {
-    *prepared = (struct preparation){0};
+    *prepared = (struct preparation){.besides = besides};
     if (plan_unopened(prepared, config, classes, error))
         return true;
     prepare_free(prepared);

@@ -57,6 +57,7 @@ struct preparation {
     struct run_preprocessing from; /* what it follows */
     bool follows;                  /* with its normalisation */
     struct forecast forecast;
+    run_bytes *besides;             /* what the run holds besides; NULL: nothing */
     uint64_t per_epoch, iterations; /* iterations of an epoch and of the run */
     uint64_t memory_expected;       /* resident bytes, with everything that was forecast */
 };
