@@ -1,6 +1,6 @@
 /* tinca advise --other: reads the table of models (session/models), prints what to try next and
  * why, and with --apply lets means_apply do it. */
-#include "cli/advise_other.h"
+#include "cli/internal.h"
 
 #include "cli/command.h"
 #include "cli/output.h"

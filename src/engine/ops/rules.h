@@ -22,6 +22,11 @@ bool rule_set_output(struct node *node, struct shape output, struct error *error
 /* Returns whether inputs[0] and inputs[1] have the same shape; if not, sets the error. */
 bool rule_equal_inputs(const struct node *node, const struct shape *inputs, struct error *error);
 
+/* Returns the output size of a sliding window along one axis: (size + 2 pad - kernel) / stride + 1,
+ * rounded down, or up in ceil mode, which drops a window that would start in the far padding.
+ * Returns 0 if no window fits. */
+size_t window_output(size_t size, size_t kernel, size_t stride, size_t pad, bool ceil_mode);
+
 /* Sets the output of a window that slides over `input`, with `channels` output channels. */
 bool rule_slide_window(struct node *node, const struct window *window, bool ceil_mode,
                        struct shape input, size_t channels, struct error *error);

@@ -92,8 +92,7 @@ bool fusion_apply(struct plan *plan, bool epilogues, struct error *error);
 /* Returns whether an addition or activation is fused into a kernel of this plan. */
 bool fusion_has_epilogues(const struct plan *plan);
 
-/* The order of execution, with the recomputations that it needs. Internal to the
- * plan. */
+/* The order of execution, with the recomputations that it needs. */
 
 /* Facts about the values of a plan whose steps are complete. */
 struct step_order {
@@ -125,8 +124,7 @@ void step_order_make(struct step_order *order, const bool *keep);
 void step_order_find_chains(struct plan *plan);
 void step_order_split_chains(struct plan *plan);
 
-/* Which values to recompute so that training fits a memory limit. Internal to the
- * plan. */
+/* Which values to recompute so that training fits a memory limit. */
 
 struct recompute_search {
     struct step_order *order;

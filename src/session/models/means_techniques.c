@@ -1,7 +1,7 @@
 /* The techniques after training: what int8 is expected to gain, which technique was tried already,
  * which one a row that is too slow or too large takes next, and the name of its result's file
  * (other_means.h). */
-#include "session/models/means_inquiry.h"
+#include "session/models/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"

@@ -5,7 +5,7 @@
 
 #include "base/language.h"
 #include "session/config/config.h"
-#include "session/models/means_inquiry.h"
+#include "session/models/internal.h"
 
 #include <math.h>
 #include <stdio.h>

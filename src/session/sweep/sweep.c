@@ -15,8 +15,8 @@
 #include "session/config/settings.h"
 #include "session/prepare/plans.h"
 #include "session/record/run_open.h"
+#include "session/sweep/internal.h"
 #include "session/sweep/sweep_after.h"
-#include "session/sweep/sweep_files.h"
 #include "session/values/run_cause.h"
 #include "session/values/run_figures.h"
 

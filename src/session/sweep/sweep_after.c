@@ -9,7 +9,7 @@
 #include "session/measure/measurement.h"
 #include "session/model/model_file.h"
 #include "session/models/model_measure.h"
-#include "session/sweep/sweep_files.h"
+#include "session/sweep/internal.h"
 #include "session/sweep/sweep_step.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Reads and writes the files of a sweep's folder. Every file is replaced as a whole, because
  * several processes may work on one sweep. A cell's folder is locked like the folder of a run. */
-#include "session/sweep/sweep_files.h"
+#include "session/sweep/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"

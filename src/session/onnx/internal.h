@@ -1,20 +1,183 @@
-/* onnx_importer.h: the state of an import, and its parts. Internal to this folder.
+/* internal.h: what the files of this folder share; no other folder includes it. */
+#ifndef TINCA_SESSION_ONNX_INTERNAL_H
+#define TINCA_SESSION_ONNX_INTERNAL_H
+
+#include "base/error.h"
+#include "engine/graph/graph.h"
+#include "engine/graph/name_index.h"
+#include "engine/network/network.h"
+#include "engine/weights/weights.h"
+#include "session/onnx/onnx.h"
+
+#include <onnx.pb-c.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* --- onnx_schema.c --- */
+
+/* The messages of an ONNX file, which protobuf-c generates from onnx.proto at build time, the
+ * numbers of their enumerations, and the metadata that tinca adds. */
+
+/* The types of a tensor's values. */
+enum onnx_type {
+    ONNX_FLOAT = 1,
+    ONNX_UINT8 = 2,
+    ONNX_INT8 = 3,
+    ONNX_INT32 = 6,
+    ONNX_INT64 = 7,
+    ONNX_BOOL = 9,
+    ONNX_FLOAT16 = 10,
+    ONNX_DOUBLE = 11,
+    ONNX_BF16 = 16
+};
+
+enum onnx_attribute_type {
+    ONNX_ATTRIBUTE_FLOAT = 1,
+    ONNX_ATTRIBUTE_INT = 2,
+    ONNX_ATTRIBUTE_STRING = 3,
+    ONNX_ATTRIBUTE_TENSOR = 4,
+    ONNX_ATTRIBUTE_GRAPH = 5,
+    ONNX_ATTRIBUTE_FLOATS = 6,
+    ONNX_ATTRIBUTE_INTS = 7
+};
+
+/* The zero point of unsigned integers that stand for signed ones. */
+enum { ONNX_OFFSET = 128 };
+
+/* Where an array lies that is not in the model's file. */
+enum { ONNX_EXTERNAL = 1 };
+
+/* The model's metadata: the head of its network file, a JSON object. The other keys are those of a
+ * saved model (session/model/model_file.h). */
+#define ONNX_NETWORK_KEY "tinca.network"
+
+/* --- onnx_message.c --- */
+
+/* Builds the messages of an ONNX graph.
+ *
+ * All messages and texts live in the builder's memory, until onnx_builder_free. After a failed
+ * allocation `failed` stays true and further calls do nothing, so it is enough to check it once,
+ * before the messages are written. */
+
+struct onnx_chunk;
+
+struct onnx_builder { /* starts as {0} */
+    struct onnx_chunk *chunks;
+    Onnx__Node **nodes;
+    Onnx__Tensor **initializers;
+    Onnx__StringEntry **metadata;
+    size_t node_count, node_capacity;
+    size_t initializer_count, initializer_capacity;
+    size_t metadata_count, metadata_capacity;
+    bool failed;
+};
+
+void onnx_builder_free(struct onnx_builder *builder);
+
+/* Returns zeroed memory of the builder, or NULL. */
+void *onnx_memory(struct onnx_builder *builder, size_t bytes);
+
+/* Returns a text that printf would print; "" after a failure. */
+char *onnx_text(struct onnx_builder *builder, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Appends a node with one output and `inputs` inputs, whose names follow, and returns it; NULL
+ * after a failure. Names are borrowed. */
+Onnx__Node *onnx_add_node(struct onnx_builder *builder, const char *type, const char *name,
+                          const char *output, size_t inputs, ...);
+
+/* The same with a list of names. */
+Onnx__Node *onnx_add_node_of(struct onnx_builder *builder, const char *type, const char *name,
+                             const char *output, const char *const *inputs, size_t count);
+
+/* Set an attribute of a node; NULL is allowed. */
+void onnx_set_int(struct onnx_builder *builder, Onnx__Node *node, const char *name, int64_t value);
+void onnx_set_ints(struct onnx_builder *builder, Onnx__Node *node, const char *name,
+                   const int64_t *values, size_t count);
+void onnx_set_float(struct onnx_builder *builder, Onnx__Node *node, const char *name, float value);
+
+/* Appends an array of constants of `bytes` bytes, which are borrowed, and returns its name. */
+const char *onnx_add_tensor(struct onnx_builder *builder, const char *name, enum onnx_type type,
+                            const size_t *dims, size_t rank, const void *data, size_t bytes);
+
+/* Append a copy of an array of integers, or of one number. */
+const char *onnx_add_integers(struct onnx_builder *builder, const char *name, const int64_t *values,
+                              size_t count);
+const char *onnx_add_number(struct onnx_builder *builder, const char *name, float value);
+
+/* Appends metadata. The texts are borrowed; NULL as the value adds nothing. */
+void onnx_add_metadata(struct onnx_builder *builder, const char *key, const char *value);
+
+/* Returns a message about an array of float32 [batch, dims...], where the batch is not fixed. */
+Onnx__ValueInfo *onnx_describe_value(struct onnx_builder *builder, const char *name,
+                                     const size_t *dims, size_t rank);
+
+/* --- onnx_exporter.c --- */
+
+/* The state of an export, and its parts. */
+
+/* tinca writes the operator set 17, which every runtime of the last years reads, and 20 if the
+ * network has an operator that is newer. */
+enum { ONNX_OPSET = 17, ONNX_OPSET_GELU = 20 };
+
+struct onnx_exporter {
+    struct onnx_builder out;
+    const struct graph *graph;
+    const struct weights *weights;
+    enum weights_format format;
+    bool signed_weights; /* of quantized layers: int8, not uint8 */
+    bool *wanted;        /* by node: the output needs it */
+    bool *flat;          /* by node: its value is [batch, channels]; else [batch, channels, H, W] */
+    int64_t opset;
+    bool noise_left_out; /* a dropout that is active in inference became one that is not */
+};
+
+/* Returns the name of a node's value. */
+const char *onnx_value_of(struct onnx_exporter *exporter, size_t node);
+
+/* --- onnx_export_weights.c --- */
+
+/* Appends the values of parameter `p` of a node and returns the name of the float32 array. Weights
+ * of 16 bits are followed by a conversion, those of 8 bits by their scales. */
+const char *onnx_export_parameter(struct onnx_exporter *exporter, const struct node *node,
+                                  size_t p);
+
+/* Appends the rounding of `from` to a grid, as an integer and back, to the value `to`. `name` is
+ * the layer's. */
+void onnx_export_rounding(struct onnx_exporter *exporter, const char *name, const char *from,
+                          const char *to, struct quantization quantization, const char *kind);
+
+/* --- onnx_export_layers.c --- */
+
+/* Appends what computes a node, whose inputs have been appended, as the value `output`. */
+void onnx_export_layer(struct onnx_exporter *exporter, size_t node, const char *output);
+
+/* --- onnx_export_windows.c: convolutions and pooling, which read an image --- */
+
+void onnx_export_conv(struct onnx_exporter *exporter, const struct node *node, const char *input,
+                      const char *output);
+void onnx_export_pool(struct onnx_exporter *exporter, const struct node *node, struct shape shape,
+                      const char *input, const char *output);
+void onnx_export_shift(struct onnx_exporter *exporter, const struct node *node, const char *input,
+                       const char *output);
+
+/* --- onnx_shift.c --- */
+
+/* Writes the kernels [channels, 1, 3, 3] of a convolution of each channel by itself that moves the
+ * channels as channel_shift does. */
+void onnx_shift_kernels(size_t channels, float *kernels);
+
+/* --- onnx_importer.c --- */
+
+/* The state of an import, and its parts.
  *
  * An import goes through the file's nodes once, in their order, and computes with values of three
  * kinds. Constants are arrays. A layer's value is the output of a node of tinca's graph. What only
  * moves values (Reshape, Transpose, Slice, ScatterND, ...) makes no node: the result is an array
  * that says where each value comes from, and when a layer reads it, it is compared with what
  * channel_shift, channel_shuffle and flatten do. So it does not matter by which nodes a program
- * expresses them. A batch that is not fixed counts as one image.
- */
-#ifndef TINCA_SESSION_ONNX_IMPORTER_H
-#define TINCA_SESSION_ONNX_IMPORTER_H
-
-#include "base/error.h"
-#include "engine/graph/graph.h"
-#include "engine/graph/name_index.h"
-#include "session/onnx/onnx.h"
-#include "session/onnx/onnx_message.h"
+ * expresses them. A batch that is not fixed counts as one image. */
 
 enum { ONNX_MAX_RANK = 8, ONNX_MAX_DEPTH = 4 };
 

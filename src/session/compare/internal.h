@@ -1,12 +1,15 @@
-/* advise_evidence.h: what the rows of a comparison say about the questions of the flowchart.
- * Internal to session/compare/. */
-#ifndef TINCA_SESSION_COMPARE_ADVISE_EVIDENCE_H
-#define TINCA_SESSION_COMPARE_ADVISE_EVIDENCE_H
+/* internal.h: what the files of this folder share; no other folder includes it. */
+#ifndef TINCA_SESSION_COMPARE_INTERNAL_H
+#define TINCA_SESSION_COMPARE_INTERNAL_H
 
 #include "session/compare/advise.h"
 #include "session/compare/compare_significance.h"
 
 #include <stdint.h>
+
+/* --- advise_evidence.c --- */
+
+/* What the rows of a comparison say about the questions of the flowchart. */
 
 #define ADVISE_NO_ROW SIZE_MAX
 

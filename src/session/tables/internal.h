@@ -1,9 +1,13 @@
-/* tables_internal.h: what the files of tables.h share: tables as texts, and the search for the run
- * that fills a row. */
-#ifndef TINCA_SESSION_TABLES_TABLES_INTERNAL_H
-#define TINCA_SESSION_TABLES_TABLES_INTERNAL_H
+/* internal.h: what the files of this folder share; no other folder includes it. */
+#ifndef TINCA_SESSION_TABLES_INTERNAL_H
+#define TINCA_SESSION_TABLES_INTERNAL_H
 
 #include "session/tables/tables.h"
+
+/* --- tables_internal.c --- */
+
+/* What the files of tables.h share: tables as texts, and the search for the run that fills a row.
+ */
 
 enum { TABLES_SHEETS = 6, TABLES_DEVICES = COMPARE_DEVICES };
 

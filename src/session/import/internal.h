@@ -1,17 +1,67 @@
-/* import_reader.h: functions shared by the readers of the frameworks' logs. A framework is a table
- * entry with a function that takes lines and adds their values to the log. Internal to
- * session/import/. */
-#ifndef TINCA_SESSION_IMPORT_IMPORT_READER_H
-#define TINCA_SESSION_IMPORT_IMPORT_READER_H
+/* internal.h: what the files of this folder share; no other folder includes it. */
+#ifndef TINCA_SESSION_IMPORT_INTERNAL_H
+#define TINCA_SESSION_IMPORT_INTERNAL_H
 
 #include "base/error.h"
 #include "session/import/import.h"
 #include "session/import/import_log.h"
-#include "session/import/import_names.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* --- import_names.c --- */
+
+/* What the name of a column, a key or a tag means. Trainers name the same quantity in many ways
+ * (val_loss, Loss/validation, eval/loss), so a name is read as words.
+ */
+
+enum import_quantity {
+    IMPORT_STEP,
+    IMPORT_EPOCH,
+    IMPORT_TIME, /* seconds, or a date */
+    IMPORT_LOSS,
+    IMPORT_RATE,
+    IMPORT_VAL_LOSS,
+    IMPORT_TOP1,     /* accuracy of a validation */
+    IMPORT_TOP5,     /* the same */
+    IMPORT_ACCURACY, /* of the training, or without a word that says of what */
+    IMPORT_BATCH,    /* images per iteration */
+    IMPORT_MEMORY,   /* bytes */
+    IMPORT_QUANTITIES,
+    IMPORT_UNKNOWN = IMPORT_QUANTITIES
+};
+
+enum { IMPORT_NAME_SIZE = 96 };
+
+/* The names that were chosen for the quantities. Begin with {0}. */
+struct import_names {
+    struct import_name {
+        char text[IMPORT_NAME_SIZE]; /* "": none yet */
+        int rank;                    /* the lower, the better the name fits */
+        bool given;                  /* by the user */
+    } chosen[IMPORT_QUANTITIES];
+    bool several; /* more than one validation accuracy was there, and the user named none */
+};
+
+/* Returns what a name means, and how well it fits: *rank is 0 for the plain name, and grows with
+ * each word that says less or is unknown. */
+enum import_quantity import_name_means(const char *name, int *rank);
+
+/* Takes the user's choice, "loss=NAME,top1=NAME,...". NULL is allowed. Returns false with an error
+ * if a quantity is unknown or a name is empty. */
+bool import_names_give(struct import_names *names, const char *columns, struct error *error);
+
+/* Offers a name. Returns the quantity whose chosen name it is now, or IMPORT_UNKNOWN. *replaced is
+ * set to whether it replaces another name, whose values no longer count. `validation`: the place of
+ * the name says that it is of a validation. */
+enum import_quantity import_names_offer(struct import_names *names, const char *name,
+                                        bool validation, bool *replaced);
+
+/* --- import_reader.c --- */
+
+/* Functions shared by the readers of the frameworks' logs. A framework is a table entry with a
+ * function that takes lines and adds their values to the log. */
 
 /* What a row without a step is. */
 enum import_rows { ROWS_UNKNOWN, ROWS_ARE_EPOCHS, ROWS_ARE_COUNTED };
@@ -119,5 +169,35 @@ struct series_point *import_last_point(struct imported_log *log);
 
 /* Returns the last validation, or NULL. */
 struct series_validation *import_last_validation(struct imported_log *log);
+
+/* --- import_rows.c --- */
+
+/* Values that come with their names: a row of a table, a line of JSON, a scalar of an event file, a
+ * progress bar. They become points and validations of the log. */
+
+struct import_row {
+    double values[IMPORT_QUANTITIES]; /* NaN with has false: not in the row */
+    bool has[IMPORT_QUANTITIES];
+};
+
+/* Returns a row without values. */
+struct import_row import_row_new(void);
+
+/* Offers a name, so that the best one for each quantity is chosen before values are put. */
+void import_row_offer(struct import_reader *reader, const char *name);
+
+/* Puts a value into the row, if its name is the chosen one of a quantity. */
+void import_row_put(struct import_reader *reader, struct import_row *row, const char *name,
+                    double value);
+
+/* Adds the row to the log. Rows without a step are counted, or are epochs. Returns false if memory
+ * runs out. */
+bool import_row_take(struct import_reader *reader, const struct import_row *row);
+
+/* Completes a log that was read from rows: accuracies become percent, and steps count from 1. */
+bool import_rows_settle(struct import_reader *reader);
+
+/* Reads a time: seconds, or a date such as 2026-11-26T10:11:12.5Z. Returns NaN if it is none. */
+double import_row_time(const char *text);
 
 #endif

@@ -1,8 +1,12 @@
-/* sweep_files.h: the files of a sweep's folder. Internal to session/sweep/. */
-#ifndef TINCA_SESSION_SWEEP_SWEEP_FILES_H
-#define TINCA_SESSION_SWEEP_SWEEP_FILES_H
+/* internal.h: what the files of this folder share; no other folder includes it. */
+#ifndef TINCA_SESSION_SWEEP_INTERNAL_H
+#define TINCA_SESSION_SWEEP_INTERNAL_H
 
 #include "session/sweep/sweep.h"
+
+/* --- sweep_files.c --- */
+
+/* The files of a sweep's folder. */
 
 /* Returns the folder of the sweep `name`, which need not exist; owned by the caller. */
 char *sweep_files_directory(const char *name, struct error *error);

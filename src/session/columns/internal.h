@@ -1,5 +1,15 @@
-/* journal_columns_internal.h: what the two halves of journal_columns.h share: the lines of a
- * journal in memory, and their form in the file.
+/* internal.h: what the files of this folder share; no other folder includes it. */
+#ifndef TINCA_SESSION_COLUMNS_INTERNAL_H
+#define TINCA_SESSION_COLUMNS_INTERNAL_H
+
+#include "session/columns/journal_columns.h"
+
+#include <stddef.h>
+
+/* --- journal_columns_internal.c --- */
+
+/* What the two halves of journal_columns.h share: the lines of a journal in memory, and their form
+ * in the file.
  *
  * The file has numbers of the machine's byte order:
  *
@@ -9,14 +19,7 @@
  *
  * A column is its encoding (64 bits), then one value (COLUMN_SAME: all are equal; COLUMN_NEXT: each
  * is one more than the one before) or all values. Values have 64 bits (counts) or 32 (floats; NaN
- * is always the same pattern).
- */
-#ifndef TINCA_SESSION_COLUMNS_JOURNAL_COLUMNS_INTERNAL_H
-#define TINCA_SESSION_COLUMNS_JOURNAL_COLUMNS_INTERNAL_H
-
-#include "session/columns/journal_columns.h"
-
-#include <stddef.h>
+ * is always the same pattern). */
 
 enum header_field {
     HEADER_VERSION,

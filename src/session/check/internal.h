@@ -1,12 +1,6 @@
-/* run_check_internal.h: shared by the checks of a run's files. Internal to
- * run_check*.c.
- *
- * A table in run_check.c lists one or two checks for each file. A check reports problems, and
- * stores facts for the checks after it. The remedy of a problem depends on which other files are
- * sound; so a check only chooses its kind, and run_check_report.c writes the text after all checks.
- */
-#ifndef TINCA_SESSION_CHECK_RUN_CHECK_INTERNAL_H
-#define TINCA_SESSION_CHECK_RUN_CHECK_INTERNAL_H
+/* internal.h: what the files of this folder share; no other folder includes it. */
+#ifndef TINCA_SESSION_CHECK_INTERNAL_H
+#define TINCA_SESSION_CHECK_INTERNAL_H
 
 #include "engine/network/network.h"
 #include "engine/weights/safetensors.h"
@@ -15,6 +9,15 @@
 
 #include <dirent.h>
 #include <stdint.h>
+
+/* --- run_check_internal.c --- */
+
+/* Shared by the checks of a run's files.
+ *
+ * A table in run_check.c lists one or two checks for each file. A check reports problems, and
+ * stores facts for the checks after it. The remedy of a problem depends on which other files are
+ * sound; so a check only chooses its kind, and run_check_report.c writes the text after all checks.
+ */
 
 enum check_remedy {
     REMEDY_NONE,        /* do nothing */

@@ -1,10 +1,13 @@
-/* means_inquiry.h: what the files of the flowchart's second page (other_means.h) share: the
- * question, the figures of rows, and the techniques that can be taken.
- */
-#ifndef TINCA_SESSION_MODELS_MEANS_INQUIRY_H
-#define TINCA_SESSION_MODELS_MEANS_INQUIRY_H
+/* internal.h: what the files of this folder share; no other folder includes it. */
+#ifndef TINCA_SESSION_MODELS_INTERNAL_H
+#define TINCA_SESSION_MODELS_INTERNAL_H
 
 #include "session/models/other_means.h"
+
+/* --- means_inquiry.c --- */
+
+/* What the files of the flowchart's second page (other_means.h) share: the question, the figures of
+ * rows, and the techniques that can be taken. */
 
 struct inquiry {
     const struct model_table *table;
