@@ -1,4 +1,4 @@
-/* Counts the networks and plans that a program builds. The program is linked with --wrap for both
+/* Counts the networks and plans that a program builds. The program is linked with --wrap for the
  * functions. When it ends, it writes both numbers into the file that TINCA_BUILDS names. A network
  * that is built to build another one, of a saved model, counts once. */
 #include "count_builds.h"
@@ -12,6 +12,7 @@ struct error;
 struct graph;
 struct network_request;
 struct plan_settings;
+struct safetensors;
 
 struct plan *__real_plan_build(const struct graph *graph, const struct device_driver *driver,
                                const struct plan_settings *settings, struct error *error);
@@ -19,6 +20,8 @@ struct plan *__wrap_plan_build(const struct graph *graph, const struct device_dr
                                const struct plan_settings *settings, struct error *error);
 struct network *__real_network_build(const struct network_request *request, struct error *error);
 struct network *__wrap_network_build(const struct network_request *request, struct error *error);
+struct network *__real_network_of_model(const struct safetensors *file, struct error *error);
+struct network *__wrap_network_of_model(const struct safetensors *file, struct error *error);
 
 static atomic_uint networks, plans;
 static _Thread_local unsigned depth;
@@ -34,6 +37,14 @@ struct network *__wrap_network_build(const struct network_request *request, stru
 {
     networks += depth++ == 0;
     struct network *network = __real_network_build(request, error);
+    depth--;
+    return network;
+}
+
+struct network *__wrap_network_of_model(const struct safetensors *file, struct error *error)
+{
+    networks += depth++ == 0;
+    struct network *network = __real_network_of_model(file, error);
     depth--;
     return network;
 }

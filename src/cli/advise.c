@@ -6,8 +6,8 @@
 #include "session/compare/advise.h"
 #include "session/import/import.h"
 
-#include "cli/advise_other.h"
 #include "cli/command.h"
+#include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/runs.h"

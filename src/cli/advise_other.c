@@ -1,6 +1,6 @@
 /* tinca advise --other: reads the table of models (session/models), prints what to try next and
  * why, and with --apply lets means_apply do it. */
-#include "cli/advise_other.h"
+#include "cli/internal.h"
 
 #include "cli/command.h"
 #include "cli/output.h"
@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "session/config/settings.h"
 #include "session/models/means_apply.h"
-#include "session/models/technique_step.h"
+#include "session/models/technique.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,27 +53,82 @@ static struct means_settings settings_of(const struct advise_other *other)
 
 /* --- printing --- */
 
+static void append_option(struct text *text, const char *option, const char *value)
+{
+    if (!value[0])
+        return;
+    text_append(text, " %s ", option);
+    shell_word_append(text, value);
+}
+
+/* Appends what remains, as a step prune or factorize has it; `plain`: the option of a mere share.
+ */
+static void append_goal(struct text *text, const char *argument, const char *plain)
+{
+    double value;
+    const char *const options[] = {[TECHNIQUE_PLAIN] = plain,
+                                   [TECHNIQUE_PARAMETERS] = "--parameters",
+                                   [TECHNIQUE_ZEROS] = "--unstructured",
+                                   [TECHNIQUE_TIME] = "--latency"};
+    if (argument[0]) {
+        const enum technique_goal goal = technique_goal_of(argument, &value);
+        text_append(text, " %s %.6g", options[goal], value);
+    }
+}
+
+/* Appends the data, the epochs, the device and the seed of a training, as far as it has them. */
+static void append_training(struct text *text, const struct model_table *table, const char *data,
+                            const char *validate, const struct means_settings *settings)
+{
+    if (data) {
+        append_option(text, "--data", data);
+        append_option(text, "--validate", validate);
+        text_append(text, " --epochs %zu", settings->epochs);
+    }
+    append_option(text, "--device", table->device);
+    text_append(text, " --threads %zu --seed %zu", table->threads, settings->seed);
+}
+
+/* Appends the command of a step of a chain of techniques to the row's model. */
+static void append_step(struct text *text, const char *step, const struct model_table *table,
+                        const struct model_row *row, const char *data,
+                        const struct means_settings *settings)
+{
+    const char *argument;
+    const bool prunes = technique_step_is(step, "prune", &argument);
+    if (technique_step_is(step, "quantize", &argument)) {
+        append_option(text, "quantize", row->path);
+        append_option(text, "--calibrate", data ? data : "SPEC");
+        append_option(text, "--data", row->data);
+        append_option(text, "--method", argument);
+        append_training(text, table, NULL, "", settings);
+        text_append(text, " -o FILE.safetensors -q");
+    } else if (prunes || technique_step_is(step, "factorize", &argument)) {
+        append_option(text, prunes ? "prune" : "factorize", row->path);
+        append_goal(text, argument, prunes ? "--flops" : "--energy");
+        append_training(text, table, data, row->data, settings);
+        text_append(text, " -o FILE.safetensors -q");
+    } else if (technique_step_is(step, "distill", &argument)) {
+        append_option(text, "train", row->path);
+        append_option(text, "--weights", row->path);
+        append_option(text, "--teacher", argument);
+        append_training(text, table, data ? data : "SPEC", row->data, settings);
+        text_append(text, " --save FILE.safetensors -q");
+    } else if (technique_step_is(step, "half", &argument)) {
+        append_option(text, "weights", row->path);
+        append_option(text, "--save-precision", argument[0] ? argument : "float16");
+        text_append(text, " --save FILE.safetensors");
+    }
+}
+
 /* Prints the command that applies the technique by hand. */
 static void print_command(const struct model_table *table, const struct means_advice *advice,
                           const struct means_settings *settings)
 {
-    struct technique_command command;
     struct text text = {0};
-    const struct model_row *row = &table->rows[advice->row];
     const char *data = means_training_data(table, advice->row, advice->reference, settings);
-    const struct technique_target target = {.input = row->path,
-                                            .output = "FILE.safetensors",
-                                            .data = data ? data : "SPEC",
-                                            .validate = row->data,
-                                            .device = table->device,
-                                            .threads = table->threads,
-                                            .epochs = data ? settings->epochs : 0,
-                                            .seed = settings->seed};
-    technique_command_make(&command, advice->step, &target);
-    for (size_t i = 0; i < command.count; i++) {
-        text_append(&text, i > 0 ? " " : "");
-        shell_word_append(&text, command.words[i]);
-    }
+    text_append(&text, "tinca");
+    append_step(&text, advice->step, table, &table->rows[advice->row], data, settings);
     if (text.data && !text.failed)
         output_print("\n  %s\n", text.data);
     text_free(&text);
@@ -177,7 +232,7 @@ static int apply(const struct advise_other *other, const struct model_table_requ
                                .stop = has_to_stop,
                                .report = report,
                                .context = (void *)other};
-    stop_signal_catch();
+    stop_signal_catch_for_runs();
     const bool applied = means_apply(&work, &table, &advice, &error);
     const bool ended = !applied && error.kind == ERROR_INTERRUPTED;
     int status = EXIT_DONE;

@@ -3,9 +3,8 @@
  * layers against the machine's limits in bench_roofline.c. */
 #include "session/measure/bench.h"
 
-#include "cli/bench_cluster.h"
-#include "cli/bench_roofline.h"
 #include "cli/command.h"
+#include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/processes.h"

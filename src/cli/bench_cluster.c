@@ -1,5 +1,5 @@
 /* Rank 0 prints what it has measured with the others, and what the model says of other clusters. */
-#include "cli/bench_cluster.h"
+#include "cli/internal.h"
 
 #include "cli/command.h"
 #include "cli/output.h"

@@ -1,7 +1,7 @@
 /* Prints each pass of each layer against the device's limits (the roofline model of Williams,
  * Waterman and Patterson, 2009): how long it takes, how many bytes and operations it needs, whether
  * computing or memory limits it, and how much of that limit it reaches. As JSON, and as text. */
-#include "cli/bench_roofline.h"
+#include "cli/internal.h"
 
 #include "cli/output.h"
 

@@ -1,6 +1,6 @@
 /* Reads words as getopt_long does: options may stand behind operands, their names may be
  * abbreviated, and the value of one is the rest of its word or the next word. */
-#include "cli/completion_line.h"
+#include "cli/internal.h"
 
 #include <string.h>
 

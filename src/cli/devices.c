@@ -4,8 +4,7 @@
  * is usable has a row for each of its devices (cuda:0, cuda:1), otherwise one row with the reason.
  */
 #include "cli/command.h"
-#include "cli/devices_machine.h"
-#include "cli/devices_ranks.h"
+#include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/processes.h"

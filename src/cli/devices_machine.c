@@ -1,6 +1,6 @@
 /* The figures of this machine in tinca devices: read from their file, or measured with --tune; then
  * printed as a table, or added to the JSON document. */
-#include "cli/devices_machine.h"
+#include "cli/internal.h"
 
 #include "base/language.h"
 #include "cli/command.h"

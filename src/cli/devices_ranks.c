@@ -1,7 +1,7 @@
 /* The ranks in tinca devices. Each describes its own machine; rank 0 gathers that and shows it.
  * What must be alike for the same bits is what a run compares, too (computed_with.h); the rest may
  * differ. How fast they are together is measured on a small network. */
-#include "cli/devices_ranks.h"
+#include "cli/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"

@@ -1,7 +1,7 @@
 /* tinca eval: measures the accuracy and the times of a model file, or of a run's model, on a data
  * set. The operand is a file or a run; model_operand_is_run() decides which. */
 #include "cli/command.h"
-#include "cli/eval_errors.h"
+#include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/runs.h"

@@ -1,6 +1,6 @@
 /* A table shows the whole confusion matrix of up to MATRIX_CLASSES classes; of more classes it
  * shows the pairs that are confused most often. The JSON document always has the whole matrix. */
-#include "cli/eval_errors.h"
+#include "cli/internal.h"
 
 #include "base/escape/csv.h"
 #include "base/files/file.h"

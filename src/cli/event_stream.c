@@ -1,6 +1,6 @@
 /* The journal is read from its file, because it has every event in order: a snapshot has only the
  * present state. */
-#include "cli/event_stream.h"
+#include "cli/internal.h"
 
 #include "base/files/file.h"
 #include "base/json/json.h"

@@ -9,10 +9,8 @@
 #include "session/tensorboard/tensorboard.h"
 
 #include "cli/command.h"
-#include "cli/export_caffe.h"
 #include "cli/export_model.h"
-#include "cli/export_onnx.h"
-#include "cli/export_torch.h"
+#include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/runs.h"

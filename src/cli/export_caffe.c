@@ -1,6 +1,6 @@
 /* A .prototxt file can be made of any network; a .caffemodel file needs the weights of a saved
  * model, or of a run's best one. */
-#include "cli/export_caffe.h"
+#include "cli/internal.h"
 
 #include "cli/export_model.h"
 #include "cli/output.h"

@@ -1,6 +1,6 @@
 /* A saved model is exported as it is. Of a run, its best model is, or else its last one, with the
  * record of the training. */
-#include "cli/export_onnx.h"
+#include "cli/internal.h"
 
 #include "cli/export_model.h"
 #include "cli/output.h"

@@ -1,4 +1,4 @@
-#include "cli/export_torch.h"
+#include "cli/internal.h"
 
 #include "cli/export_model.h"
 #include "cli/output.h"

@@ -5,11 +5,16 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/stop_signal.h"
+#include "cli/technique.h"
 #include "ui/terminal/signals.h"
 
 #include "base/escape/shell.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/config_data.h"
+#include "session/config/settings.h"
 #include "session/measure/model_operand.h"
 #include "session/measure/turns.h"
 
@@ -17,10 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum { LIVE_COLUMNS = 79 };
-static const double usual_energy = 0.9;
 
 static const char *const convolution_names[] = {"spatial", "tucker", "none", NULL};
 static const char *const linear_names[] = {"svd", "none", NULL};
@@ -41,32 +42,10 @@ static const char *const state_names[FACTOR_STATES] = {
     [FACTOR_NOT_CHOSEN] = "not-chosen",      [FACTOR_KEPT] = "kept",
     [FACTOR_TRANSPOSED] = "transposed",      [FACTOR_TRAINING] = "training-only"};
 
-/* --- progress --- */
-
 struct factorize {
     struct factorize_request request;
-    bool quiet, as_json, terminal;
+    bool quiet, as_json;
 };
-
-static bool show_progress(void *context, const char *layer, size_t done, size_t count,
-                          struct error *error)
-{
-    const struct factorize *factorize = context;
-    char line[256];
-    (void)error;
-    if (factorize->quiet)
-        return true;
-    if (layer)
-        snprintf(line, sizeof line, _("%s: its singular values (%zu of %zu)"), layer, done + 1,
-                 count);
-    else
-        snprintf(line, sizeof line, _("measurement %zu of at most %zu"), done + 1, count);
-    if (factorize->terminal)
-        output_live(line, LIVE_COLUMNS);
-    else
-        output_note("%s\n", line);
-    return true;
-}
 
 /* --- JSON --- */
 
@@ -139,7 +118,8 @@ static int print_json(const struct factorize *factorize, const struct factorized
          json_add_number(root, "price", f->price)) &&
         add_change(root, "parameters", made->parameters_before, made->parameters_after) &&
         add_change(root, "flops", made->flops_before, made->flops_after) &&
-        add_change(root, "bytes", made->bytes_before, made->bytes_after) && add_times(root, made);
+        add_change(root, "bytes", made->bytes_before, made->bytes_after) && add_times(root, made) &&
+        (!made->run[0] || json_add_string(root, "run", file_base_name(made->run)));
     struct json *layers = json_add_array(root, "layers");
     for (size_t i = 0; added && i < f->count; i++)
         added = add_layer(layers, &f->network->graph, &f->layers[i]);
@@ -220,15 +200,9 @@ static void print_saved(const char *path, const struct network *network)
     text_free(&tuning);
 }
 
-static int print_text(const struct factorize *factorize, const struct factorized_model *made)
+/* Prints the layers and what became of them. Returns the exit status. */
+static int print_layers(const struct factorization *f)
 {
-    char name[NETWORK_SHORT_NAME];
-    const struct factorization *f = &made->factorization;
-    output_print(ngettext("%s: %zu layer factorized\n", "%s: %zu layers factorized\n",
-                          factorization_replaced(f)),
-                 network_short_name(made->network, name, sizeof name), factorization_replaced(f));
-    print_totals(made);
-    output_print("\n");
     struct table table =
         table_begin("llrrrrrrr", _("LAYER|METHOD|RANK|ENERGY %|ERROR|PARAMETERS|NOW|FLOPS|NOW"));
     for (size_t i = 0; i < f->count; i++)
@@ -241,6 +215,27 @@ static int print_text(const struct factorize *factorize, const struct factorized
                          0, 0, OUTPUT_WIDTH);
     output_print(_("Largest difference from that tail, by rounding to float32: %.1e\n\n"),
                  largest_difference(f));
+    return status;
+}
+
+static int print_text(const struct factorize *factorize, const struct factorized_model *made)
+{
+    char name[NETWORK_SHORT_NAME];
+    int status = EXIT_DONE;
+    const struct factorization *f = &made->factorization;
+    network_short_name(made->network, name, sizeof name);
+    if (made->continued)
+        output_print(_("%s: factorized before the interruption\n"), name);
+    else
+        output_print(ngettext("%s: %zu layer factorized\n", "%s: %zu layers factorized\n",
+                              factorization_replaced(f)),
+                     name, factorization_replaced(f));
+    if (made->run[0])
+        output_print(_("  fine-tuned in the run %s\n"), file_base_name(made->run));
+    print_totals(made);
+    output_print("\n");
+    if (!made->continued)
+        status = print_layers(f);
     print_saved(factorize->request.output, made->network);
     return status;
 }
@@ -251,16 +246,22 @@ static int factorize_and_print(struct factorize *factorize)
 {
     struct error error;
     struct factorized_model made;
-    factorize->terminal = isatty(STDERR_FILENO) == 1;
-    factorize->request.progress = show_progress;
-    factorize->request.context = factorize;
-    signals_end_at_once(); /* the singular values of a large layer take minutes */
-    const bool done = factorize_model(&factorize->request, &made, &error);
-    if (factorize->terminal && !factorize->quiet)
-        output_live_clear();
+    struct factorize_request *request = &factorize->request;
+    struct technique_display display = {.command = "factorize",
+                                        .advice = N_("the same command continues"),
+                                        .quiet = factorize->quiet,
+                                        .live = true};
+    const struct technique_watch watch = technique_display_watch(&display);
+    char spec[CONFIG_SPEC];
+    if (fine_tune_is_wanted(&request->config))
+        stop_signal_catch_for_runs();
+    else
+        signals_end_at_once(); /* the singular values of a large layer take minutes */
+    const bool done = factorize_model(request, &watch, &made, &error);
+    technique_display_end(&display);
     if (!done)
         return output_error(&error);
-    output_model_made(factorize->request.output, "");
+    output_model_made(request->output, config_validation_spec(&request->config, spec));
     const int status =
         factorize->as_json ? print_json(factorize, &made) : print_text(factorize, &made);
     factorized_model_free(&made);
@@ -274,7 +275,7 @@ static bool read_target(const char *const texts[FACTORIZE_TARGETS],
     char option[24];
     size_t given = 0;
     request->target = FACTORIZE_ENERGY;
-    request->value = usual_energy;
+    request->value = FACTORIZE_USUAL_ENERGY;
     for (size_t i = 0; i < FACTORIZE_TARGETS; i++) {
         if (!texts[i])
             continue;
@@ -298,11 +299,10 @@ static bool check_output(const char *output, struct error *error)
 
 static int factorize_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"device", "threads", "save-precision", NULL};
     const char *targets[FACTORIZE_TARGETS] = {NULL};
-    struct run_config config;
     struct factorize factorize = {0};
     struct factorize_request *request = &factorize.request;
+    struct run_config *config = &request->config;
     size_t convolutions = CONVOLUTIONS_SPATIAL, linear = 0;
     struct operands operands;
     struct error error;
@@ -330,17 +330,20 @@ static int factorize_run(const struct command *command, int argc, char **argv)
          NULL, NULL},
         OUTPUT_JSON_OPTION(&factorize.as_json),
         {0}};
-    const struct option_set set = {
-        .rows = rows, .config = &config, .fields = fields, .operands_min = 1, .operands_max = 1};
-    config_defaults(&config);
+    const struct option_set set = {.rows = rows,
+                                   .config = config,
+                                   .classes = FINE_TUNE_CLASSES,
+                                   .task = TASK_FINE_TUNE,
+                                   .unused = KEY(epochs),
+                                   .operands_min = 1,
+                                   .operands_max = 1};
+    config_defaults(config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    request->device = config.device;
-    request->threads = config.threads;
     request->settings.convolutions = (enum factor_convolutions)convolutions;
     request->settings.linear = linear == 0;
-    request->format_given = config_is_given(&config, "save-precision");
-    request->format = (enum weights_format)config.save_precision;
+    request->format_given = config_is_given(config, KEY(save_precision));
+    request->format = (enum weights_format)record_settings(config).save_precision;
     if (!check_output(request->output, &error) || !read_target(targets, request, &error))
         return output_error(&error);
     char *model = model_operand_path(operands.values[0], &error);
@@ -360,8 +363,9 @@ const struct command command_factorize = {
            "1 and "
            "a 1 x k one (spatial) or a 1x1, a k x k and a 1x1 one (tucker); groups are factorized "
            "one by one. A layer whose factors would have no fewer parameters, or more FLOPs, stays "
-           "as it is. The ranks are chosen by --energy, --parameters or --latency. The new model "
-           "can be evaluated, timed and exported like any other, and trained further with tinca "
-           "train FILE --weights FILE."),
+           "as it is. The ranks are chosen by --energy, --parameters or --latency. With --epochs "
+           "the new network is trained on --data, in a run of its own; an interrupted command "
+           "continues when it is repeated. The new model can be evaluated, timed and exported like "
+           "any other, and trained further with tinca train FILE --weights FILE."),
     .run = factorize_run,
 };

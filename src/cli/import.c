@@ -5,11 +5,8 @@
 #include "session/import/import.h"
 
 #include "cli/command.h"
-#include "cli/import_caffe.h"
-#include "cli/import_folder.h"
-#include "cli/import_onnx.h"
-#include "cli/import_torch.h"
 #include "cli/import_words.h"
+#include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"
 

@@ -1,5 +1,5 @@
 /* A watch that ends as soon as all files are read. */
-#include "cli/import_folder.h"
+#include "cli/internal.h"
 
 #include "base/language.h"
 

@@ -1,6 +1,6 @@
 /* The network file lies beside the saved model, and is called like it. Files that the user has not
  * named are not replaced. */
-#include "cli/import_onnx.h"
+#include "cli/internal.h"
 
 #include "cli/command.h"
 #include "cli/import_words.h"

@@ -1,5 +1,5 @@
 /* What does not fit is listed array by array: in the order of the network, and then of the file. */
-#include "cli/import_torch.h"
+#include "cli/internal.h"
 
 #include "cli/command.h"
 #include "cli/output.h"

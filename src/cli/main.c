@@ -7,7 +7,9 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/processes.h"
-#include "engine/devices/blas_core.h"
+#include "cli/sweep_jobs.h"
+#include "engine/devices/blas.h"
+#include "session/sweep/sweep_step.h"
 #include "ui/terminal/signals.h"
 
 #include <fcntl.h>
@@ -181,5 +183,7 @@ int main(int argc, char **argv)
     return_large_blocks();
     share_arena();
     language_begin(requested_language(argc, argv));
+    if (argc == 3 && sweep_step_is_child())
+        return close_output(sweep_jobs_apply_step(argv[2]));
     return close_output(dispatch(argc, argv));
 }

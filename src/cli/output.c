@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "cli/command.h"
 #include "session/models/model_list.h"
-#include "session/models/technique_step.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -69,8 +68,6 @@ int output_error(const struct error *error)
         return EXIT_USAGE;
     case ERROR_INTERRUPTED:
         return EXIT_INTERRUPTED;
-    case ERROR_MEMORY:
-        return technique_step_is_child() ? STEP_MEMORY : EXIT_FAILED;
     default:
         return EXIT_FAILED;
     }

@@ -12,7 +12,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "data/formats/picture_paths.h"
+#include "data/formats/scan.h"
 #include "engine/ops/class_outputs.h"
 #include "engine/ops/op.h"
 #include "session/config/settings.h"

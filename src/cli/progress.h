@@ -7,7 +7,7 @@
 #ifndef TINCA_CLI_PROGRESS_H
 #define TINCA_CLI_PROGRESS_H
 
-#include "cli/event_stream.h"
+#include "cli/internal.h"
 #include "session/record/run.h"
 
 #include <stdbool.h>

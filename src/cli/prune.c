@@ -1,49 +1,243 @@
 /* tinca prune: removes channels of a saved model, or sets its smallest weights to zero
- * (--unstructured). session/compress/prune.h does the work; this file reads the options, shows the
- * runs of fine-tuning, and turns a signal into the end of the work. */
+ * (--unstructured). session/compress/prune.h does the work; this file reads the options and prints
+ * the result. */
 #include "session/compress/prune.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/progress.h"
-#include "cli/prune_output.h"
 #include "cli/stop_signal.h"
+#include "cli/technique.h"
 
+#include "base/files/file.h"
 #include "base/text.h"
 #include "session/config/config_data.h"
+#include "session/config/settings.h"
 #include "session/measure/model_operand.h"
+#include "session/measure/turns.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- while it works --- */
+/* --- the result ---
+ *
+ * It is a table of layers and one of figures, before and after; as JSON it has the same. The share
+ * is that of the figure before which remains. */
 
-struct watch {
-    bool quiet;
-};
+static const char *const goal_names[] = {"flops", "parameters", "latency"};
 
-static bool go_on(void *context, struct error *error)
+/* --- figures of both --- */
+
+static void add_count_row(struct table *table, const char *name, uint64_t before, uint64_t after)
 {
-    (void)context;
-    return !stop_signal_came() || error_set(error, ERROR_INTERRUPTED, "prune",
-                                            "the same command continues", "it was interrupted");
+    table_cell(table, "%s", name);
+    table_cell(table, "%llu", (unsigned long long)before);
+    table_cell(table, "%llu", (unsigned long long)after);
+    table_cell(table, "%.4f", (double)after / (double)before);
 }
 
-static void report(void *context, const char *text)
+static void add_ms_rows(struct table *table, const struct statistics *before,
+                        const struct statistics *after)
 {
-    const struct watch *watch = context;
-    if (!watch->quiet)
-        output_note("%s\n", text);
+    table_cell(table, "%s", _("ms/image, median"));
+    table_cell(table, "%.4g", before->median);
+    table_cell(table, "%.4g", after->median);
+    table_cell(table, "%.4f", after->median / before->median);
+    table_cell(table, "%s", _("ms/image, least"));
+    table_cell(table, "%.4g", before->min);
+    table_cell(table, "%.4g", after->min);
+    table_cell(table, "%.4f", after->min / before->min);
 }
 
-static void follow(void *context, struct run *run)
+/* Adds the accuracy: of classes with its interval, or of pixels. */
+static void add_accuracy_rows(struct table *table, const struct evaluation *before,
+                              const struct evaluation *after)
 {
-    const struct watch *watch = context;
-    if (!watch->quiet)
-        output_note(_("fine-tuning: %s\n"), run_facts(run)->id);
-    progress_follow(run, watch->quiet, NULL);
+    if (isfinite(before->top1)) {
+        table_cell(table, "%s", _("top-1 %"));
+        table_cell(table, "%.2f [%.2f, %.2f]", before->top1, before->top1_low, before->top1_high);
+        table_cell(table, "%.2f [%.2f, %.2f]", after->top1, after->top1_low, after->top1_high);
+    } else {
+        table_cell(table, "%s", _("pixel accuracy %"));
+        table_cell(table, "%.2f", before->pixel_accuracy);
+        table_cell(table, "%.2f", after->pixel_accuracy);
+    }
+    table_cell(table, "%s", "");
+    table_cell(table, "%s", _("validation loss"));
+    table_cell(table, "%s", TEXT_NUMBER(before->loss, 4));
+    table_cell(table, "%s", TEXT_NUMBER(after->loss, 4));
+    table_cell(table, "%s", "");
+}
+
+static bool add_accuracy(struct json *object, const struct evaluation *accuracy)
+{
+    return json_add_number(object, "top1", accuracy->top1) &&
+           json_add_number(object, "top1_low", accuracy->top1_low) &&
+           json_add_number(object, "top1_high", accuracy->top1_high) &&
+           json_add_number(object, "pixel_accuracy", accuracy->pixel_accuracy) &&
+           json_add_number(object, "loss", accuracy->loss) &&
+           json_add_count(object, "images", accuracy->images);
+}
+
+/* --- channels --- */
+
+static bool add_figures(struct json *root, const char *key, const struct prune_figures *figures,
+                        bool evaluated)
+{
+    struct json *object = json_add_object(root, key);
+    return json_add_count(object, "flops", figures->flops) &&
+           json_add_count(object, "parameters", figures->parameters) &&
+           json_add_count(object, "bytes", figures->bytes) &&
+           output_add_statistics(object, "ms_per_image", &figures->ms) &&
+           (!evaluated || add_accuracy(object, &figures->accuracy));
+}
+
+static bool add_stages(struct json *root, const struct prune_result *result)
+{
+    struct json *list = json_add_array(root, "steps");
+    bool added = list;
+    for (size_t i = 0; added && i < result->stage_count; i++) {
+        const struct prune_stage *stage = &result->stages[i];
+        struct json *object = json_add_object(list, NULL);
+        added = json_add_count(object, "flops", stage->flops) &&
+                json_add_count(object, "parameters", stage->parameters) &&
+                (stage->run[0] ? json_add_string(object, "run", file_base_name(stage->run))
+                               : json_add_null(object, "run"));
+    }
+    return added;
+}
+
+static bool add_layers(struct json *root, const struct prune_result *result)
+{
+    struct json *list = json_add_array(root, "layers");
+    bool added = list;
+    for (size_t i = 0; added && i < result->layer_count; i++) {
+        const struct prune_layer *layer = &result->layers[i];
+        struct json *object = json_add_object(list, NULL);
+        added = json_add_string(object, "name", layer->name) &&
+                json_add_count(object, "before", layer->before) &&
+                json_add_count(object, "after", layer->after) &&
+                (layer->hold == CHANNEL_FREE ||
+                 (json_add_string(object, "held_by", layer->holder) &&
+                  json_add_string(object, "held_because", channel_hold_text(layer->hold))));
+    }
+    return added;
+}
+
+static int print_channels_json(const struct prune_request *request,
+                               const struct prune_result *result)
+{
+    struct json *root = json_new_object();
+    return output_json(
+        root, json_add_string(root, "network", result->network) &&
+                  json_add_string(root, "model", request->model) &&
+                  json_add_string(root, "output", request->output) &&
+                  json_add_string(root, "criterion", channel_criterion_names[request->criterion]) &&
+                  json_add_string(root, "goal", goal_names[request->goal]) &&
+                  json_add_number(root, "target", request->target) &&
+                  json_add_string(root, "device", result->device) &&
+                  json_add_count(root, "threads", result->threads) &&
+                  json_add_count(root, "groups", result->free_groups) &&
+                  json_add_count(root, "held_groups", result->held_groups) &&
+                  add_figures(root, "before", &result->before, result->evaluated) &&
+                  add_figures(root, "after", &result->after, result->evaluated) &&
+                  add_stages(root, result) && add_layers(root, result));
+}
+
+static int print_layers(const struct prune_result *result)
+{
+    struct table table = table_begin("lrrl", _("LAYER|BEFORE|AFTER|WHY ITS CHANNELS STAY"));
+    for (size_t i = 0; i < result->layer_count; i++) {
+        const struct prune_layer *layer = &result->layers[i];
+        table_cell(&table, "%s", layer->name);
+        table_cell(&table, "%zu", layer->before);
+        table_cell(&table, "%zu", layer->after);
+        table_cell(&table, "%s", language_text(channel_hold_text(layer->hold)));
+    }
+    return table_print(&table);
+}
+
+/* Prints the measurement that ended the search for a time, and warns if the last one differs. */
+static void print_latency(const struct prune_request *request, const struct prune_result *result)
+{
+    const double last = result->after.ms.median;
+    if (request->goal != GOAL_LATENCY || result->stage_count == 0)
+        return;
+    output_print(_("target %.4g ms an image: the search measured %.4g ms\n"), request->target,
+                 result->stages[result->stage_count - 1].ms);
+    if (last > request->target)
+        output_note(_("The target is not met by the last measurement, %.4g ms: measure on an idle "
+                      "machine, or give a shorter time.\n"),
+                    last);
+}
+
+static int print_channels(const struct prune_request *request, const struct prune_result *result)
+{
+    const struct prune_figures *before = &result->before, *after = &result->after;
+    const int status = print_layers(result);
+    struct table table = table_begin("lrrr", _("FIGURE|BEFORE|AFTER|SHARE"));
+    add_count_row(&table, _("FLOPs"), before->flops, after->flops);
+    add_count_row(&table, _("parameters"), before->parameters, after->parameters);
+    add_count_row(&table, _("bytes"), before->bytes, after->bytes);
+    add_ms_rows(&table, &before->ms, &after->ms);
+    if (result->evaluated)
+        add_accuracy_rows(&table, &before->accuracy, &after->accuracy);
+    output_print("\n");
+    if (status != 0 || table_print(&table) != 0)
+        return 1;
+    output_print("%s\n", turns_advice_text());
+    print_latency(request, result);
+    output_print(_("\n%s written to %s\n"), result->network, request->output);
+    return 0;
+}
+
+/* --- weights --- */
+
+static bool add_side(struct json *root, const char *key, const struct magnitude_result *result,
+                     size_t i)
+{
+    struct json *object = json_add_object(root, key);
+    return json_add_count(object, "bytes", result->bytes[i]) &&
+           json_add_count(object, "compressed_bytes", result->compressed[i]) &&
+           output_add_statistics(object, "ms_per_image", &result->ms[i]) &&
+           (!result->evaluated || add_accuracy(object, &result->accuracy[i]));
+}
+
+static int print_magnitude_json(const struct magnitude_request *request,
+                                const struct magnitude_result *result)
+{
+    struct json *root = json_new_object();
+    return output_json(root, json_add_string(root, "network", result->network) &&
+                                 json_add_string(root, "model", request->model) &&
+                                 json_add_string(root, "output", request->output) &&
+                                 json_add_number(root, "share", request->share) &&
+                                 json_add_count(root, "weights", result->weights) &&
+                                 json_add_count(root, "zeros", result->zeros) &&
+                                 add_side(root, "before", result, 0) &&
+                                 add_side(root, "after", result, 1));
+}
+
+static int print_magnitude(const struct magnitude_request *request,
+                           const struct magnitude_result *result)
+{
+    struct table table = table_begin("lrrr", _("FIGURE|BEFORE|AFTER|SHARE"));
+    const struct statistics *ms = result->ms;
+    add_count_row(&table, _("bytes"), result->bytes[0], result->bytes[1]);
+    add_count_row(&table, _("bytes, compressed"), result->compressed[0], result->compressed[1]);
+    add_ms_rows(&table, &ms[0], &ms[1]);
+    if (result->evaluated)
+        add_accuracy_rows(&table, &result->accuracy[0], &result->accuracy[1]);
+    output_print(_("%llu of %llu weights are zero.\n"), (unsigned long long)result->zeros,
+                 (unsigned long long)result->weights);
+    if (table_print(&table) != 0)
+        return 1;
+    output_print("%s\n", turns_advice_text());
+    output_print(_("\nThe network has the same shape and computes as much as before: only a "
+                   "compressed file is smaller.\n"));
+    output_print(_("%s written to %s\n"), result->network, request->output);
+    return 0;
 }
 
 /* --- the request --- */
@@ -55,7 +249,7 @@ struct wanted {
     size_t steps, batches;
     bool json, quiet;
     struct run_config config;
-    char patterns[1024]; /* of --keep, joined */
+    char patterns[TECHNIQUE_PATTERNS]; /* of --keep, joined */
 };
 
 static bool read_number(const char *option, const char *text, double *value, struct error *error)
@@ -91,19 +285,6 @@ static bool read_goal(const struct wanted *wanted, struct prune_request *request
                            : N_("it does not say how much is to remain"));
 }
 
-static bool join_keep(struct wanted *wanted, struct error *error)
-{
-    size_t length = 0;
-    for (size_t i = 0; i < wanted->keep.count; i++) {
-        length += (size_t)snprintf(wanted->patterns + length, sizeof wanted->patterns - length,
-                                   "%s%s", i ? "," : "", wanted->keep.values[i]);
-        if (length >= sizeof wanted->patterns)
-            return error_set(error, ERROR_USAGE, "--keep", "use patterns, as stage1.*",
-                             "these are too many layers");
-    }
-    return true;
-}
-
 static enum channel_criterion criterion_of(const char *name)
 {
     enum channel_criterion criterion = CRITERION_L1;
@@ -116,7 +297,7 @@ static enum channel_criterion criterion_of(const char *name)
 /* --- running --- */
 
 static int prune_channels(const struct wanted *wanted, struct prune_request *request,
-                          const struct prune_hooks *hooks)
+                          const struct technique_watch *watch)
 {
     struct error error;
     struct prune_result *result = malloc(sizeof *result);
@@ -126,13 +307,13 @@ static int prune_channels(const struct wanted *wanted, struct prune_request *req
         error_set_memory(&error, "the result", sizeof *result);
         return output_error(&error);
     }
-    if (!prune_run(request, hooks, result, &error))
+    if (!prune_run(request, watch, result, &error))
         status = output_error(&error);
     else {
         output_model_made(request->output, config_validation_spec(&request->config, spec));
         status = wanted->quiet && !wanted->json
                      ? EXIT_DONE
-                     : prune_output_channels(request, result, wanted->json);
+                     : (wanted->json ? print_channels_json : print_channels)(request, result);
         prune_result_free(result);
     }
     free(result);
@@ -143,12 +324,12 @@ static int prune_channels(const struct wanted *wanted, struct prune_request *req
 static bool check_unstructured(const struct wanted *wanted, const struct prune_request *request,
                                struct error *error)
 {
-    if (prune_tunes(request))
+    if (fine_tune_is_wanted(&request->config))
         return error_set(error, ERROR_USAGE, "--unstructured",
                          "train before, and set weights to zero last",
                          "fine-tuning would give its zeros a value again");
-    if (config_holds_out(&request->config) && !config_is_given(&request->config, "data"))
-        return error_set(error, ERROR_USAGE, "--validate", "give --data SPEC",
+    if (config_holds_out(&request->config) && !config_is_given(&request->config, KEY(data)))
+        return error_set(error, ERROR_USAGE, OPTION(validate), "give --data SPEC",
                          "a part of the training data needs that data");
     if (wanted->criterion || wanted->keep.count || wanted->steps != 1)
         return error_set(error, ERROR_USAGE, "--unstructured",
@@ -158,32 +339,34 @@ static bool check_unstructured(const struct wanted *wanted, const struct prune_r
 }
 
 static int prune_weights(const struct wanted *wanted, const struct prune_request *request,
-                         const struct prune_hooks *hooks)
+                         const struct technique_watch *watch)
 {
     struct error error;
     struct magnitude_result result;
+    const struct machine_settings machine = machine_settings(&request->config);
     char spec[CONFIG_SPEC];
     struct magnitude_request magnitude = {.model = request->model,
                                           .output = request->output,
-                                          .device = request->config.device,
-                                          .threads = request->config.threads,
+                                          .device = machine.device,
+                                          .threads = machine.threads,
                                           .validate =
                                               config_validation_spec(&request->config, spec)};
     if (!check_unstructured(wanted, request, &error) ||
         !read_number("--unstructured", wanted->unstructured, &magnitude.share, &error) ||
-        !magnitude_run(&magnitude, hooks, &result, &error))
+        !magnitude_run(&magnitude, watch, &result, &error))
         return output_error(&error);
     output_model_made(request->output, magnitude.validate);
     return wanted->quiet && !wanted->json
                ? EXIT_DONE
-               : prune_output_magnitude(&magnitude, &result, wanted->json);
+               : (wanted->json ? print_magnitude_json : print_magnitude)(&magnitude, &result);
 }
 
 static int prune_wanted(struct wanted *wanted, const char *model)
 {
     struct error error;
-    struct watch watch = {wanted->quiet};
-    const struct prune_hooks hooks = {&watch, go_on, report, follow};
+    struct technique_display display = {
+        .command = "prune", .advice = N_("the same command continues"), .quiet = wanted->quiet};
+    const struct technique_watch watch = technique_display_watch(&display);
     struct prune_request request = {.model = model,
                                     .output = wanted->output,
                                     .criterion = criterion_of(wanted->criterion),
@@ -193,10 +376,11 @@ static int prune_wanted(struct wanted *wanted, const char *model)
                                     .config = wanted->config};
     if (!wanted->output)
         error_set(&error, ERROR_USAGE, "prune", "give -o FILE", "no file was named");
-    else if (read_goal(wanted, &request, &error) && join_keep(wanted, &error)) {
+    else if (read_goal(wanted, &request, &error) &&
+             technique_join_keep(&wanted->keep, wanted->patterns, &error)) {
         stop_signal_catch_for_runs();
-        return wanted->unstructured ? prune_weights(wanted, &request, &hooks)
-                                    : prune_channels(wanted, &request, &hooks);
+        return wanted->unstructured ? prune_weights(wanted, &request, &watch)
+                                    : prune_channels(wanted, &request, &watch);
     }
     return output_error(&error);
 }
@@ -282,49 +466,16 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
 
 static int prune_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"data",
-                                         "validate",
-                                         "epochs",
-                                         "iterations",
-                                         "batch",
-                                         "device",
-                                         "threads",
-                                         "precision",
-                                         "blocks",
-                                         "seed",
-                                         "memory-limit",
-                                         "checkpoint",
-                                         "tensorboard",
-                                         "solver",
-                                         "lr",
-                                         "momentum",
-                                         "momentum-form",
-                                         "cycle-momentum",
-                                         "weight-decay",
-                                         "beta2",
-                                         "epsilon",
-                                         "label-smoothing",
-                                         "clip-norm",
-                                         "clip-value",
-                                         "schedule",
-                                         "gamma",
-                                         "power",
-                                         "step-size",
-                                         "warm-up",
-                                         "augment",
-                                         "normalise",
-                                         "sampling",
-                                         "preset",
-                                         NULL};
-    struct wanted wanted = {.steps = 1, .batches = 10};
+    struct wanted wanted = {.steps = 1, .batches = PRUNE_BATCHES};
     struct operands operands;
     int status;
     struct option_row rows[OPTIONS];
     list_options(&wanted, rows);
     const struct option_set set = {.rows = rows,
                                    .config = &wanted.config,
-                                   .fields = fields,
-                                   .unused = "epochs",
+                                   .classes = FINE_TUNE_CLASSES,
+                                   .task = TASK_FINE_TUNE,
+                                   .unused = KEY(epochs),
                                    .operands_min = 1,
                                    .operands_max = 1};
     config_defaults(&wanted.config);

@@ -5,11 +5,12 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/stop_signal.h"
+#include "cli/technique.h"
 
 #include "base/files/output_file.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/measure/model_operand.h"
 
 #include <math.h>
@@ -17,31 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* --- while it works --- */
-
-struct watch {
-    bool quiet;
-    char shown[128]; /* the last step */
-};
-
-static bool report_step(void *context, const char *text, struct error *error)
-{
-    struct watch *watch = context;
-    if (!watch->quiet && strcmp(text, watch->shown) != 0)
-        output_note("%s\n", text);
-    snprintf(watch->shown, sizeof watch->shown, "%s", text);
-    return !stop_signal_came() ||
-           error_set(error, ERROR_INTERRUPTED, "quantize", NULL, "it was interrupted");
-}
-
-static void follow(void *context, struct run *run)
-{
-    const struct watch *watch = context;
-    if (!watch->quiet)
-        output_note(_("fine-tuning: %s\n"), run_facts(run)->id);
-    progress_follow(run, watch->quiet, NULL);
-}
 
 /* --- the result --- */
 
@@ -120,23 +96,10 @@ struct wanted {
     size_t images;
     bool json, quiet;
     struct run_config config;
-    char patterns[1024]; /* of --keep, joined */
+    char patterns[TECHNIQUE_PATTERNS]; /* of --keep, joined */
 };
 
 static const char *const scale_names[] = {"per-channel", "per-tensor", NULL};
-
-static bool join_keep(struct wanted *wanted, struct error *error)
-{
-    size_t length = 0;
-    for (size_t i = 0; i < wanted->keep.count; i++) {
-        length += (size_t)snprintf(wanted->patterns + length, sizeof wanted->patterns - length,
-                                   "%s%s", i ? "," : "", wanted->keep.values[i]);
-        if (length >= sizeof wanted->patterns)
-            return error_set(error, ERROR_USAGE, "--keep", "use patterns, as stage1.*",
-                             "these are too many layers");
-    }
-    return true;
-}
 
 static bool read_request(struct wanted *wanted, const char *model, struct quantize_request *request,
                          struct error *error)
@@ -151,7 +114,7 @@ static bool read_request(struct wanted *wanted, const char *model, struct quanti
                                          .per_tensor = wanted->scales &&
                                                        strcmp(wanted->scales, "per-tensor") == 0,
                                          .max_loss = QUANTIZE_MAX_LOSS,
-                                         .seed = wanted->config.seed,
+                                         .seed = training_settings(&wanted->config).seed,
                                          .config = wanted->config};
     for (size_t i = 0; wanted->method && calibration_method_names[i]; i++)
         if (strcmp(calibration_method_names[i], wanted->method) == 0)
@@ -166,7 +129,7 @@ static bool read_request(struct wanted *wanted, const char *model, struct quanti
                              request->max_loss < 0 || request->max_loss > 100))
         return error_set(error, ERROR_USAGE, "--max-loss", "give points of top-1 accuracy, as 0.5",
                          "\"%s\" is no number of 0 to 100", wanted->max_loss);
-    return join_keep(wanted, error);
+    return technique_join_keep(&wanted->keep, wanted->patterns, error);
 }
 
 static int quantize(struct wanted *wanted, const char *model)
@@ -174,13 +137,13 @@ static int quantize(struct wanted *wanted, const char *model)
     struct quantize_request request;
     struct quantize_result result = {0};
     struct error error;
-    struct watch watch = {.quiet = wanted->quiet};
-    const struct quantize_hooks hooks = {&watch, report_step, follow};
+    struct technique_display display = {.command = "quantize", .quiet = wanted->quiet};
+    const struct technique_watch watch = technique_display_watch(&display);
     int status;
     if (!read_request(wanted, model, &request, &error))
         return output_error(&error);
     stop_signal_catch_for_runs();
-    const bool made = quantize_model(&request, &hooks, &result, &error);
+    const bool made = quantize_model(&request, &watch, &result, &error);
     if (made)
         output_model_made(request.output, request.data[0] ? request.data : request.calibrate);
     if (!made)
@@ -255,10 +218,7 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
 
 static int quantize_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {
-        "data",          "epochs",         "batch",        "lr",          "solver",  "momentum",
-        "momentum-form", "cycle-momentum", "weight-decay", "schedule",    "augment", "checkpoint",
-        "device",        "threads",        "seed",         "tensorboard", NULL};
+    static const char *const fields[] = {KEY(data), NULL}; /* on which the accuracy is measured */
     struct wanted wanted = {.images = QUANTIZE_IMAGES};
     struct option_row rows[OPTIONS];
     struct operands operands;
@@ -266,8 +226,10 @@ static int quantize_command_run(const struct command *command, int argc, char **
     list_options(&wanted, rows);
     const struct option_set set = {.rows = rows,
                                    .config = &wanted.config,
+                                   .classes = FINE_TUNE_CLASSES & ~(unsigned)SETTINGS_DATA,
+                                   .task = TASK_FINE_TUNE,
                                    .fields = fields,
-                                   .unused = "epochs",
+                                   .unused = KEY(epochs),
                                    .operands_min = 1,
                                    .operands_max = 1};
     struct error error;
@@ -277,8 +239,8 @@ static int quantize_command_run(const struct command *command, int argc, char **
     char *model = model_operand_path(operands.values[0], &error);
     if (!model)
         return output_error(&error);
-    if (config_is_given(&wanted.config, "data"))
-        wanted.data = wanted.config.data;
+    if (config_is_given(&wanted.config, KEY(data)))
+        wanted.data = data_settings(&wanted.config).data;
     status = quantize(&wanted, model);
     free(model);
     return status;

@@ -13,8 +13,8 @@
 #include "session/files/run_directory.h"
 #include "session/files/run_outputs.h"
 #include "session/record/resume.h"
-#include "session/training/run_start.h"
 #include "session/seeds/seed_group.h"
+#include "session/training/run_start.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,66 +46,8 @@ static int go_on(const char *name, const struct train *train)
     if (!directory)
         return output_error(&error);
     stop_signal_catch_for_runs();
-    const int status = resume_one(directory, train);
+    const int status = train_resumed(directory, train);
     free(directory);
-    return status;
-}
-
-void resume_announce(const char *path, bool quiet)
-{
-    if (path && !quiet)
-        output_note(_("At its end, this run writes %s, as it was begun with.\n"), path);
-}
-
-/* Names the stored files that the run will write, and the session that it will not. */
-static void announce(const struct train *train, const struct run_outputs *stored)
-{
-    if (train->options.save_path == stored->save)
-        resume_announce(stored->save, train->quiet);
-    if (train->export_path == stored->session)
-        resume_announce(stored->session, train->quiet);
-    if (!train->export_path && stored->lost.session.kind != ERROR_NONE)
-        output_error(&stored->lost.session);
-}
-
-/* Continues the run, with the files that it writes at its end, and names those that are stored. */
-static int resume_with(const char *directory, const struct train *train,
-                       const struct run_outputs *stored)
-{
-    struct error error;
-    struct run_queue_place place = {0};
-    struct run *run = NULL;
-    const struct queued_run queued = queued_run_resumed(directory, &train->config);
-    if (!train->wait || train_wait(&queued, train->quiet, &place, &error))
-        run = run_resume(directory, &train->config, &train->options, &error);
-    run_queue_leave(&place);
-    if (run)
-        announce(train, stored);
-    return run ? train_follow(train, run) : output_error(&error);
-}
-
-/* Takes the stored files in place of those that the command does not name. */
-static void take_stored(struct train *own, const struct run_outputs *stored)
-{
-    if (!own->options.save_path)
-        own->options.save_path = stored->save; /* of a lost one, the run says why (run_notice) */
-    if (!own->export_path)
-        own->export_path = stored->session;
-    own->options.session_path = own->export_path;
-}
-
-int resume_one(const char *directory, const struct train *train)
-{
-    struct error error;
-    struct train own = *train;
-    struct run_outputs stored;
-    int status;
-    if (!run_outputs_read(&stored, directory, &error))
-        return output_error(&error);
-    take_stored(&own, &stored);
-    status = train_check_targets(&own, &error) ? resume_with(directory, &own, &stored)
-                                               : output_error(&error);
-    run_outputs_free(&stored);
     return status;
 }
 

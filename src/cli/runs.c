@@ -3,11 +3,10 @@
 #include "cli/runs.h"
 
 #include "cli/command.h"
+#include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/runs_check.h"
 #include "cli/runs_list.h"
-#include "cli/runs_storage.h"
 
 #include "base/language.h"
 #include "base/memory.h"

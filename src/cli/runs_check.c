@@ -1,7 +1,7 @@
 /* tinca runs --check: verifies the files of one run or of all. Each problem is a line "ID: FILE:
  * what is wrong: what can be done"; the last line gives the totals. session/check does the
  * checking. */
-#include "cli/runs_check.h"
+#include "cli/internal.h"
 
 #include "cli/command.h"
 #include "cli/output.h"

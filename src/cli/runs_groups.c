@@ -1,6 +1,6 @@
 /* A group collects the figures of its runs while these are listed one by one; the statistics are
  * computed when the group is printed. */
-#include "cli/runs_groups.h"
+#include "cli/internal.h"
 
 #include "base/memory.h"
 #include "base/text.h"

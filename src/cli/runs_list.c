@@ -5,9 +5,8 @@
 #include "cli/runs_list.h"
 
 #include "cli/command.h"
+#include "cli/internal.h"
 #include "cli/output.h"
-#include "cli/runs_groups.h"
-#include "cli/runs_waiting.h"
 
 #include "base/files/file.h"
 #include "base/host/host.h"

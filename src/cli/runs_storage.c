@@ -1,6 +1,6 @@
 /* A deletion or pruning is first measured, then confirmed, then done. The question goes to standard
  * error, so that a redirected output has only the result. */
-#include "cli/runs_storage.h"
+#include "cli/internal.h"
 
 #include "cli/command.h"
 #include "cli/output.h"

@@ -1,6 +1,6 @@
 /* A new run that waits has no ID, no folder and no figures yet; its settings are those of the file
  * of its place. */
-#include "cli/runs_waiting.h"
+#include "cli/internal.h"
 
 #include "base/language.h"
 #include "session/config/config_paths.h"

@@ -242,7 +242,7 @@ static int continue_group(const struct train *request, const struct seed_group *
     for (size_t i = 0; i < group->count && !stop_signal_came(); i++) {
         if (is_final(&group->members[i]))
             continue;
-        const int ended = resume_one(group->members[i].directory, &train);
+        const int ended = train_resumed(group->members[i].directory, &train);
         status = status == EXIT_DONE || stop_signal_came() ? ended : status;
     }
     if (!stop_signal_came())
@@ -278,7 +278,7 @@ int seeds_resume(const char *operand, const struct train *request)
                 read_outputs(&group, &stored, &error);
     if (good && !train.export_path) {
         train.export_path = stored.group_session;
-        resume_announce(stored.group_session, train.quiet);
+        train_announce_file(stored.group_session, train.quiet);
         if (stored.lost.group_session.kind != ERROR_NONE)
             output_error(&stored.lost.group_session);
         good = train_check_targets(&train, &error);

@@ -1,7 +1,8 @@
 /* A sweep's cells: one computed in this process (sweep_jobs_run_cell), and many in child processes
- * (sweep_jobs_run). Several processes, also on several machines, may compute the same sweep: a lock
- * on each cell's file decides who computes it, and a cell's state is read again from its files
- * before it is started. */
+ * (sweep_jobs_run), and a step of a cell's techniques in this process (sweep_jobs_apply_step).
+ * Several processes, also on several machines, may compute the same sweep: a lock on each cell's
+ * file decides who computes it, and a cell's state is read again from its files before it is
+ * started. */
 #include "cli/sweep_jobs.h"
 
 #include "cli/command.h"
@@ -9,6 +10,7 @@
 #include "cli/progress.h"
 #include "cli/stop_signal.h"
 #include "cli/sweep_progress.h"
+#include "cli/technique.h"
 #include "cli/train_wait.h"
 
 #include "base/clock.h"
@@ -16,10 +18,11 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/training/run_start.h"
 #include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_process.h"
+#include "session/sweep/sweep_step.h"
 #include "session/sweep/sweep_table.h"
+#include "session/training/run_start.h"
 #include "session/values/run_cause.h"
 #include "ui/terminal/signals.h"
 
@@ -203,6 +206,20 @@ int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet, bool wait
         return status;
     print_state(cell, quiet);
     return status_of(cell);
+}
+
+int sweep_jobs_apply_step(const char *file)
+{
+    bool recorded;
+    struct error error;
+    struct technique_display display = {
+        .command = "sweep", .advice = N_("repeat the command to go on"), .quiet = true};
+    const struct technique_watch watch = technique_display_watch(&display);
+    stop_signal_catch_for_runs();
+    if (sweep_step_work(file, &watch, &recorded, &error))
+        return EXIT_DONE;
+    output_error(&error);
+    return !recorded && run_cause_of_error(&error) == RUN_CAUSE_DISK ? CELL_UNSAVED : EXIT_FAILED;
 }
 
 /* --- many cells, each in a process --- */

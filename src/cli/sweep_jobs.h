@@ -28,4 +28,8 @@ int sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
  * With `wait` it waits for its turn in the queue before. Returns the exit status. */
 int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet, bool wait);
 
+/* Applies the step of a technique that the file names (sweep_step.h) in this process, which another
+ * one has started for it. Returns the exit status. */
+int sweep_jobs_apply_step(const char *file);
+
 #endif

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "session/config/settings.h"
 #include "session/export/export.h"
-#include "session/models/technique_step.h"
+#include "session/models/technique.h"
 #include "session/record/run_open.h"
 #include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_disk.h"

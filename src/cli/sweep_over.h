@@ -3,7 +3,7 @@
  *
  * All ranks call sweep_over_join. On rank 0 it returns true; rank 0 then makes the sweep as the
  * command does alone, and sweep_over_run gives its cells to the ranks. The other ranks serve it
- * within sweep_over_join (sweep_over_serve.c), and print nothing but their own errors.
+ * within sweep_over_join, and print nothing but their own errors.
  *
  * Functions that return int return the exit status and have printed their error. */
 #ifndef TINCA_CLI_SWEEP_OVER_H
@@ -38,9 +38,6 @@ int sweep_over_run(struct sweep_over *over, struct sweep *sweep, struct sweep_es
 int sweep_over_leave(struct sweep_over *over, int status);
 
 /* --- between the files of sweep_over --- */
-
-/* On the other ranks: computes what rank 0 says. */
-int sweep_over_serve(struct cluster *cluster, const struct sweep_request *request);
 
 /* Gathers the answers of all ranks to a call. Returns whether all are ready; otherwise `error` says
  * which is not, and why. `*unlocked` is a rank that does not see the locks of rank 0; 0: all do. */

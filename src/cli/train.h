@@ -21,11 +21,11 @@ struct train {
 };
 
 /* Continues the run in `directory` and shows it until it is over. */
-int resume_one(const char *directory, const struct train *train);
+int train_resumed(const char *directory, const struct train *train);
 
 /* Prints, unless `quiet`, that a file which an earlier command has named will be written; NULL:
  * none. */
-void resume_announce(const char *path, bool quiet);
+void train_announce_file(const char *path, bool quiet);
 
 /* Checks the request, trains, shows progress until the run is over, and writes the files that were
  * asked for. Catches SIGINT, SIGTERM and SIGHUP. */

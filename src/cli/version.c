@@ -14,7 +14,7 @@
 #include "base/json/json.h"
 #include "base/language.h"
 #include "engine/cluster/cluster_module.h"
-#include "engine/devices/blas_name.h"
+#include "engine/devices/blas.h"
 #include "engine/devices/cuda/module.h"
 #include "session/export/canvas.h"
 #include "session/machine/module_file.h"

@@ -12,7 +12,7 @@
 #include "session/config/settings.h"
 #include "session/measure/model_operand.h"
 #include "session/model/model_output.h"
-#include "session/models/half_model.h"
+#include "session/models/technique.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -384,10 +384,8 @@ static int work(struct weights_request *request)
         return output_error(&error);
     }
     if (config_is_given(&request->config, KEY(save_precision)))
-        return model_output_is_other(request->path, request->save, &error) &&
-                       half_model_save(request->path, format, request->save, &error)
-                   ? EXIT_DONE
-                   : output_error(&error);
+        return half_model_save(request->path, format, request->save, &error) ? EXIT_DONE
+                                                                             : output_error(&error);
     if (!check_renames(&request->renames, &error) ||
         !safetensors_open(&file, request->path, &error))
         return output_error(&error);

@@ -106,6 +106,43 @@ held="--data digits,split=test,limit=100 --threads 2"
     is "  and the chain has both steps" network lenet+factorize:0.5+factorize:p0.7 out
     succeeds "  and evaluated" eval twice.safetensors $held
 
+    # --- fine-tuning ---
+    succeeds "with fine-tuning" factorize lenet.safetensors -o trained.safetensors --energy 0.5 --epochs 1 $data \
+        --validate digits,split=test,limit=50 --sampling balanced --schedule onecycle --ema 0.5 --seed 4 --json
+    cp out trained.json
+    is "  the network is the same" parameters.after "$("$JSON_LOOK" half.json parameters.after)" trained.json
+    is "  as are its layers" layers.2.ranks.0 "$("$JSON_LOOK" half.json layers.2.ranks.0)" trained.json
+    config=$XDG_STATE_HOME/tinca/runs/$("$JSON_LOOK" trained.json run)/config.json
+    is "  its run has the settings" config.sampling balanced "$config"
+    is "  all of them" config.schedule onecycle "$config"
+    is "  and this" config.ema 0.5 "$config"
+    cmp -s trained.safetensors half.safetensors && not_ok "  it has learned" || ok "  it has learned"
+    ls | grep '^trained.safetensors.' && not_ok "  nothing else is left" || ok "  nothing else is left"
+    succeeds "  it is evaluated" eval trained.safetensors $held --json
+    is "  under its name" network lenet+factorize:0.5 out
+    refuses 2 'fine-tuning needs a data set' "epochs without data" factorize lenet.safetensors -o no.safetensors --epochs 1
+    refuses 2 '--lr: nothing is trained' "a rate without epochs" factorize lenet.safetensors -o no.safetensors --lr 0.1
+    refuses 2 'no meaning in tinca factorize' "a setting without a meaning" factorize lenet.safetensors -o no.safetensors \
+        --epochs 1 --l1-weight 3 $data
+    long="lenet.safetensors -o long.safetensors --energy 0.5 --epochs 100000 --data digits,limit=100 --batch 20 --threads 1 -q"
+    trains() {
+        folder=$(head -n 1 long.safetensors.run 2>/dev/null) && has_line '"iteration"' "$folder/journal.jsonl"
+    }
+    "$TINCA" factorize $long >log 2>&1 </dev/null &
+    process=$!
+    wait_until trains
+    kill -TERM $process
+    wait $process
+    [ $? = 130 ] && [ ! -e long.safetensors ] && ok "a fine-tuning is interrupted" || not_ok "a fine-tuning is interrupted" "$(cat log)"
+    refuses 2 'another fine-tuning' "  another request is refused" factorize $long --lr 0.5
+    "$TINCA" factorize $long >log 2>&1 </dev/null &
+    process=$!
+    wait_until has_line '"event":"resume","iteration":[1-9]' "$folder/journal.jsonl" &&
+        ok "  the same one goes on" || not_ok "  the same one goes on" "$(cat log)"
+    kill -TERM $process
+    wait $process
+    rm -f long.safetensors.*
+
     # --- formats ---
     succeeds "weights of half the size" factorize lenet.safetensors -o bf16.safetensors --energy 0.5 --save-precision bf16 -q
     run weights bf16.safetensors
@@ -124,6 +161,8 @@ held="--data digits,split=test,limit=100 --threads 2"
     grep -q 'transposed' out && ! grep -q 'tinca train' out && ok "  whose training cannot begin with weights" ||
         not_ok "  whose training cannot begin with weights" "$(cat out)"
     succeeds "  is evaluated" eval less.safetensors --data maps,limit=4
+    refuses 1 'cannot begin with weights' "  but not trained" factorize gan.safetensors -o no.safetensors --epochs 1 \
+        --data maps,limit=4
 
     # --- refusals ---
     refuses 2 'no name' "no output" factorize lenet.safetensors

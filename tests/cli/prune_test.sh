@@ -229,6 +229,10 @@ refuses 2 "end its name in .safetensors" "another ending" prune m.safetensors -o
 refuses 2 "needs a data set" "taylor without data" prune m.safetensors -o x.safetensors --flops 0.5 --criterion taylor
 refuses 2 "needs that data" "a part of no data" prune m.safetensors -o x.safetensors --flops 0.5 --validate auto
 refuses 2 "needs that data" "  nor for zeros" prune m.safetensors -o x.safetensors --unstructured 0.5 --validate auto
+for option in --weights --reset --seeds --l1-weight; do
+    refuses 2 "$option.*no meaning in tinca prune" "a setting without a meaning: $option" prune m.safetensors -o x.safetensors \
+        --flops 0.5 $option 1
+done
 refuses 2 "fine-tuning needs" "fine-tuning without data" prune m.safetensors -o x.safetensors --flops 0.5 --epochs 2
 refuses 1 "no channel|none of its channels has a scale" "no batch norm" prune m.safetensors -o x.safetensors --flops 0.5 --criterion bn
 refuses 2 "name of no layer" "a layer that is none" prune m.safetensors -o x.safetensors --flops 0.5 --keep nothing

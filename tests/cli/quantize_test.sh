@@ -131,7 +131,7 @@ tuned=
 for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
     run quantize m.safetensors --calibrate digits,limit=200 --images 2 --threads 1 --method entropy \
         --weights per-tensor --seed $seed --data digits,split=test,limit=300 --max-loss 0 --epochs 1 --batch 20 \
-        -o t.safetensors --json
+        --sampling balanced --ema 0.5 -o t.safetensors --json
     grep -q "fine-tuning" err && tuned=$seed && break
 done
 if [ -n "$tuned" ]; then
@@ -140,11 +140,15 @@ if [ -n "$tuned" ]; then
     run runs --json
     is "  in a run of its own" runs.0.status done
     is "  of this name" runs.0.id "$id"
+    is "  with the settings" config.sampling balanced "$runs/$id/config.json"
+    is "  all of them" config.ema 0.5 "$runs/$id/config.json"
     succeeds "  whose model is quantized" weights t.safetensors
     shows "ip1.weight +500x800 +I8" "    its weights are integers"
 else
     ok "a network that has lost accuracy is trained # SKIP no sample has cost accuracy"
 fi
+refuses 2 'no meaning in tinca quantize' "a setting without a meaning" quantize m.safetensors --calibrate digits,limit=200 \
+    --seeds 3 -o t.safetensors
 succeeds "a quantized model can be trained" train q.safetensors --weights q.safetensors --data digits,limit=100 \
     --batch 20 --iterations 4 --threads 1 --save qt.safetensors -q
 succeeds "  and remains quantized" weights qt.safetensors

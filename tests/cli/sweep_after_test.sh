@@ -59,6 +59,50 @@ else
     not_ok "  from its first step's model, which was there"
 fi
 
+# What the fine-tuning and the control train with: all settings of the cell that have a meaning there. The rows of
+# settings.inc say which these are.
+settings() {
+    tr '\n' ' ' <"$srcdir/src/session/config/settings.inc" | sed 's/SETTING(/\n&/g' | sed -n '/TASK_FINE_TUNE/d
+        s/^SETTING( *\(DATA\|TRAINING\|MEASUREMENT\|MACHINE\|RECORD\), [a-z0-9_]*, "\([^"]*\)".*/\2/p' |
+        grep -vx 'epochs\|iterations'
+}
+run_of() { echo "$T/same/tinca/runs/"*"-$1-"????/config.json; } # run_of NETWORK: the settings of its run
+home=$XDG_STATE_HOME
+teacher=$(ls "$T/state/tinca/runs"/*lenet*/best.safetensors)
+export XDG_STATE_HOME="$T/same"
+given="--sampling balanced --class-weights balanced --schedule onecycle --cycle-momentum 0.5 --momentum-form torch \
+ --clip-norm 3 --clip-value 2 --ema 0.9 --warm-up 2 --label-smoothing 0.1 --precision bf16 --lr 0.02 --solver nesterov \
+ --momentum 0.8 --weight-decay 0.001 --blocks 2 --stop-patience 30 --stop-change 0.01 --seed 5 --freeze conv1* --rates ip*=2 \
+ --temperature 3 --distill-weight 0.5 --augment crop=1 --average-loss 3 --save-precision bf16"
+set -f
+# shellcheck disable=SC2086 # a list of options
+succeeds "techniques that train, of a cell with many settings" sweep --networks lenet --batches 20 --devices cpu --threads 1 \
+    --iterations 6 --data digits,limit=60 --validate digits,split=test,limit=20 --test digits,split=test,limit=10 \
+    --name same --after prune:0.5,factorize:0.5 --after-epochs 1 $given --teacher "$teacher" -q
+set +f
+cell=$(run_of lenet)
+settings >"$T/settings"
+for run in lenet-step1_distill_lenet_prune_0.5 lenet-factorize lenet-tune; do
+    wrong=
+    while read -r key; do
+        of_cell=$("$JSON_LOOK" "$cell" "config.$key" 2>&1)
+        of_run=$("$JSON_LOOK" "$(run_of "$run")" "config.$key" 2>&1)
+        [ "$of_cell" = "$of_run" ] || wrong="$wrong $key: $of_run, not $of_cell"
+    done <"$T/settings"
+    if [ -z "$wrong" ]; then ok "  $run has all of them"; else not_ok "  $run has all of them" "$wrong"; fi
+done
+is "  such as that which was given" config.sampling balanced "$(run_of lenet-tune)"
+is "  and this" config.ema 0.9 "$(run_of lenet-step1_distill_lenet_prune_0.5)"
+is "  for as many epochs as the techniques train" config.epochs 1 "$(run_of lenet-tune)"
+if [ "$(wc -l <"$T/settings")" -ge 48 ]; then ok "  which are many"; else not_ok "  which are many" "$(cat "$T/settings")"; fi
+for option in --l1-weight=50 --reduce=fast; do
+    refuses 2 "^tinca: ${option%=*}: it has no meaning" "a setting without a meaning in them: $option" sweep --networks lenet \
+        --batches 20 --iterations 5 --data digits,limit=40 --name other --after prune:0.5 --after-epochs 1 $option -q
+done
+succeeds "  which is one where nothing trains" sweep --networks mlp --batches 20 --iterations 5 --data digits,limit=40 \
+    --name other --after half --l1-weight=50 --dry-run
+export XDG_STATE_HOME="$home"
+
 echo "not a model" >"$T/teacher.safetensors"
 for chain in "distill:$T/teacher.safetensors" "distill:$T/nothing.safetensors" distill:nothing; do
     refuses 1 '(teacher|nothing)' "a teacher that is no model: ${chain##*/}" sweep --name small --after "$chain" -q
@@ -171,6 +215,11 @@ kill -TERM $sweep
 wait $sweep
 status=$?
 if [ $status = 130 ]; then ok "  until it is stopped"; else not_ok "  until it is stopped" "$status: $(told)"; fi
+if ls "$T/one/tinca/sweeps/one/"*/after/*/tune-*.safetensors >/dev/null 2>&1; then
+    not_ok "  what it has trained by then is no result"
+else
+    ok "  what it has trained by then is no result"
+fi
 succeeds "  the runs" runs --json
 is "  are those that the first call began" runs.# 3
 export XDG_STATE_HOME="$home"

@@ -18,6 +18,9 @@
 
 enum { BATCH = 8, STORED = 64 };
 
+size_t emulator_tensor_maps(void); /* how many products of gemm_wgmma.cu have begun */
+void emulator_refuse_tensor_maps(bool refuse);
+
 static const char text[] =
     "{\"name\": \"three\", \"input\": [8, 8, 8], \"classes\": 4, \"normalise\": \"unit\",\n"
     " \"layers\": [{\"op\": \"conv\", \"output\": 12, \"kernel\": 3, \"pad\": 1},\n"
@@ -26,7 +29,7 @@ static const char text[] =
     "  {\"op\": \"flatten\"}, {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
 
 /* The values of all but the first convolution's input are channels-last below float32. With 136
- * channels the products are large enough for gemm_wgmma.cu, of which the last one's are not. */
+ * channels the products are large enough for gemm_wgmma.cu, but for the last one's. */
 static const char pointwise[] =
     "{\"name\": \"pointwise\", \"input\": [8, 8, 8], \"classes\": 4, \"normalise\": \"unit\",\n"
     " \"layers\": [{\"op\": \"conv\", \"output\": 136, \"kernel\": 3, \"pad\": 1},\n"
@@ -34,6 +37,21 @@ static const char pointwise[] =
     "  {\"op\": \"conv\", \"output\": 42, \"kernel\": 1, \"name\": \"third\"},\n"
     "  {\"op\": \"average_pool\", \"global\": true},\n"
     "  {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
+
+/* The same without the smaller layer, which gemm_wgmma.cu cannot compute. */
+static const char wide_pointwise[] =
+    "{\"name\": \"wide\", \"input\": [8, 8, 8], \"classes\": 4, \"normalise\": \"unit\",\n"
+    " \"layers\": [{\"op\": \"conv\", \"output\": 136, \"kernel\": 3, \"pad\": 1},\n"
+    "  {\"op\": \"conv\", \"output\": 132, \"kernel\": 1}, {\"op\": \"relu\"},\n"
+    "  {\"op\": \"average_pool\", \"global\": true},\n"
+    "  {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
+
+/* All values are plain, because the network's input is, and what flatten reads. */
+static const char plain_pointwise[] =
+    "{\"name\": \"wide\", \"input\": [136, 8, 8], \"classes\": 4, \"normalise\": \"unit\",\n"
+    " \"layers\": [{\"op\": \"conv\", \"output\": 132, \"kernel\": 1},\n"
+    "  {\"op\": \"conv\", \"output\": 136, \"kernel\": 1}, {\"op\": \"relu\"},\n"
+    "  {\"op\": \"flatten\"}, {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
 
 /* --- a store in memory --- */
 
@@ -46,13 +64,14 @@ static struct {
 static bool find(const struct device_autotune *autotune, const char *key, char *value, size_t size)
 {
     (void)autotune;
-    for (size_t i = 0; i < store.count; i++)
-        if (strcmp(store.keys[i], key) == 0 || store.always) {
-            snprintf(value, size, "%s", store.always ? store.always : store.values[i]);
-            store.found++;
-            return true;
-        }
-    return false;
+    size_t i = 0;
+    while (i < store.count && !store.always && strcmp(store.keys[i], key) != 0)
+        i++;
+    if (i == store.count && !store.always)
+        return false;
+    snprintf(value, size, "%s", store.always ? store.always : store.values[i]);
+    store.found++;
+    return true;
 }
 
 static void add(const struct device_autotune *autotune, const char *key, const char *value,
@@ -238,20 +257,20 @@ static double gradients_apart(struct lab *lab, struct lab *plain)
 }
 
 /* Trains with what the store says of every pass, and compares with a lab that is trained. */
-static void compare_pointwise(struct lab *plain, enum device_precision precision,
-                              const char *always, const char *wanted, double most)
+static void compare_pointwise(struct lab *plain, const char *network,
+                              enum device_precision precision, const char *always,
+                              const char *wanted, double most)
 {
     struct lab lab;
     char name[PLAN_KERNEL_NAME_SIZE];
     store.always = always;
-    const bool open =
-        lab_open_as(&lab, &(struct opening){.text = pointwise, .precision = precision});
+    const bool open = lab_open_as(&lab, &(struct opening){.text = network, .precision = precision});
     if (open) {
         train(&lab);
         const double apart = gradients_apart(&lab, plain);
         tap_ok(is_well(&lab) && apart < most && strcmp(lab_computed_by(&lab), wanted) == 0,
-               "%s: 1x1 convolutions of channels-last values by %s (gradients: %.1e)",
-               device_precision_names[precision], lab_computed_by(&lab), apart);
+               "%s: 1x1 convolutions by %s (gradients: %.1e)", device_precision_names[precision],
+               lab_computed_by(&lab), apart);
         if (strcmp(always, "products") == 0)
             tap_ok(strcmp(name_of(&lab, "third", name), "conv 1x1 cuBLAS NHWC") == 0,
                    "  and a smaller one by %s", name_of(&lab, "third", name));
@@ -271,29 +290,64 @@ static void test_pointwise(void)
     for (int p = PRECISION_TF32; p <= PRECISION_FP16; p++) {
         if (!sample_has((size_t)(p - PRECISION_TF32), 2, 3))
             continue;
-        compare_pointwise(&plain, p, "products", "conv 1x1 wgmma NHWC", most[p]);
+        compare_pointwise(&plain, pointwise, p, "products", "conv 1x1 cuBLAS NHWC", most[p]);
         if (p == PRECISION_TF32)
-            compare_pointwise(&plain, p, "general", "conv implicit gemm NHWC", most[p]);
+            compare_pointwise(&plain, pointwise, p, "general", "conv implicit gemm NHWC", most[p]);
     }
     lab_close(&plain);
 }
 
-/* Both are measured in bf16, where products compete with the general kernel alone. */
-static void test_pointwise_measured(void)
+/* The gradient of the weights of plain values is no product, so cuDNN computes it. */
+static void test_wgmma(void)
+{
+    static const double most[] = {0, 3e-2, 1e-1, 3e-2};
+    struct lab plain;
+    if (!lab_open_as(&plain, &(struct opening){.text = wide_pointwise, .device = "reference"}))
+        return;
+    train(&plain);
+    for (int p = PRECISION_TF32; p <= (sample_is_whole() ? PRECISION_FP16 : PRECISION_BF16); p++)
+        compare_pointwise(&plain, wide_pointwise, p, "wgmma", "conv 1x1 wgmma NHWC", most[p]);
+    lab_close(&plain);
+    if (!lab_open_as(&plain, &(struct opening){.text = plain_pointwise, .device = "reference"}))
+        return;
+    train(&plain);
+    compare_pointwise(&plain, plain_pointwise, PRECISION_TF32, "wgmma", "conv cuDNN + 1x1 wgmma",
+                      3e-2);
+    emulator_refuse_tensor_maps(true);
+    compare_pointwise(&plain, plain_pointwise, PRECISION_TF32, "wgmma", "conv cuDNN + 1x1 wgmma",
+                      3e-2);
+    emulator_refuse_tensor_maps(false);
+    lab_close(&plain);
+}
+
+/* In bf16 cuBLAS, gemm_wgmma.cu and the general kernel are measured in turn. What the driver
+ * refuses to map for gemm_wgmma.cu, cuBLAS computes: that is no time of gemm_wgmma.cu's. */
+static void test_pointwise_measured(bool refused)
 {
     struct lab lab;
+    const size_t maps = emulator_tensor_maps();
     store.count = 0;
+    emulator_refuse_tensor_maps(refused);
     const struct opening how = {.text = pointwise, .measures = true, .precision = PRECISION_BF16};
     if (!lab_open_as(&lab, &how))
         return;
     bool ours = true;
     for (size_t i = 0; i < store.count; i++)
         ours = ours && (strcmp(store.values[i], "products") == 0 ||
-                        strcmp(store.values[i], "general") == 0);
-    tap_ok(store.count == 6 && ours, "in bf16 the passes of two 1x1 layers are measured: %zu",
-           store.count);
+                        strcmp(store.values[i], "general") == 0 ||
+                        (strcmp(store.values[i], "wgmma") == 0 && !refused));
+    tap_ok(store.count == 6 && ours && emulator_tensor_maps() > maps,
+           "in bf16 the passes of two 1x1 layers are measured: %zu, with %zu products of wgmma%s",
+           store.count, emulator_tensor_maps() - maps, refused ? ", which the driver refuses" : "");
     tap_ok(isfinite(train(&lab)) && is_well(&lab), "  and the network trains");
     lab_close(&lab);
+    emulator_refuse_tensor_maps(false);
+}
+
+static void test_measured_wgmma(void)
+{
+    test_pointwise_measured(false);
+    test_pointwise_measured(true);
 }
 
 /* --- the file --- */
@@ -389,9 +443,13 @@ static void begin(void)
 }
 
 static const struct named_test tests[] = {
-    {"measured", test_measured},   {"limit", test_limit},
-    {"obeyed", test_obeyed},       {"refused", test_refused},
-    {"pointwise", test_pointwise}, {"pointwise-measured", test_pointwise_measured},
+    {"measured", test_measured},
+    {"limit", test_limit},
+    {"obeyed", test_obeyed},
+    {"refused", test_refused},
+    {"pointwise", test_pointwise},
+    {"wgmma", test_wgmma},
+    {"pointwise-measured", test_measured_wgmma},
     {"file", test_file},
 };
 

@@ -21,10 +21,9 @@
 #include "cuda/emulated_device.h"
 #include "cuda/emulated_module.h"
 #include "sample.h"
-enum { STEP = 19, WHOLE_STEP = 9, WIDE_STEP = 3, MANY = 136, IMAGES = 2 };
+enum { STEP = 19, WHOLE_STEP = 9 };
 #else
-/* just more than 132 tiles of 128 x 128, the multiprocessors of the largest GPUs */
-enum { STEP = 1, WIDE_STEP = 1, MANY = 1416, IMAGES = 128 };
+enum { STEP = 1 };
 #endif
 
 #include <stdio.h>
@@ -208,106 +207,9 @@ static void check_cases(const char *what, unsigned of, double seconds)
            count, runs, worst);
 }
 
-/* --- products of warpgroups (gemm_wgmma.cu) --- */
-
-#define LINEAR(name_, batch_, inputs_, outputs_)                                                   \
-    {                                                                                              \
-        .name = name_, .op = &op_linear, .attributes.linear = {.outputs = outputs_, .bias = true}, \
-        .inputs = {{inputs_, 1, 1}}, .input_count = 1, .batch = batch_                             \
-    }
-
-/* In each of the linear layers another pass has as many tiles as the GPU has multiprocessors. The
- * emulated GPU is told that it has one. */
-static const struct op_case wide_cases[] = {
-    LINEAR("wgmma, linear forward", MANY, 132, MANY),
-    LINEAR("wgmma, linear input gradient", MANY, MANY, 132),
-    LINEAR("wgmma, linear weights gradient", 132, MANY, MANY),
-    {.name = "wgmma, conv 1x1",
-     .op = &op_conv,
-     .attributes.conv = {.window = {1, 1, 1, 1, 0, 0}, .outputs = 136, .groups = 1, .bias = true},
-     .inputs = {{132, 8, 9}},
-     .input_count = 1,
-     .batch = IMAGES},
-};
-enum { WIDE_CASES = sizeof wide_cases / sizeof *wide_cases };
-
-/* Checks the kernel of a case that says it uses such products, in the device's precision. Returns
- * false if there is none. */
-static bool check_wide_case(const struct op_harness *wanted, double *worst)
-{
-    const struct op_case *op_case = wanted->op_case;
-    const struct kernel *kernels[8];
-    const char *reason;
-    char why[512] = "no kernel uses wgmma: is the module built for sm_90?";
-    const size_t count = device->driver->kernels(op_case->op, kernels, 8);
-    for (size_t k = 0; k < count; k++) {
-        struct kernel_site site = op_harness_site(wanted, 1);
-        site.context = device->state;
-        if (!kernels[k]->runs_as || !kernels[k]->supports(&site, &reason) ||
-            !strstr(kernels[k]->runs_as(&site), "wgmma"))
-            continue;
-        if (check_kernel(wanted, kernels[k], why, sizeof why, worst))
-            return true;
-        break;
-    }
-    tap_note("%s, %s: %s", device_precision_names[device->precision], op_case->name, why);
-    return false;
-}
-
-/* Checks all cases in all precisions below float32; the reference computes each case once. */
-static void run_wide_cases(const char *what, double seconds)
-{
-    size_t good[PRECISIONS] = {0}, count = 0, left = 0;
-    const uint64_t began = clock_nanoseconds();
-    double worst[PRECISIONS] = {0};
-    struct error error = {0};
-    for (size_t i = 0; i < WIDE_CASES; i += WIDE_STEP) {
-        if (clock_seconds(began, clock_nanoseconds()) >= seconds) {
-            left++;
-            continue;
-        }
-        count++;
-        struct op_harness *wanted = run(&wide_cases[i], wide_cases[i].op->reference);
-        for (int p = PRECISION_TF32; wanted && p < PRECISION_INT8; p++)
-            if (device_set_precision(device, (enum device_precision)p, &error))
-                good[p] += check_wide_case(wanted, &worst[p]);
-        op_harness_free(wanted);
-    }
-    note_left(what, left, seconds);
-    if (count == 0 && left > 0) {
-        tap_skip("%s: the time (BUDGET) was over before its first case", what);
-        return;
-    }
-    for (int p = PRECISION_TF32; p < PRECISION_INT8; p++)
-        tap_ok(good[p] == count && count > 0,
-               "%s, products of warpgroups: %zu of %zu agree with the reference, at worst within "
-               "%.1g %s",
-               device_precision_names[p], good[p], count, worst[p], error.why);
-}
-
-static void check_wide_cases(const char *what, double seconds)
-{
-    struct device_facts facts = {0};
-    if (!device->driver->describe(0, &facts) || facts.capability[0] != 9 ||
-        facts.capability[1] != 0) {
-        tap_skip("%s: %s has compute capability %u.%u, not 9.0", what, facts.name,
-                 facts.capability[0], facts.capability[1]);
-        return;
-    }
-#ifdef EMULATED
-    emulated_set_busy_blocks(2);
-#endif
-    run_wide_cases(what, seconds);
-#ifdef EMULATED
-    emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);
-#endif
-}
-
 /* --- tests --- */
 
 static const struct iteration_values moment = {.iteration = HARNESS_ITERATION};
-
-enum { WIDE = 1 << 16 }; /* as flags of cases: those of wide_cases */
 
 /* Runs the cases with these flags in a precision, on memory of so many MiB. */
 static void run_cases(const char *what, unsigned flags, enum device_precision precision,
@@ -325,10 +227,7 @@ static void run_cases(const char *what, unsigned flags, enum device_precision pr
     const struct op_harness_device pinned_device = {device->state, allocate, release, finish};
     op_harness_device = &pinned_device;
     device->driver->backend->set_iteration_values(device, &moment);
-    if (flags == WIDE)
-        check_wide_cases(what, seconds);
-    else
-        check_cases(what, flags, seconds);
+    check_cases(what, flags, seconds);
     op_harness_device = NULL;
     device->driver->backend->release_pinned(device, pinned.begin);
     device_close(device);
@@ -372,18 +271,13 @@ static void test_fp16(void)
     run_cases("fp16, larger cases", CASE_LARGER, PRECISION_FP16, 256);
 }
 
-static void test_wgmma(void)
-{
-    run_cases("products of warpgroups", WIDE, PRECISION_TF32, 512);
-}
-
 static const struct named_test tests[] = {
-    {"kernels", test_goldens},     {"kernels-edges", test_edges}, {"kernels-larger", test_larger},
-    {"kernels-tf32", test_tf32},   {"kernels-bf16", test_bf16},   {"kernels-fp16", test_fp16},
-    {"kernels-wgmma", test_wgmma}, {"layers", test_layers}, /* the last: only if it is named */
+    {"kernels", test_goldens},   {"kernels-edges", test_edges}, {"kernels-larger", test_larger},
+    {"kernels-tf32", test_tf32}, {"kernels-bf16", test_bf16},   {"kernels-fp16", test_fp16},
+    {"layers", test_layers}, /* the last: only if it is named */
 };
 enum { TESTS = sizeof tests / sizeof *tests };
-static const unsigned char shares[TESTS] = {1, 1, 1, 2, 2, 2, 1, 1}; /* calls of run_cases */
+static const unsigned char shares[TESTS] = {1, 1, 1, 2, 2, 2, 1}; /* calls of run_cases */
 
 int main(int argc, char **argv)
 {

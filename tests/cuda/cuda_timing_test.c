@@ -7,7 +7,7 @@
 #include "cuda/lab.h"
 #include "unit/session_files.h"
 
-#include "engine/devices/device_timer.h"
+#include "engine/devices/device.h"
 #include "session/measure/bench.h"
 #include "session/training/run_start.h"
 

@@ -18,6 +18,7 @@
 #include "engine/ops/op.h"
 
 #ifdef EMULATED
+#include "cuda/emulated_device.h"
 #include "cuda/emulated_module.h"
 #endif
 
@@ -32,6 +33,21 @@ static const char mixed[] =
     "  {\"op\": \"conv\", \"output\": 48, \"kernel\": 1}, {\"op\": \"relu\"},\n"
     "  {\"op\": \"flatten\"}, {\"op\": \"dropout\", \"rate\": 0.3},\n"
     "  {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
+
+/* Its 1x1 convolutions have more tiles of 128 x 128 than a GPU has multiprocessors (132): 64 images
+ * of 16 x 16 are 128 x 2 of them. */
+static const char wide[] =
+    "{\"name\": \"wide\", \"input\": [3, 16, 16], \"classes\": 10, \"normalise\": \"unit\",\n"
+    " \"layers\": [{\"op\": \"conv\", \"output\": 136, \"kernel\": 3, \"pad\": 1},\n"
+    "  {\"op\": \"conv\", \"output\": 132, \"kernel\": 1}, {\"op\": \"relu\"},\n"
+    "  {\"op\": \"conv\", \"output\": 136, \"kernel\": 1},\n"
+    "  {\"op\": \"average_pool\", \"global\": true},\n"
+    "  {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
+#ifdef EMULATED
+enum { WIDE_BATCH = 1 };
+#else
+enum { WIDE_BATCH = 64 };
+#endif
 
 static const char painter[] =
     "{\"name\": \"painter\", \"input\": [3, 16, 16], \"normalise\": \"signed\", \"loss\": "
@@ -72,6 +88,7 @@ struct try_settings {
     uint64_t memory_limit;
     bool separate;        /* no fused epilogues */
     bool without_library; /* the plan does not know the device, so cuDNN is not used */
+    const struct device_autotune *autotune; /* NULL: nothing is measured */
 };
 
 static const struct device_driver *gpu_driver;
@@ -126,10 +143,14 @@ static bool plan_lab(struct lab *lab, const struct try_settings *try, struct err
 static bool lab_try(struct lab *lab, const struct try_settings *try)
 {
     struct error error = {0};
-    const bool ours = strcmp(try->network, "mixed") == 0;
-    const struct network_request request = {.network = try->network, .text = ours ? mixed : NULL};
+    const struct network_request request = {.network = try->network,
+                                            .text = strcmp(try->network, "mixed") == 0  ? mixed
+                                                    : strcmp(try->network, "wide") == 0 ? wide
+                                                                                        : NULL};
     *lab = (struct lab){
         .device = device_open(try->device ? try->device : "cuda", try->device ? 0 : 1, &error)};
+    if (lab->device && try->autotune)
+        device_use_autotune(lab->device, try->autotune);
     if (lab->device && device_set_precision(lab->device, try->precision, &error))
         lab->network = network_build(&request, &error);
     if (lab->network && plan_lab(lab, try, &error))
@@ -592,6 +613,69 @@ static void test_libraries(void)
 #endif
 }
 
+/* --- products of warpgroups (gemm_wgmma.cu) --- */
+
+/* Says of every pass that gemm_wgmma.cu was measured to be the fastest. */
+static bool find_wgmma(const struct device_autotune *autotune, const char *key, char *value,
+                       size_t size)
+{
+    (void)autotune, (void)key;
+    snprintf(value, size, "wgmma");
+    return true;
+}
+
+static size_t count_by_wgmma(const struct lab *lab)
+{
+    char text[PLAN_KERNEL_NAME_SIZE];
+    size_t count = 0;
+    for (size_t s = 0; s < lab->plan->step_count; s++)
+        count += strstr(plan_step_kernel_name(lab->plan, &lab->plan->steps[s], text, sizeof text),
+                        "wgmma") != NULL;
+    return count;
+}
+
+static void try_wgmma(enum device_precision precision, double allowed)
+{
+    static const struct device_autotune autotune = {.find = find_wgmma};
+    struct lab rounded, exact;
+    const struct try_settings settings = {
+        .network = "wide", .batch = WIDE_BATCH, .precision = precision, .autotune = &autotune};
+    if (!lab_try(&rounded, &settings))
+        return;
+    if (lab_try(&exact, &(struct try_settings){.network = "wide", .batch = WIDE_BATCH})) {
+        const size_t count = count_by_wgmma(&rounded);
+        const double worst = apart(&rounded, &exact, 5);
+        tap_ok(count == 2 && worst > 0 && worst < allowed && is_well(&rounded),
+               "%s: %zu layers by wgmma, and the losses are near float32 (%.1e)",
+               device_precision_names[precision], count, worst);
+        lab_close(&exact);
+    }
+    lab_close(&rounded);
+}
+
+static void test_wgmma(void)
+{
+    static const double allowed[PRECISIONS] = {0, 2e-2, 1e-1, 2e-2};
+    struct error error = {0};
+    struct device_facts facts = {0};
+    struct device *device = device_open("cuda", 1, &error);
+    const bool described = device && device->driver->describe(device->number, &facts);
+    device_close(device);
+    if (!described || facts.capability[0] != 9 || facts.capability[1] != 0) {
+        tap_skip("wgmma: %s has compute capability %u.%u, not 9.0", facts.name, facts.capability[0],
+                 facts.capability[1]);
+        return;
+    }
+#ifdef EMULATED
+    emulated_set_busy_blocks(2);
+#endif
+    for (int p = PRECISION_TF32; p < PRECISION_INT8; p++)
+        try_wgmma((enum device_precision)p, allowed[p]);
+#ifdef EMULATED
+    emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);
+#endif
+}
+
 static void test_memory_limit(void)
 {
     struct lab lab;
@@ -734,6 +818,7 @@ static const struct named_test tests[] = {
     {"graphs-divergence", test_divergence},
     {"fusion", test_fusion},
     {"libraries", test_libraries},
+    {"wgmma", UNLESS_SANITIZED(test_wgmma)},
     {"memory-limit", test_memory_limit},
     {"memory-out", test_out_of_memory},
     {"adversarial", test_adversarial},

@@ -38,20 +38,20 @@ bool wide_takes(const struct wide_case *c, size_t offset, bool shared_left)
     return wgmma_takes(context_now(), &p);
 }
 
-void wide_run(const struct wide_case *c, const float *a, const float *b, float *to,
+bool wide_run(const struct wide_case *c, const float *a, const float *b, float *to,
               bool with_workspace)
 {
     struct product p = product_of(c);
     p.a = a;
     p.b = b;
     p.c = to;
-    p.workspace_bytes = with_workspace ? wgmma_workspace(context_now(), &p) : 0;
-    void *memory = p.workspace_bytes ? aligned_alloc(64, (p.workspace_bytes + 63) / 64 * 64) : NULL;
-    p.workspace = memory;
+    const size_t bytes = with_workspace ? wgmma_workspace(context_now(), &p) : 0;
+    void *memory = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
     if (memory)
-        memset(memory, 0xff, p.workspace_bytes); /* NaN */
-    multiply(context_now(), "a test", &p);
+        memset(memory, 0xff, bytes); /* NaN */
+    const bool computed = wgmma_multiply(context_now(), "a test", &p, memory, bytes);
     free(memory);
+    return computed;
 }
 
 void wide_round(int precision, float *values, size_t count)

@@ -18,13 +18,13 @@ struct wide_case {
     bool a_transposed, b_transposed, add;
 };
 
-/* Returns whether gemm_wgmma.cu takes the product, whose arrays lie `offset` floats after multiples
- * of 64 bytes, and whose left operand is shared by all products or not. */
+/* Returns whether gemm_wgmma.cu can compute the product, whose arrays lie `offset` floats after
+ * multiples of 64 bytes, and whose left operand is shared by all products or not. */
 bool wide_takes(const struct wide_case *c, size_t offset, bool shared_left);
 
 /* Computes the product into c->count images of c->m * c->n floats, with the workspace it asks for
- * or without any. */
-void wide_run(const struct wide_case *c, const float *a, const float *b, float *to,
+ * or without any. Returns false if it does not. */
+bool wide_run(const struct wide_case *c, const float *a, const float *b, float *to,
               bool with_workspace);
 
 /* Rounds values to the precision of emulated_set_precision. */

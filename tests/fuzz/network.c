@@ -2,7 +2,7 @@
  * for training. */
 #include "engine/network/network.h"
 
-#include "engine/devices/drivers.h"
+#include "engine/devices/device.h"
 #include "engine/plan/plan.h"
 #include "fuzz.h"
 

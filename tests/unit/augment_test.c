@@ -1,10 +1,10 @@
 /* The augmentations: their names, the pictures they make (compared with PyTorch's formulas), how
  * images are mixed, balanced sampling, and that none of it depends on workers or resuming. */
 #include "base/json/json.h"
+#include "data/loader/augment.h"
 #include "data/loader/data_loader.h"
 #include "data/loader/epoch_order.h"
 #include "data/loader/mix.h"
-#include "data/loader/picture_change.h"
 #include "engine/training/soft_targets.h"
 
 #include "tap.h"

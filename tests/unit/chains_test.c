@@ -1,4 +1,4 @@
-/* Tests chains of steps on the device cpu (plan/chains.c): they are where they are expected, no
+/* Tests chains of steps on the device cpu (plan/step_order.c): they are where they are expected, no
  * step of a chain writes memory that an earlier one reads, and the predictions have the same bits
  * as without chains, on every instruction set, for any number of threads and images. */
 #include "base/memory.h"

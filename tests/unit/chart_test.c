@@ -1,7 +1,7 @@
 /* Charts: lines are where the numbers say, in their colours; texts keep their accents; SVG and PDF
  * files have the size of a figure; and what cannot be drawn is refused with a reason. */
 #include "session/export/chart.h"
-#include "session/export/chart_sheet.h"
+#include "session/export/internal.h"
 
 #include "base/files/file.h"
 #include "base/files/output_file.h"

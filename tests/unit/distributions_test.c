@@ -1,12 +1,6 @@
-/* Distributions and tests of base/statistics against SciPy 1.17: betainc, t.ppf, t.sf, norm.cdf,
+/* Distributions and tests of base/statistics.h against SciPy 1.17: betainc, t.ppf, t.sf, norm.cdf,
  * norm.ppf, chi2.sf, binomtest and ttest_ind(equal_var=False). */
-#include "base/statistics/chi_square.h"
-#include "base/statistics/incomplete_beta.h"
-#include "base/statistics/mcnemar.h"
-#include "base/statistics/normal.h"
-#include "base/statistics/sort_doubles.h"
-#include "base/statistics/student_t.h"
-#include "base/statistics/welch.h"
+#include "base/statistics.h"
 #include "session/values/statistics.h"
 #include "tap.h"
 

@@ -4,7 +4,7 @@
  * matter. */
 #include "base/memory.h"
 #include "base/random.h"
-#include "engine/devices/drivers.h"
+#include "engine/devices/device.h"
 #include "engine/execution/execution.h"
 #include "engine/graph/image_blocks.h"
 #include "engine/network/network.h"

@@ -2,7 +2,7 @@
  * run-on lines; and the forms of logs that other programs write today. */
 #include "session/import/import_stream.h"
 
-#include "session/import/import_names.h"
+#include "session/import/internal.h"
 #include "tap.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Tests the kernels of precision int8, on every instruction set that can run here: they give the
  * same bits as the reference kernels, for sizes around those of tiles and blocks, with everything
  * that can be fused, for any number of threads, and read and write nothing outside of their arrays.
- * Also the fixed-point arithmetic itself (requantize.h), against arithmetic in floating point. */
+ * Also the fixed-point arithmetic itself (ops/int8.h), against arithmetic in floating point. */
 #include "config.h"
 
 #include "amx_emulator.h"

@@ -3,7 +3,7 @@
 
 #include "base/host/control_group.h"
 #include "base/host/host.h"
-#include "engine/devices/drivers.h"
+#include "engine/devices/device.h"
 #include "session/measure/forecast.h"
 
 #include <stdlib.h>

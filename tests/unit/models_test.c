@@ -2,7 +2,7 @@
  * on techniques after training, the chains of techniques and their commands, and the interval of a
  * median. */
 #include "session/models/other_means.h"
-#include "session/models/technique_step.h"
+#include "session/models/technique.h"
 
 #include "../tap.h"
 #include "base/host/host.h"
@@ -460,23 +460,10 @@ static bool reads(const char *text)
     return technique_chain_read(&chain, text, &error);
 }
 
-static bool makes(const char *step, const char *expected)
+static bool has_goal(const char *argument, enum technique_goal goal, double value)
 {
-    struct technique_command command;
-    char line[1000] = "";
-    const struct technique_target target = {.input = "IN",
-                                            .output = "OUT",
-                                            .data = "D",
-                                            .validate = "V",
-                                            .threads = 2,
-                                            .epochs = 3,
-                                            .seed = 7};
-    technique_command_make(&command, step, &target);
-    for (size_t i = 0; i < command.count; i++)
-        snprintf(line + strlen(line), sizeof line - strlen(line), "%s%s", i > 0 ? " " : "",
-                 command.words[i]);
-    tap_note("%s", line);
-    return strcmp(line, expected) == 0 && !command.words[command.count];
+    double found;
+    return technique_goal_of(argument, &found) == goal && found == value;
 }
 
 static void test_chains(void)
@@ -488,36 +475,18 @@ static void test_chains(void)
                !reads("prune:1.5") && !reads("half+") && !reads("half:int3") &&
                !reads("factorize:m0.5") && !reads("quantize:best") && !reads("distill"),
            "and what is none");
-    tap_ok(makes("prune:0.5",
-                 "tinca prune IN --flops 0.5 --data D --validate V --epochs 3 --threads 2 "
-                 "--seed 7 -o OUT -q") &&
-               makes("prune:p0.25",
-                     "tinca prune IN --parameters 0.25 --data D --validate V --epochs 3 "
-                     "--threads 2 --seed 7 -o OUT -q") &&
-               makes("prune:2.5ms", "tinca prune IN --latency 2.5 --data D --validate V --epochs 3 "
-                                    "--threads 2 --seed 7 -o OUT -q"),
-           "the commands that prune");
-    tap_ok(makes("half:bf16", "tinca weights IN --save-precision bf16 --save OUT") &&
-               makes("quantize:mse",
-                     "tinca quantize IN --calibrate D --data V --method mse --threads 2 "
-                     "--seed 7 -o OUT -q") &&
-               makes("factorize", "tinca factorize IN --threads 2 -o OUT -q") &&
-               makes("factorize:0.8", "tinca factorize IN --energy 0.8 --threads 2 -o OUT -q") &&
-               makes("distill:T",
-                     "tinca train IN --weights IN --teacher T --data D --validate V --epochs 3 "
-                     "--threads 2 --seed 7 --save OUT -q"),
-           "and those of the others");
-    struct run_config config;
-    struct technique_command command;
-    config_defaults(&config);
-    config_set(&config, "batch", "32", NULL);
-    config_set(&config, "lr", "0.05", NULL);
-    const struct technique_target target = {
-        .input = "IN", .output = "OUT", .data = "D", .epochs = 1, .config = &config};
-    technique_command_tune(&command, &target);
-    tap_ok(command.count > 11 && strcmp(command.words[10], "32") == 0 &&
-               strcmp(command.words[11], "--lr=0.05") == 0,
-           "fine-tuning takes the batch and the rate of the configuration");
+    tap_ok(has_goal("0.5", TECHNIQUE_PLAIN, 0.5) && has_goal("p0.25", TECHNIQUE_PARAMETERS, 0.25) &&
+               has_goal("m0.9", TECHNIQUE_ZEROS, 0.9) && has_goal("2.5ms", TECHNIQUE_TIME, 2.5),
+           "what a step makes smaller");
+    const char *argument;
+    tap_ok(technique_step_is("distill:a:b", "distill", &argument) && strcmp(argument, "a:b") == 0 &&
+               technique_step_is("half", "half", &argument) && !argument[0] &&
+               !technique_step_is("halfway", "half", &argument),
+           "kinds and arguments of steps");
+    tap_ok(technique_step_trains("prune:0.5") && !technique_step_trains("prune:m0.5") &&
+               technique_step_trains("factorize") && technique_step_trains("tune") &&
+               !technique_step_trains("quantize"),
+           "which steps train");
 }
 
 /* --- the median --- */

@@ -3,6 +3,7 @@
 #include "tap.h"
 
 #include "base/random.h"
+#include "engine/ops/rules.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,7 @@
 #include "base/random.h"
 #include "engine/network/network.h"
 #include "engine/ops/op.h"
-#include "engine/plan/arena.h"
-#include "engine/plan/placed_blocks.h"
+#include "engine/plan/internal.h"
 #include "engine/plan/plan.h"
 #include "tap.h"
 

@@ -1,6 +1,6 @@
 /* Follows symbolic links one by one, because a link may lead to a descriptor (/dev/stdout and its
  * like), which the kernel would open anew instead of sharing its position. */
-#include "base/files/output_target.h"
+#include "base/files/output_file.h"
 
 #include "base/files/file.h"
 #include "base/memory.h"

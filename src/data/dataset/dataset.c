@@ -15,7 +15,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "data/dataset/dataset_source.h"
-#include "data/dataset/selection.h"
 #include "data/generated/generate.h"
 
 #include <stdio.h>

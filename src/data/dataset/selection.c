@@ -1,6 +1,6 @@
 /* Each class has a quota; going through its n images with a quota of q left, each is kept with
  * probability q / n (selection sampling: Knuth, The Art of Computer Programming 2, 3.4.2, S). */
-#include "data/dataset/selection.h"
+#include "data/dataset/dataset_source.h"
 
 #include "base/memory.h"
 #include "base/random.h"

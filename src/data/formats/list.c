@@ -4,12 +4,13 @@
  * class; otherwise the labels are names, and the classes are numbered in the order of the names. A
  * first row is a heading if its first field is "path", or its second "label", "class" or "target".
  */
-#include "data/formats/list.h"
 #include "base/files/file.h"
+#include "base/files/user_path.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "data/formats/pictures.h"
+#include "data/formats/internal.h"
+#include "data/formats/scan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,7 +224,9 @@ static char *folder_of(const char *path, struct error *error)
     return real;
 }
 
-bool list_read_paths(const char *path, struct name_list *paths, struct error *error)
+/* Adds the paths in the first column of a list, with or without labels. Paths that are not absolute
+ * are below the folder of the list. Returns false with an error. */
+static bool list_read_paths(const char *path, struct name_list *paths, struct error *error)
 {
     struct rows rows = {.unlabelled = true};
     char *folder = folder_of(path, error);
@@ -265,4 +268,40 @@ bool list_open(struct source *source, const struct spec *spec, struct error *err
     if (!opened)
         pictures_close(source);
     return opened;
+}
+
+enum { DEEPEST = 32 };
+
+static bool add_folder(struct name_list *paths, const char *folder, int depth, struct error *error)
+{
+    struct name_list pictures = {0}, folders = {0};
+    bool added = depth <= DEEPEST ? scan_folder(folder, &pictures, &folders, error)
+                                  : error_set(error, ERROR_INPUT, folder,
+                                              "is there a link to a folder above it?",
+                                              "more than %d folders are nested", DEEPEST);
+    for (size_t i = 0; added && i < pictures.count + folders.count; i++) {
+        const bool picture = i < pictures.count;
+        char *path =
+            file_join(folder, picture ? pictures.name[i] : folders.name[i - pictures.count]);
+        added = path ? picture ? name_list_add(paths, path, error)
+                               : add_folder(paths, path, depth + 1, error)
+                     : error_set_memory(error, "a path", 0);
+        free(path);
+    }
+    name_list_free(&pictures);
+    name_list_free(&folders);
+    return added;
+}
+
+bool picture_paths_add(struct name_list *paths, struct name_list *lists, const char *operand,
+                       struct error *error)
+{
+    static const char list[] = "list:";
+    char path[4096];
+    if (strncmp(operand, list, strlen(list)) != 0)
+        return file_is_directory(operand) ? add_folder(paths, operand, 0, error)
+                                          : name_list_add(paths, operand, error);
+    const char *name = operand + strlen(list), *home = user_path_home(name);
+    snprintf(path, sizeof path, "%s%s", home ? home : "", home ? name + 1 : name);
+    return name_list_add(lists, path, error) && list_read_paths(path, paths, error);
 }

@@ -29,4 +29,13 @@ bool scan_folder(const char *path, struct name_list *pictures, struct name_list 
  * Returns NULL with an error if a split was asked for by name and there is none. */
 char *scan_choose_split(const struct spec *spec, struct error *error);
 
+/* --- the picture files that operands of a command name --- */
+
+/* Adds the pictures of an operand: a file; a folder, with its own pictures first and then those of
+ * its folders, each in the order of the names; or list:FILE.csv, whose first column has paths
+ * relative to the list, and which is added to `lists`. Returns false with an error; a single file
+ * is not looked at. */
+bool picture_paths_add(struct name_list *paths, struct name_list *lists, const char *operand,
+                       struct error *error);
+
 #endif

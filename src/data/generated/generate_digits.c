@@ -6,7 +6,7 @@
  * of the pen along the stroke. A pixel's ink is the largest coverage by any piece of the curves.
  */
 #include "data/generated/generate.h"
-#include "data/generated/paint.h"
+#include "data/generated/internal.h"
 
 enum { MAX_POINTS = 12, MAX_STROKES = 3, MAX_WAYS = 3, PIECES = 5, SIDE = 28 };
 

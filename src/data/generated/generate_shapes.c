@@ -6,7 +6,7 @@
  * with radius 1; the distance in pixels gives the antialiased edge.
  */
 #include "data/generated/generate.h"
-#include "data/generated/paint.h"
+#include "data/generated/internal.h"
 
 enum { STROKES = 2 };
 

@@ -1,4 +1,4 @@
-#include "data/generated/paint.h"
+#include "data/generated/internal.h"
 
 struct colour colour_from_hue(float hue, float saturation, float value)
 {

@@ -5,7 +5,7 @@
  * table of half-heights above and below the spine. Its cross-section is an ellipse, which gives the
  * normal for the light. A fin is a fan: a base, a direction, and widths at the base and the end.
  */
-#include "data/generated/generate_tench.h"
+#include "data/generated/internal.h"
 
 enum { KNOTS = 10, BACK_FINS = 3, FRONT_FINS = 2 };
 

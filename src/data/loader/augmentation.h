@@ -5,7 +5,7 @@
  *     crop=N        a random window of the image with a border of N black pixels; without N, the
  *                   usual border (4 for photographs of 32x32, else 0)
  *     flip          every second image is mirrored left to right
- *     rotate=D      turned by an angle of [-D, D] degrees (picture_change.h)
+ *     rotate=D      turned by an angle of [-D, D] degrees (augment.h)
  *     color=S       brightness, contrast and saturation, each by a factor of [1 - S, 1 + S];
  *                   brightness=S, contrast=S and saturation=S choose them one by one
  *     cutout=N      a square of N x N pixels is masked (DeVries and Taylor 2017)

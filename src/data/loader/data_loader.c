@@ -1,5 +1,5 @@
 /* Opens and closes a data loader, and hands its batches to the consumer. The decode workers
- * (decode_worker.c) and this file share the prefetch queue; prefetch_queue.h explains its slots and
+ * (decode_worker.c) and this file share the prefetch queue; internal.h explains its slots and
  * locks.
  *
  * An evaluation's loader reads one epoch at a time: `limit` stops the workers at the end of the
@@ -14,7 +14,7 @@
 #include "base/host/host.h"
 #include "base/memory.h"
 #include "base/threads/thread.h"
-#include "data/loader/prefetch_queue.h"
+#include "data/loader/internal.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* A decode worker: takes a portion of the batch that is being filled, reads, augments and
- * normalises its images, or leaves them as samples, and repeats. prefetch_queue.h explains the
+ * normalises its images, or leaves them as samples, and repeats. internal.h explains the
  * slots and the lock. */
+#include "data/loader/internal.h"
 #include "data/loader/mix.h"
-#include "data/loader/prefetch_queue.h"
 
 /* --- what is in a batch --- */
 

@@ -1,7 +1,7 @@
 #include "data/loader/training_example.h"
 
 #include "data/dataset/dataset_source.h"
-#include "data/loader/picture_change.h"
+#include "data/loader/augment.h"
 
 /* Reads an image and, of a paired set, its target, and draws the window. */
 static bool read_window(const struct example_style *style, const struct example_draw *draw,

@@ -5,21 +5,9 @@
 
 #include "engine/ops/op.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-static const struct block *const block_table[] = {
-#define BLOCK(name) &block_##name,
-#include "engine/blocks/blocks.inc"
-};
-
-const struct block *block_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof block_table / sizeof *block_table; i++)
-        if (strcmp(block_table[i]->name, name) == 0)
-            return block_table[i];
-    return NULL;
-}
 
 /* --- widths --- */
 

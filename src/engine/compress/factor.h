@@ -16,10 +16,38 @@
 #define TINCA_ENGINE_COMPRESS_FACTOR_H
 
 #include "base/error.h"
-#include "engine/compress/svd.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* --- the singular value decomposition of a matrix, by LAPACK (svd.c) ---
+ *
+ * LAPACK computes with one thread here, so that the bits do not depend on the number of cores. */
+
+/* matrix[i][j] = sum over r of u[i][r] * s[r] * vt[r][j], with rank = min(rows, columns). All
+ * arrays are row-major. */
+struct svd {
+    size_t rows, columns, rank;
+    double *u;  /* [rows][rank]; its columns are orthonormal */
+    double *s;  /* [rank]; not negative, the largest first */
+    double *vt; /* [rank][columns]; its rows are orthonormal */
+};
+
+/* Decomposes matrix[rows][columns] and overwrites it; svd_free releases the result. `what` names
+ * the layer in errors. Returns false with an error if a value is NaN or infinite, if the matrix is
+ * too large for LAPACK's integers, or if out of memory. */
+bool svd_compute(struct svd *svd, double *matrix, size_t rows, size_t columns, const char *what,
+                 struct error *error);
+
+/* Returns the bytes of a decomposition, and sets *working to those that svd_compute needs besides,
+ * its matrix included. */
+uint64_t svd_bytes(size_t rows, size_t columns, uint64_t *working);
+
+/* Frees the arrays and leaves the decomposition zeroed. */
+void svd_free(struct svd *svd);
+
+/* --- factors --- */
 
 enum factor_method { FACTOR_SVD, FACTOR_SPATIAL, FACTOR_TUCKER };
 
@@ -91,26 +119,5 @@ size_t factor_part_values(const struct factor *factor, const size_t *ranks, size
  * for a part that is not needed. Returns false with an error. */
 bool factor_make(const struct factor *factor, const size_t *ranks, float *const parts[FACTOR_PARTS],
                  struct factor_fit *fit, struct error *error);
-
-/* --- between the files of this folder --- */
-
-/* factor_matrix.c and factor_tucker.c: decompose group `g` into svds[g * modes ...]. */
-bool factor_matrix_decompose(struct factor *factor, size_t g, struct error *error);
-bool factor_tucker_decompose(struct factor *factor, size_t g, struct error *error);
-
-/* Write the parts of group `g`. They add the group's lost squared singular values to *tail, and the
- * sum of the squared differences from its weights to *difference. */
-bool factor_matrix_make(const struct factor *factor, const size_t *ranks, size_t g,
-                        float *const parts[FACTOR_PARTS], double *tail, double *difference,
-                        struct error *error);
-bool factor_tucker_make(const struct factor *factor, const size_t *ranks, size_t g,
-                        float *const parts[FACTOR_PARTS], double *tail, double *difference,
-                        struct error *error);
-
-/* Returns the weights of a group, [outputs][inputs][height][width]. */
-const float *factor_group_weights(const struct factor *factor, size_t g);
-
-/* Returns the sum of the squares of s[from..svd->rank), beginning with the smallest. */
-double factor_tail(const struct svd *svd, size_t from);
 
 #endif

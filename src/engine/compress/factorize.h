@@ -10,14 +10,88 @@
 #ifndef TINCA_ENGINE_COMPRESS_FACTORIZE_H
 #define TINCA_ENGINE_COMPRESS_FACTORIZE_H
 
+#include "base/json/json.h"
 #include "engine/compress/factor.h"
-#include "engine/compress/factor_layers.h"
+#include "engine/graph/graph.h"
 #include "engine/network/network.h"
 #include "engine/weights/weights.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* --- a network with some of its layers replaced by others (factor_layers.c) ---
+ *
+ * A graph is not changed in place. It is written as the tree of a network file (network_write.h),
+ * in which each layer is one operator; a new tree is made of it layer by layer, and the new network
+ * is built from that. Weights go from one network to the other by name. */
+
+/* The layers that replace one of the network's. */
+struct rewritten_layer {
+    struct json *layers; /* append the new layers here, in order */
+    /* The layer's inputs, for the first of the new layers: "from", with the new names. Its owner is
+     * the tree that is being made; copy it. */
+    const struct json *from;
+    char output[NODE_NAME_SIZE]; /* set it to the new layer that others read instead of this one */
+};
+
+enum rewrite { REWRITE_KEEP, REWRITE_REPLACE, REWRITE_FAIL };
+
+/* Decides about node number `node` of the network's graph. For REWRITE_REPLACE it has filled
+ * `layer`, for REWRITE_FAIL it has set the error, otherwise the layer stays as it is. */
+typedef enum rewrite rewrite_layer(void *context, size_t node, struct rewritten_layer *layer,
+                                   struct error *error);
+
+/* Returns the network as a tree in which `rewrite` has replaced layers; the caller frees it. A
+ * discriminator stays as it is. Returns NULL with an error. */
+struct json *rewrite_network(const struct network *network, rewrite_layer *rewrite, void *context,
+                             struct error *error);
+
+/* --- the layers that take the place of a factorized one --- */
+
+/* One of the new layers. They are called NAME.0, NAME.1, ... after the old one, as PyTorch calls
+ * the parts of a Sequential, and each reads the one before. */
+struct factor_layer {
+    const struct op *op;
+    union attributes attributes;
+    size_t part; /* of factor.h */
+};
+
+/* What layers cost. */
+struct layer_cost {
+    size_t parameters;
+    uint64_t flops; /* of one image, forward */
+};
+
+/* Returns whether the node is a layer that factor.h can factorize: linear or a convolution that is
+ * not transposed. */
+bool factor_layers_fit(const struct node *node);
+
+/* Returns the kernel of such a node, with the weights that `values` holds for the graph. */
+struct factor_kernel factor_layers_kernel(const struct graph *graph, const struct node *node,
+                                          const float *values);
+
+/* Writes the layers for these ranks, in order, and returns their number: 2 or 3; 1 if tucker's
+ * ranks are both full. */
+size_t factor_layers_make(const struct node *node, const struct factor *factor, const size_t *ranks,
+                          struct factor_layer layers[FACTOR_PARTS]);
+
+/* Counts what the layers cost in the node's place. Returns false with an error if they do not fit
+ * there or if out of memory. */
+bool factor_layers_cost(const struct graph *graph, const struct node *node,
+                        const struct factor_layer *layers, size_t count, struct layer_cost *cost,
+                        struct error *error);
+
+/* Appends the layers to a network that is rewritten. Returns false if out of memory. */
+bool factor_layers_write(const struct node *node, const struct factor_layer *layers, size_t count,
+                         struct rewritten_layer *rewritten);
+
+enum { FACTOR_LAYER_NAME_SIZE = NODE_NAME_SIZE + 24 };
+
+/* Writes the name of the new layer number `i`. Returns `name`. */
+char *factor_layers_name(const struct node *node, size_t i, char name[FACTOR_LAYER_NAME_SIZE]);
+
+/* --- the factorization of a network --- */
 
 enum factor_convolutions { CONVOLUTIONS_SPATIAL, CONVOLUTIONS_TUCKER, CONVOLUTIONS_NONE };
 

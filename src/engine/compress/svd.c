@@ -1,7 +1,7 @@
 /* LAPACK's matrices are column-major: it takes a row-major matrix for its transpose, which is
  * (U S V^T)^T = V S U^T. So what dgesdd calls U is V here, and its V^T is U^T; each of them read
  * row by row is V^T and U, as the header declares them. */
-#include "engine/compress/svd.h"
+#include "engine/compress/factor.h"
 
 #include "base/memory.h"
 

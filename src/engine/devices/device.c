@@ -1,13 +1,14 @@
 /* Lists and parses names of devices, and opens devices. device_kernels.c chooses their kernels. */
 #include "engine/devices/device.h"
 
+#include "base/clock.h"
 #include "base/host/host.h"
 #include "base/json/json.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/devices/device_backend.h"
-#include "engine/devices/drivers.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -395,4 +396,29 @@ void device_copy_in(struct device *device, void *to, const void *from, size_t by
         backend->copy_in(device, to, from, bytes);
     else
         memcpy(to, from, bytes);
+}
+
+/* --- timer --- */
+
+/* Odd stamps: no matrix products are measured behind them. */
+static size_t stamp_of(size_t mark)
+{
+    assert(mark < DEVICE_TIMER_MARKS);
+    return 2 * mark + 1;
+}
+
+void device_timer_mark(struct device_timer *timer, size_t i)
+{
+    const struct device_backend *backend = timer->device->driver->backend;
+    if (backend)
+        backend->stamp(timer->device, stamp_of(i));
+    else
+        timer->host[i] = clock_nanoseconds();
+}
+
+double device_timer_seconds(const struct device_timer *timer, size_t from, size_t to)
+{
+    const struct device_backend *backend = timer->device->driver->backend;
+    return backend ? backend->stamp_seconds(timer->device, stamp_of(from), stamp_of(to))
+                   : clock_seconds(timer->host[from], timer->host[to]);
 }

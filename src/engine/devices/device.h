@@ -51,7 +51,7 @@ enum device_precision {
     PRECISION_TF32,
     PRECISION_BF16,
     PRECISION_FP16,
-    PRECISION_INT8, /* integers of 8 bits, in inference of a quantized network (requantize.h) */
+    PRECISION_INT8, /* integers of 8 bits, in inference of a quantized network (ops/int8.h) */
     PRECISIONS
 };
 /* The names of the precisions, by enum device_precision, then NULL. */
@@ -264,5 +264,30 @@ bool device_predicts_kernel(const struct device_driver *driver, const struct ker
 const struct kernel *device_reference_kernel(const struct device_driver *driver,
                                              const struct kernel_site *site, char *why,
                                              size_t size);
+
+/* --- the drivers that device.c lists --- */
+
+extern const struct device_driver device_reference, device_cpu, device_cuda;
+
+/* --- how long a device works, from marks in its own order of work ---
+ *
+ * A device with separate memory only enqueues what it is asked for, so the host's clock tells when
+ * it was asked and not when it was done. There a mark is an event on the device's stream; on a
+ * device that computes in the host's memory it is the host's clock. The device must be open while
+ * the timer is used, and no profile may be measured meanwhile. */
+
+enum { DEVICE_TIMER_MARKS = 3 };
+
+struct device_timer {
+    struct device *device;
+    uint64_t host[DEVICE_TIMER_MARKS]; /* nanoseconds, if the device computes on the host */
+};
+
+/* Sets mark `i`, anew if it was set before, behind all work that is enqueued. Does not wait. */
+void device_timer_mark(struct device_timer *timer, size_t i);
+
+/* Returns the seconds between two marks that were set; waits until the device has reached the
+ * second one. */
+double device_timer_seconds(const struct device_timer *timer, size_t from, size_t to);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
-#include "engine/devices/drivers.h"
+#include "engine/devices/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

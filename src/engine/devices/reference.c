@@ -3,7 +3,7 @@
 #include "base/float16.h"
 #include "base/language.h"
 #include "base/threads/pool.h"
-#include "engine/devices/drivers.h"
+#include "engine/devices/device.h"
 #include "engine/devices/host/host_memory.h"
 #include "engine/ops/int8.h"
 #include "engine/ops/op.h"

@@ -1,5 +1,5 @@
-/* chains.h: runs a chain of steps as one job of the thread pool (plan/chains.c), and chains that
- * follow each other as one sequence of jobs. Internal to engine/execution. */
+/* chains.h: runs a chain of steps as one job of the thread pool (plan/step_order.c), and chains
+ * that follow each other as one sequence of jobs. Internal to engine/execution. */
 #ifndef TINCA_ENGINE_EXECUTION_CHAINS_H
 #define TINCA_ENGINE_EXECUTION_CHAINS_H
 

@@ -148,7 +148,7 @@ enum kernel_traits {
     KERNEL_FUSES_ACTIVATION = 1 << 12,
     /* Reads arrays of integers of 8 bits, with the trait KERNEL_BLOCKED channel-blocked ones, and
      * writes such an array, or a plain one of float32. For inference only. All kernels of an
-     * operator give the same bits (requantize.h). */
+     * operator give the same bits (ops/int8.h). */
     KERNEL_INT8 = 1 << 15,
     /* Also works on channels-last arrays, if inputs and output all are. */
     KERNEL_CHANNELS_LAST = 1 << 13,

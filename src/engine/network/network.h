@@ -19,6 +19,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct json;
+struct safetensors;
+
 /* The widths of the hidden layers, in order. */
 enum { NETWORK_MAX_WIDTHS = 16, NETWORK_MAX_WIDTH = 65536 };
 struct network_widths {
@@ -149,5 +152,20 @@ char *network_full_name(const struct network *network, char *text, size_t size);
 
 /* Prints the name without suffixes, but with the chain, into `text` and returns it. */
 char *network_short_name(const struct network *network, char *text, size_t size);
+
+/* Builds the network of a network file's tree, which network_free frees. It has the name that the
+ * tree gives. Returns NULL with an error. */
+struct network *network_from_json(const struct json *root, struct error *error);
+
+/* --- saved models: the network is in the metadata, whose keys session/model/model_file.h lists ---
+ */
+
+/* Builds the network of an open file as it was saved. Returns NULL with an error if the metadata is
+ * missing or wrong. */
+struct network *network_of_model(const struct safetensors *file, struct error *error);
+
+/* Sets the error for a metadata key, with the reason `why` (marked N_), and returns false. */
+bool network_refuse_metadata(const struct safetensors *file, const char *key, const char *why,
+                             struct error *error);
 
 #endif

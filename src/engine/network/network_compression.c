@@ -79,15 +79,3 @@ bool network_append_compression(struct network *network, const char *step, struc
     json_document_free(&document);
     return text;
 }
-
-struct network *network_from_json(const struct json *root, struct error *error)
-{
-    const char *name = json_string(json_member(root, "name"));
-    char *text = json_print(root, false, error);
-    if (!text)
-        return NULL;
-    const struct network_request request = {.network = name ? name : "network", .text = text};
-    struct network *network = network_build(&request, error);
-    free(text);
-    return network;
-}

@@ -23,8 +23,4 @@ bool compression_append(struct json *root, const char *step, struct error *error
  * is saved. */
 bool network_append_compression(struct network *network, const char *step, struct error *error);
 
-/* Builds the network of a network file's tree, which network_free frees. It has the name that the
- * tree gives. Returns NULL with an error. */
-struct network *network_from_json(const struct json *root, struct error *error);
-
 #endif

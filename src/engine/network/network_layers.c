@@ -2,7 +2,7 @@
  * several; it reads the layer before it unless it has "from". "repeat" builds a layer, or a group
  * of "layers", several times, with names numbered from 1; "repeat": "widths" builds once for each
  * width of the file. The operator "activation" is the one that the file or the request chose. */
-#include "engine/network/network_builder.h"
+#include "engine/network/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"

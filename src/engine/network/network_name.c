@@ -1,7 +1,7 @@
 /* The names of networks, such as "resnet20-dsc-0.36": the name of a built-in network, then suffixes
  * in any order, each kind at most once: a technique, a width rate (a number), a block rate (a
  * number and "_block"), widths ("w800x400"), an activation. */
-#include "engine/network/network_name.h"
+#include "engine/network/internal.h"
 
 #include "base/language.h"
 #include "base/text.h"

@@ -7,7 +7,6 @@
  * where I = channels / groups and group(o) = o / (outputs / groups). Padding is 0. The gradients
  * run over the same pairs of output position and window element as this sum.
  */
-#include "engine/ops/layer_writer.h"
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
 #include "engine/ops/rules.h"

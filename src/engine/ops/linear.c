@@ -1,7 +1,6 @@
 /* A fully connected layer: output[n, o] = bias[o] + sum over i of weight[o, i] * input[n, i]. An
  * input image of any shape is read as one vector.
  */
-#include "engine/ops/layer_writer.h"
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
 #include "engine/ops/rules.h"

@@ -19,9 +19,4 @@ const struct op *op_find(const char *name);
  * view there. */
 bool op_is_identity_in_inference(const struct node *node);
 
-/* Returns the output size of a sliding window along one axis: (size + 2 pad - kernel) / stride + 1,
- * rounded down, or up in ceil mode, which drops a window that would start in the far padding.
- * Returns 0 if no window fits. */
-size_t window_output(size_t size, size_t kernel, size_t stride, size_t pad, bool ceil_mode);
-
 #endif

@@ -2,7 +2,6 @@
  * losses, weight and bias; and the keys of pooling layers and losses. */
 #include "engine/ops/rules.h"
 
-#include "engine/ops/layer_writer.h"
 #include "engine/ops/op.h"
 
 #include <string.h>
@@ -37,6 +36,17 @@ bool rule_equal_inputs(const struct node *node, const struct shape *inputs, stru
                      "%s: its inputs must have one shape, not %zu x %zu x %zu and %zu x %zu x %zu",
                      node->op->name, inputs[0].channels, inputs[0].height, inputs[0].width,
                      inputs[1].channels, inputs[1].height, inputs[1].width);
+}
+
+size_t window_output(size_t size, size_t kernel, size_t stride, size_t pad, bool ceil_mode)
+{
+    if (!kernel || !stride || pad > (SIZE_MAX - size) / 2 || size + 2 * pad < kernel)
+        return 0;
+    size_t free_steps = size + 2 * pad - kernel;
+    size_t output = free_steps / stride + 1;
+    if (ceil_mode && free_steps % stride != 0 && output * stride < size + pad)
+        output++;
+    return output;
 }
 
 bool rule_slide_window(struct node *node, const struct window *window, bool ceil_mode,
@@ -153,4 +163,51 @@ void rule_read_loss(struct layer_reader *reader, union attributes *attributes)
 bool rule_write_loss(const union attributes *attributes, struct json *layer)
 {
     return json_add_float(layer, "weight", attributes->loss.weight);
+}
+
+static bool write_pair(struct json *layer, const char *key, size_t height, size_t width)
+{
+    if (height == width)
+        return json_add_count(layer, key, height);
+    struct json *pair = json_add_array(layer, key);
+    return json_add_count(pair, NULL, height) && json_add_count(pair, NULL, width);
+}
+
+bool layer_write_window(struct json *layer, const struct window *window)
+{
+    return write_pair(layer, "kernel", window->kernel_height, window->kernel_width) &&
+           write_pair(layer, "stride", window->stride_height, window->stride_width) &&
+           write_pair(layer, "pad", window->pad_height, window->pad_width);
+}
+
+bool layer_write_dilation(struct json *layer, size_t height, size_t width)
+{
+    return (height <= 1 && width <= 1) || write_pair(layer, "dilation", height, width);
+}
+
+static bool write_initialiser(struct json *layer, const char *key, const struct initialiser *init)
+{
+    switch (init->kind) {
+    case INITIALISE_XAVIER:
+        return json_add_string(layer, key, "xavier");
+    case INITIALISE_HE:
+        return json_add_string(layer, key, "he");
+    case INITIALISE_GAUSSIAN:
+        return json_add_float(json_add_object(layer, key), "gaussian", init->value);
+    case INITIALISE_CONSTANT:
+        break;
+    }
+    return json_add_float(json_add_object(layer, key), "constant", init->value);
+}
+
+bool layer_write_weights(struct json *layer, bool bias, const struct initialiser *weight_init,
+                         const struct initialiser *bias_init)
+{
+    return json_add_bool(layer, "bias", bias) && write_initialiser(layer, "init", weight_init) &&
+           (!bias || write_initialiser(layer, "bias_init", bias_init));
+}
+
+bool layer_write_int8_weights(struct json *layer, bool int8_weights)
+{
+    return !int8_weights || json_add_string(layer, "weights", "int8");
 }

@@ -6,6 +6,7 @@
 #define TINCA_ENGINE_OPS_RULES_H
 
 #include "base/json/json.h"
+#include "engine/graph/attributes.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/layer_reader.h"
 
@@ -20,6 +21,11 @@ bool rule_set_output(struct node *node, struct shape output, struct error *error
 
 /* Returns whether inputs[0] and inputs[1] have the same shape; if not, sets the error. */
 bool rule_equal_inputs(const struct node *node, const struct shape *inputs, struct error *error);
+
+/* Returns the output size of a sliding window along one axis: (size + 2 pad - kernel) / stride + 1,
+ * rounded down, or up in ceil mode, which drops a window that would start in the far padding.
+ * Returns 0 if no window fits. */
+size_t window_output(size_t size, size_t kernel, size_t stride, size_t pad, bool ceil_mode);
 
 /* Sets the output of a window that slides over `input`, with `channels` output channels. */
 bool rule_slide_window(struct node *node, const struct window *window, bool ceil_mode,
@@ -54,5 +60,23 @@ bool rule_write_pool(const union attributes *attributes, struct json *layer);
 /* Implement `read` and `write` for losses whose only key is "weight". */
 void rule_read_loss(struct layer_reader *reader, union attributes *attributes);
 bool rule_write_loss(const union attributes *attributes, struct json *layer);
+
+/* --- the values that several operators write into a layer of a network file ---
+ *
+ * They are the counterpart of graph/layer_reader.h: what these functions write, that reader reads
+ * back to the same attributes. Each function returns false when memory runs out. */
+
+/* Writes "kernel", "stride" and "pad", each as one number or as [height, width]. */
+bool layer_write_window(struct json *layer, const struct window *window);
+
+/* Writes "dilation" unless it is 1 along both axes. */
+bool layer_write_dilation(struct json *layer, size_t height, size_t width);
+
+/* Writes "bias", "init" and, if there is a bias, "bias_init". */
+bool layer_write_weights(struct json *layer, bool bias, const struct initialiser *weight_init,
+                         const struct initialiser *bias_init);
+
+/* Writes "weights": "int8" if the weights are quantized. */
+bool layer_write_int8_weights(struct json *layer, bool int8_weights);
 
 #endif

@@ -13,7 +13,7 @@
  *
  * A fused move becomes a view of its input. A fused add or relu becomes a view of the step that
  * computes it: all of them share one value array and one gradient array. */
-#include "engine/plan/fusion.h"
+#include "engine/plan/internal.h"
 
 #include "base/memory.h"
 #include "engine/ops/op.h"

@@ -24,7 +24,7 @@
  * becomes plain, and with it those that must have its layout, until nothing changes. A vector is
  * plain, and so are the inputs of the network, what the caller reads, and what a view reads, such
  * as flatten: the order of values that a linear layer sees does not depend on layouts. */
-#include "engine/plan/layouts.h"
+#include "engine/plan/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"

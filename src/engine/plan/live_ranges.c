@@ -6,12 +6,11 @@
  * gets 0 bytes and is not used. A recomputed value has two blocks, one for the forward pass and one
  * from its recomputation on. Views have no block; root[] of the order gives the node whose block
  * they show. */
-#include "engine/plan/live_ranges.h"
+#include "engine/plan/internal.h"
 
 #include "base/memory.h"
 #include "engine/ops/op.h"
 #include "engine/plan/fallback.h"
-#include "engine/plan/layouts.h"
 
 #include <stdlib.h>
 #include <string.h>

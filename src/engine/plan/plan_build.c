@@ -3,10 +3,10 @@
  *   steps         one per needed node, with its kernel                   steps.c
  *   fusion        which steps another step's kernel computes as well     fusion.c
  *   layouts       how values lie in memory                               layouts.c
- *   chains        which steps of an inference run as one job             chains.c
+ *   chains        which steps of an inference run as one job             step_order.c
  *   order         the order of all passes of an iteration                step_order.c
  *   live ranges   which arrays there are, when, and which share memory   live_ranges.c
- *   placement     their offsets in the arena, and the forecast           placement.c, arena.c
+ *   placement     their offsets in the arena, and the forecast           arena.c
  *
  * If the forecast exceeds the memory limit, or if there is no limit on a GPU, recompute.c chooses
  * values to recompute, and the last three stages are repeated for its choice. */
@@ -17,16 +17,9 @@
 #include "base/text.h"
 #include "engine/graph/image_pieces.h"
 #include "engine/ops/op.h"
-#include "engine/plan/arena.h"
 #include "engine/plan/fallback.h"
-#include "engine/plan/fusion.h"
-#include "engine/plan/layouts.h"
-#include "engine/plan/live_ranges.h"
-#include "engine/plan/placement.h"
-#include "engine/plan/recompute.h"
+#include "engine/plan/internal.h"
 #include "engine/plan/rounding.h"
-#include "engine/plan/step_order.h"
-#include "engine/plan/steps.h"
 
 #include <stdio.h>
 #include <stdlib.h>

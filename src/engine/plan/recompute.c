@@ -17,7 +17,7 @@
  *
  * Trials for a limit use the lower bound of the arena's size. The packed arena is a little larger,
  * so the target of the search is lowered by the difference until the arena fits the limit. */
-#include "engine/plan/recompute.h"
+#include "engine/plan/internal.h"
 
 #include "base/memory.h"
 

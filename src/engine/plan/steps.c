@@ -2,14 +2,13 @@
  * the output and the losses need, one forward marks those that need a gradient, and one forward
  * makes a step of each needed node and chooses its kernel. A node needs a gradient if it has
  * parameters to learn or if one of its inputs needs one. */
-#include "engine/plan/steps.h"
+#include "engine/plan/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/graph/image_blocks.h"
 #include "engine/ops/op.h"
 #include "engine/plan/fallback.h"
-#include "engine/plan/layouts.h"
 #include "engine/plan/rounding.h"
 
 #include <assert.h>

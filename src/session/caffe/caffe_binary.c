@@ -1,6 +1,6 @@
 /* The tree is made by walking through protobuf-c's descriptors, which
  * have the names of fields and the words of enumerations. */
-#include "session/caffe/caffe_binary.h"
+#include "session/caffe/internal.h"
 
 #include "base/files/file.h"
 #include "base/host/memory_room.h"

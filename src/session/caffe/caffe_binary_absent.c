@@ -1,5 +1,5 @@
 /* What a build without protobuf-c says. */
-#include "session/caffe/caffe_binary.h"
+#include "session/caffe/internal.h"
 
 bool caffe_binary_check(const char *path, struct error *error)
 {

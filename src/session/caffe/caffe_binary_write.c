@@ -1,7 +1,7 @@
 /* Writing a .caffemodel file. The network's text, which is written beside it, is parsed to a tree,
  * and protobuf-c's descriptors tell which member of a message a field of the tree is. So both files
  * have the same layers, with the input and all settings, as Caffe's own snapshots. */
-#include "session/caffe/caffe_binary.h"
+#include "session/caffe/internal.h"
 
 #include "base/files/output_file.h"
 #include "base/memory.h"

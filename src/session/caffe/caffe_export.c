@@ -1,6 +1,6 @@
 /* The layers in the order of the graph, each with its own top: in place of nothing, so the file can
  * be read without following values that change. */
-#include "session/caffe/caffe_exporter.h"
+#include "session/caffe/internal.h"
 
 #include "base/files/output_file.h"
 #include "base/language.h"

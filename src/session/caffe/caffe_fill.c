@@ -1,7 +1,7 @@
 /* Copies the file's arrays into the weights. Caffe reads images with OpenCV, whose channels are
  * blue, green, red; tinca's are red, green, blue, so the weights that read the images change
  * places. */
-#include "session/caffe/caffe_importer.h"
+#include "session/caffe/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"

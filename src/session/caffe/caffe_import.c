@@ -1,7 +1,7 @@
 /* Chooses the layers of the testing phase and goes through them (caffe_importer.h). A layer whose
  * inputs a layer that tinca lacks has computed is passed over, so that the list of what is missing
  * has each layer that is, and nothing else. */
-#include "session/caffe/caffe_importer.h"
+#include "session/caffe/internal.h"
 
 #include "base/files/output_file.h"
 #include "base/language.h"

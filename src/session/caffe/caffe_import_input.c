@@ -1,6 +1,6 @@
 /* The input of a network. Caffe's files give its shape in one of four ways; data layers whose
  * images lie in a database say only how large a crop of them is. */
-#include "session/caffe/caffe_importer.h"
+#include "session/caffe/internal.h"
 
 #include "base/language.h"
 

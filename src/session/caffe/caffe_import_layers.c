@@ -1,7 +1,7 @@
 /* The table of Caffe's layers, with the names of both formats, and the layers without weights. A
  * field that a layer's parameters do not have is an error, as in Caffe: it may be a misspelt one.
  */
-#include "session/caffe/caffe_importer.h"
+#include "session/caffe/internal.h"
 
 #include "base/language.h"
 #include "engine/ops/op.h"

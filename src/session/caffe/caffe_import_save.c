@@ -1,6 +1,6 @@
 /* The layers that the losses need become a network file, and with weights a saved model. If the
  * file has no loss, the last layer that nothing reads is the output. */
-#include "session/caffe/caffe_importer.h"
+#include "session/caffe/internal.h"
 
 #include "base/files/file.h"
 #include "base/files/output_file.h"

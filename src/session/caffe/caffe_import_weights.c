@@ -1,6 +1,6 @@
 /* Layers with weights, but for convolutions. A Scale after a BatchNorm, which nothing else reads,
  * is part of tinca's batch norm; elsewhere it is a convolution of each channel with one factor. */
-#include "session/caffe/caffe_importer.h"
+#include "session/caffe/internal.h"
 
 #include "base/language.h"
 #include "engine/ops/op.h"

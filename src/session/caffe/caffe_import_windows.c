@@ -1,6 +1,6 @@
 /* Convolutions and pooling. Caffe gives a window's sizes once for both axes, once for each, or as
  * *_h and *_w. */
-#include "session/caffe/caffe_importer.h"
+#include "session/caffe/internal.h"
 
 #include "base/language.h"
 #include "engine/ops/op.h"

@@ -1,6 +1,6 @@
 /* The text format of protobuf, as far as Caffe's files use it: fields "name: value" and "name {
  * fields }", lists in brackets, strings with escapes, comments. Names are not checked here. */
-#include "session/caffe/caffe_tree.h"
+#include "session/caffe/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"

@@ -1,6 +1,6 @@
 /* Fields, their names and their texts come from chunks of memory that are freed together. A message
  * keeps its fields in a list, in the order of the file. */
-#include "session/caffe/caffe_tree.h"
+#include "session/caffe/internal.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* What the layers' functions share: errors, what names stand for, new nodes, and the values of
  * fields. After the first error nothing is added, and fields have their defaults. */
-#include "session/caffe/caffe_importer.h"
+#include "session/caffe/internal.h"
 
 #include "base/character.h"
 #include "base/language.h"

@@ -4,7 +4,7 @@
  *
  * A run that is training changes meanwhile. Problems count only if nothing has begun, ended or been
  * replaced during the check; otherwise the check is repeated. */
-#include "session/check/run_check_internal.h"
+#include "session/check/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"

@@ -1,6 +1,6 @@
 /* Checks whether the files of a run agree with each other, and whether all necessary files exist.
  * Little can be said about a run that is training, because it replaces its files one by one. */
-#include "session/check/run_check_internal.h"
+#include "session/check/internal.h"
 
 #include "base/language.h"
 #include "session/config/settings.h"

@@ -1,5 +1,5 @@
 /* Checks the folder and its entries: types, owners, permissions, incomplete and foreign files. */
-#include "session/check/run_check_internal.h"
+#include "session/check/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"

@@ -1,6 +1,6 @@
 /* Reads the journal once, in blocks. Checks each line, and compares its length and CRC-32 at the
  * points that the checkpoints and the summary have recorded (struct check_mark). */
-#include "session/check/run_check_internal.h"
+#include "session/check/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"

@@ -1,5 +1,5 @@
 /* Checks one line of a journal: its members, and its iteration against the lines before it. */
-#include "session/check/run_check_internal.h"
+#include "session/check/internal.h"
 
 #include "base/language.h"
 #include "session/files/journal.h"

@@ -1,5 +1,5 @@
 /* Checks config.json, the small files, and files that other modules already read strictly. */
-#include "session/check/run_check_internal.h"
+#include "session/check/internal.h"
 
 #include "base/files/file.h"
 #include "base/json/json_checksum.h"

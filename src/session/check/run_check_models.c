@@ -1,6 +1,6 @@
 /* Checks saved models and checkpoints: the checksum, the metadata, the arrays against the network,
  * and the network against the one in the journal. */
-#include "session/check/run_check_internal.h"
+#include "session/check/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"
@@ -280,7 +280,7 @@ static bool inspect_states(struct check *check, const char *file, const struct s
                            const struct graph *graph, const char *prefix, size_t *found)
 {
     char full[64];
-    const struct solver_settings solver = settings_solver(&check->config);
+    const struct solver_settings solver = training_settings(&check->config).solver_settings;
     for (size_t i = 0; i < solver_state_count(&solver); i++) {
         snprintf(full, sizeof full, "%ssolver.%zu.", prefix, i);
         if (!check_parameters(check, file, opened, graph, full, true, REMEDY_CHECKPOINT, found))

@@ -1,7 +1,7 @@
 /* The report: problems, the states of files, and what can be done about each problem, once it is
  * known which files of the run are sound. The commands that a remedy names must work:
  * tests/cli/runs_check_test.sh runs them. */
-#include "session/check/run_check_internal.h"
+#include "session/check/internal.h"
 
 #include "base/escape/shell.h"
 #include "base/files/file.h"

@@ -1,5 +1,5 @@
 /* Checks summary.json by itself; run_check_consistency.c compares it with the journal. */
-#include "session/check/run_check_internal.h"
+#include "session/check/internal.h"
 
 #include "base/language.h"
 #include "session/files/run_files.h"

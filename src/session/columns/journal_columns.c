@@ -11,7 +11,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/columns/journal_columns_internal.h"
+#include "session/columns/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

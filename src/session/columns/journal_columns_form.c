@@ -4,7 +4,7 @@
  * and by the size of the file, and then the CRC-32 of the body; a damaged file is refused before
  * anything is allocated. All sizes are recomputed from the contents while the body is read: a body
  * that is shorter or longer than its columns is refused, too. */
-#include "session/columns/journal_columns_internal.h"
+#include "session/columns/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"

@@ -1,5 +1,5 @@
 /* Takes the stamp of a journal: what stat(2) says, and a checksum of both ends of the file. */
-#include "session/columns/journal_columns_internal.h"
+#include "session/columns/internal.h"
 
 #include "base/files/file.h"
 #include "base/portable/portable.h"

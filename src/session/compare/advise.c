@@ -1,6 +1,6 @@
 /* Walks through the flowchart: chooses network, data set and device, answers the questions from the
  * evidence in the comparison (advise_evidence.h), and draws the conclusion. */
-#include "session/compare/advise_evidence.h"
+#include "session/compare/internal.h"
 
 #include "base/escape/shell.h"
 #include "base/language.h"

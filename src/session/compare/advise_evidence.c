@@ -2,8 +2,8 @@
  * advice->missing: the missing measurement and the command that makes it. Every row that decides
  * something also adds a sentence with its figures, so that the user can check the advice against
  * the table. */
-#include "session/compare/advise_evidence.h"
 #include "session/compare/compare_significance.h"
+#include "session/compare/internal.h"
 
 #include "base/escape/shell.h"
 #include "base/language.h"

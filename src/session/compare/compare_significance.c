@@ -1,9 +1,8 @@
-/* Chooses the test for two rows, applies it (base/statistics), and describes the result. */
+/* Chooses the test for two rows, applies it (base/statistics.h), and describes the result. */
 #include "session/compare/compare_significance.h"
 
 #include "base/language.h"
-#include "base/statistics/mcnemar.h"
-#include "base/statistics/welch.h"
+#include "base/statistics.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,11 +5,15 @@
 #define TINCA_SESSION_COMPRESS_FACTORIZE_MODEL_H
 
 #include "engine/compress/factorize.h"
-#include "session/model/evaluate.h"
+#include "session/compress/fine_tune.h"
+#include "session/model/model_file.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define FACTORIZE_USUAL_ENERGY 0.9                      /* without another target */
+#define FACTORIZE_UNTRAINED    ".untrained.safetensors" /* what a fine-tuning for an output trains */
 
 /* What the ranks are chosen by. */
 enum factorize_target {
@@ -28,12 +32,9 @@ struct factorize_request {
     double value;
     bool format_given; /* of the new file's weights; else that of the model's file */
     enum weights_format format;
-    const char *device; /* for the latency */
-    size_t threads;     /* 0: all cores */
-    /* Called before each layer that is decomposed, and before each measurement, for which the layer
-     * is NULL and the number of measurements the most that are possible. May be NULL. */
-    factorize_progress *progress;
-    void *context;
+    /* The device and, with data, the settings of fine-tuning, which is left out unless epochs or
+     * iterations are given. */
+    struct run_config config;
 };
 
 /* What was done. */
@@ -47,14 +48,17 @@ struct factorized_model {
     uint64_t flops_before, flops_after; /* of one image */
     uint64_t bytes_before, bytes_after; /* of the files */
     size_t parameters_before, parameters_after;
+    char run[FINE_TUNE_RUN]; /* the folder of the fine-tuning; "": none */
+    bool continued; /* an interrupted call has made the network: nothing is known of the layers */
 };
 
 /* Factorizes the model and saves the result; factorized_model_free releases it. Returns false with
  * an error: a value out of range, a model that cannot be read or has been quantized, nothing that
  * becomes smaller, a target that is out of reach, or an output that cannot be written. The output
- * is then as it was. */
-bool factorize_model(const struct factorize_request *request, struct factorized_model *made,
-                     struct error *error);
+ * is then as it was. A fine-tuning that is interrupted is continued by the same request; until then
+ * OUTPUT.untrained.safetensors has what it trains. */
+bool factorize_model(const struct factorize_request *request, const struct technique_watch *watch,
+                     struct factorized_model *made, struct error *error);
 void factorized_model_free(struct factorized_model *made);
 
 #endif

@@ -8,13 +8,13 @@
 #include "base/memory.h"
 #include "engine/compress/prune_network.h"
 #include "engine/ops/op.h"
-#include "session/compress/prune_state.h"
-#include "session/compress/prune_step.h"
-#include "session/compress/prune_tune.h"
+#include "session/compress/internal.h"
 #include "session/config/config_data.h"
+#include "session/config/settings.h"
 #include "session/measure/inference_time.h"
 #include "session/model/model_file.h"
 #include "session/model/model_output.h"
+#include "session/record/run_open.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,19 +24,6 @@
 
 /* --- the request --- */
 
-char *prune_step_name(const struct prune_request *request, char *text, size_t size)
-{
-    snprintf(text, size, "prune:%s%.6g%s", request->goal == GOAL_PARAMETERS ? "p" : "",
-             request->target, request->goal == GOAL_LATENCY ? "ms" : "");
-    return text;
-}
-
-bool prune_tunes(const struct prune_request *request)
-{
-    return config_is_given(&request->config, "epochs") ||
-           config_is_given(&request->config, "iterations");
-}
-
 static const char *goal_option(enum prune_goal goal)
 {
     return goal == GOAL_FLOPS ? "--flops" : goal == GOAL_PARAMETERS ? "--parameters" : "--latency";
@@ -44,7 +31,7 @@ static const char *goal_option(enum prune_goal goal)
 
 bool prune_check(const struct prune_request *request, struct error *error)
 {
-    const bool data = config_is_given(&request->config, "data") || request->config.preset[0];
+    const bool data = fine_tune_check(&request->config, NULL);
     const bool is_share = request->goal != GOAL_LATENCY;
     if (!(request->target > 0) || !isfinite(request->target) || (is_share && request->target >= 1))
         return error_set(error, ERROR_USAGE, goal_option(request->goal),
@@ -52,12 +39,13 @@ bool prune_check(const struct prune_request *request, struct error *error)
                          is_share ? N_("it is a share above 0 and below 1")
                                   : N_("it is a time above 0"));
     if (!data && config_holds_out(&request->config))
-        return error_set(error, ERROR_USAGE, "--validate", "give --data SPEC",
+        return error_set(error, ERROR_USAGE, OPTION(validate), "give --data SPEC",
                          "a part of the training data needs that data");
-    if (!data && (prune_tunes(request) || request->criterion == CRITERION_TAYLOR))
-        return error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
-                         prune_tunes(request) ? N_("fine-tuning needs a data set")
-                                              : N_("the criterion taylor needs a data set"));
+    if (fine_tune_is_wanted(&request->config) && !fine_tune_check(&request->config, error))
+        return false;
+    if (!data && request->criterion == CRITERION_TAYLOR)
+        return error_set(error, ERROR_USAGE, OPTION(data), "give --data SPEC",
+                         "the criterion taylor needs a data set");
     return model_output_check(request->model, request->output, error);
 }
 
@@ -65,26 +53,18 @@ bool prune_check(const struct prune_request *request, struct error *error)
 
 struct pruning {
     const struct prune_request *request;
-    const struct prune_hooks *hooks;
+    const struct technique_watch *watch;
     struct prune_state state;
     struct prune_result *result;
     struct model origin;
 };
 
-static bool evaluation_go_on(void *context, uint64_t done, uint64_t of, struct error *error)
-{
-    const struct prune_hooks *hooks = context;
-    (void)done;
-    (void)of;
-    return hooks->go_on(hooks->context, error);
-}
-
 /* Evaluates a model if the request has a set for that. */
 static bool evaluate(const struct pruning *pruning, struct model *model,
                      struct prune_figures *figures, struct error *error)
 {
-    const struct evaluation_request request = {.progress = evaluation_go_on,
-                                               .context = (void *)pruning->hooks};
+    const struct evaluation_request request = {.progress = technique_watch_poll,
+                                               .context = (void *)pruning->watch};
     char spec[CONFIG_SPEC];
     if (!pruning->result->evaluated)
         return true;
@@ -156,8 +136,8 @@ static bool fill_result(struct pruning *pruning, struct error *error)
     struct prune_result *result = pruning->result;
     struct model after;
     struct statistics ms[2] = {{0}};
-    const struct run_config *config = &pruning->request->config;
-    if (!model_load(&after, pruning->request->output, config->device, config->threads, error))
+    const struct machine_settings machine = machine_settings(&pruning->request->config);
+    if (!model_load(&after, pruning->request->output, machine.device, machine.threads, error))
         return false;
     network_full_name(after.network, result->network, sizeof result->network);
     snprintf(result->device, sizeof result->device, "%s", after.device->name);
@@ -179,9 +159,9 @@ static bool fill_result(struct pruning *pruning, struct error *error)
 /* Returns the file that step `step` begins with, which the caller frees; NULL with an error. */
 static char *begin_with(const struct pruning *pruning, size_t step, struct error *error)
 {
-    return step == 0
-               ? memory_copy_text(pruning->request->model, error)
-               : prune_state_model(&pruning->state, step - 1, prune_tunes(pruning->request), error);
+    return step == 0 ? memory_copy_text(pruning->request->model, error)
+                     : prune_state_model(&pruning->state, step - 1,
+                                         fine_tune_is_wanted(&pruning->request->config), error);
 }
 
 /* Returns what remains after a step: the steps approach the target evenly. */
@@ -227,7 +207,7 @@ static bool make_candidate(struct pruning *pruning, const struct prune_subject *
     if (request->goal == GOAL_LATENCY)
         return prune_to_latency(subject,
                                 target_of(request, pruning->state.ms_before, request->target, step),
-                                name, pruning->hooks, candidate, error);
+                                name, pruning->watch, candidate, error);
     const bool flops = request->goal == GOAL_FLOPS;
     const double all = flops ? (double)graph_flops(graph) : (double)graph_parameter_count(graph);
     return prune_to_limit(subject, flops ? PRUNE_FLOPS : PRUNE_PARAMETERS,
@@ -256,18 +236,18 @@ static bool save_step(struct pruning *pruning, size_t step, const struct prune_c
 
 static bool prune_step(struct pruning *pruning, size_t step, struct error *error)
 {
-    const struct run_config *config = &pruning->request->config;
+    const struct machine_settings machine = machine_settings(&pruning->request->config);
     struct model loaded = {0}, *model = &pruning->origin;
     struct prune_subject subject;
     struct prune_candidate candidate;
     char *path = begin_with(pruning, step, error);
     bool pruned = path;
     if (pruned && step > 0) {
-        pruned = model_load(&loaded, path, config->device, config->threads, error);
+        pruned = model_load(&loaded, path, machine.device, machine.threads, error);
         model = &loaded;
     }
     if (pruned)
-        pruned = prune_subject_open(&subject, path, model, pruning->request, pruning->hooks, error);
+        pruned = prune_subject_open(&subject, path, model, pruning->request, pruning->watch, error);
     if (pruned) {
         subject.later = step > 0;
         pruned = make_candidate(pruning, &subject, step, &candidate, error);
@@ -283,8 +263,8 @@ static bool prune_step(struct pruning *pruning, size_t step, struct error *error
     return pruned;
 }
 
-/* Tells what the step has removed. */
-static void report_step(const struct pruning *pruning, size_t step)
+/* Reports what the step has removed. */
+static bool report_step(const struct pruning *pruning, size_t step, struct error *error)
 {
     char text[256];
     const struct prune_stage *stage = &pruning->state.stages[step];
@@ -292,20 +272,81 @@ static void report_step(const struct pruning *pruning, size_t step)
     snprintf(text, sizeof text, _("step %zu of %zu: %.4g of the FLOPs, %.4g of the parameters"),
              step + 1, pruning->request->steps, (double)stage->flops / (double)graph_flops(graph),
              (double)stage->parameters / (double)graph_parameter_count(graph));
-    pruning->hooks->report(pruning->hooks->context, text);
+    return technique_watch_step(pruning->watch, text, error);
+}
+
+/* --- fine-tuning --- */
+
+/* Starts the run of a step, whose network and weights are the step's model, and notes its folder,
+ * so that a repeated command finds it: complete, or to be resumed. */
+static struct run *start(struct pruning *pruning, size_t step, struct error *error)
+{
+    char note[160];
+    struct prune_state *state = &pruning->state;
+    char *path = prune_state_model(state, step, false, error);
+    snprintf(note, sizeof note, "fine-tuning after step %zu of %zu of a pruning", step + 1,
+             pruning->request->steps);
+    const struct fine_tuning tuning = {
+        .settings = &pruning->request->config, .model = path, .tag = "prune", .note = note};
+    struct run *run = path ? fine_tune_start(&tuning, error) : NULL;
+    free(path);
+    if (!run)
+        return NULL;
+    snprintf(state->stages[step].run, sizeof state->stages[step].run, "%s",
+             run_facts(run)->directory);
+    if (prune_state_write(state, error))
+        return run;
+    run_free(run);
+    return NULL;
+}
+
+/* Returns the run of a step, that trains; NULL with an error or, if it is complete, with
+ * ERROR_NONE. */
+static struct run *begin_tuning(struct pruning *pruning, size_t step, struct error *error)
+{
+    struct run_outline *outline = malloc(sizeof *outline);
+    struct run *run = NULL;
+    const char *directory = pruning->state.stages[step].run;
+    error->kind = ERROR_NONE;
+    if (!outline)
+        error_set_memory(error, "a run", 0);
+    else if (!directory[0] || !file_is_directory(directory)) /* it was refused or removed */
+        run = start(pruning, step, error);
+    else if (run_peek(directory, outline, error) && outline->snapshot.status != RUN_DONE)
+        run = fine_tune_resume(directory, &pruning->request->config, error);
+    free(outline);
+    return run;
+}
+
+/* Trains the model of a step, or resumes its run, saves the result and notes it in the state.
+ * Returns false with an error, also if the run was stopped. */
+static bool tune(struct pruning *pruning, size_t step, struct error *error)
+{
+    struct prune_state *state = &pruning->state;
+    struct run *run = begin_tuning(pruning, step, error);
+    if (run ? !fine_tune_finish(run, pruning->watch, N_("the same command continues it"), error)
+            : error->kind != ERROR_NONE)
+        return false;
+    char *trained = file_join(state->stages[step].run, "weights.safetensors");
+    char *path = prune_state_model(state, step, true, error);
+    const bool saved = trained && path && output_file_copy(path, trained, error);
+    free(trained);
+    free(path);
+    state->stages[step].tuned = saved;
+    return saved && prune_state_write(state, error);
 }
 
 static bool prune_steps(struct pruning *pruning, struct error *error)
 {
     struct prune_state *state = &pruning->state;
     for (size_t i = 0; i < pruning->request->steps; i++) {
-        if (i >= state->count && !prune_step(pruning, i, error))
+        if ((i >= state->count && !prune_step(pruning, i, error)) ||
+            !report_step(pruning, i, error))
             return false;
-        report_step(pruning, i);
-        if (prune_tunes(pruning->request) && !state->stages[i].tuned &&
-            !prune_tune(state, i, pruning->request, pruning->hooks, error))
+        if (fine_tune_is_wanted(&pruning->request->config) && !state->stages[i].tuned &&
+            !tune(pruning, i, error))
             return false;
-        if (!pruning->hooks->go_on(pruning->hooks->context, error))
+        if (!technique_watch_step(pruning->watch, NULL, error))
             return false;
     }
     return true;
@@ -318,7 +359,7 @@ static bool run_all(struct pruning *pruning, struct error *error)
     const struct prune_request *request = pruning->request;
     struct prune_result *result = pruning->result;
     char *last = NULL;
-    result->evaluated = request->config.validate[0];
+    result->evaluated = data_settings(&request->config).validate[0];
     /* first, so that a set that does not fit is found at once */
     bool done = evaluate(pruning, &pruning->origin, &result->before, error) &&
                 prune_steps(pruning, error) &&
@@ -335,16 +376,16 @@ static bool run_all(struct pruning *pruning, struct error *error)
     return done;
 }
 
-bool prune_run(const struct prune_request *request, const struct prune_hooks *hooks,
+bool prune_run(const struct prune_request *request, const struct technique_watch *watch,
                struct prune_result *result, struct error *error)
 {
-    struct pruning pruning = {.request = request, .hooks = hooks, .result = result};
-    const struct run_config *config = &request->config;
+    struct pruning pruning = {.request = request, .watch = watch, .result = result};
+    const struct machine_settings machine = machine_settings(&request->config);
     /* what a step begins with, and what it makes */
     const struct model_use use = {.copies = request->steps > 1, .models = 1};
     *result = (struct prune_result){0};
     if (!prune_check(request, error) ||
-        !model_load_for(&pruning.origin, request->model, config->device, config->threads, &use,
+        !model_load_for(&pruning.origin, request->model, machine.device, machine.threads, &use,
                         error))
         return false;
     bool done = prune_state_open(&pruning.state, request, pruning.origin.network->name, error) &&

@@ -14,9 +14,8 @@
 
 #include "engine/compress/channel_groups.h"
 #include "engine/compress/channel_importance.h"
-#include "session/config/config.h"
+#include "session/compress/fine_tune.h"
 #include "session/model/evaluate.h"
-#include "session/record/run.h"
 #include "session/values/statistics.h"
 
 #include <stdbool.h>
@@ -25,7 +24,7 @@
 
 enum prune_goal { GOAL_FLOPS, GOAL_PARAMETERS, GOAL_LATENCY };
 
-enum { PRUNE_MAX_STEPS = 100 };
+enum { PRUNE_MAX_STEPS = 100, PRUNE_BATCHES = 10 }; /* batches of the criterion taylor */
 
 struct prune_request {
     const char *model, *output; /* paths */
@@ -38,17 +37,6 @@ struct prune_request {
     /* The device and, with data, the settings of fine-tuning, which is left out unless epochs or
      * iterations are given. With `validate` the accuracy is measured. */
     struct run_config config;
-};
-
-/* How the caller watches; all may block. */
-struct prune_hooks {
-    void *context;
-    /* Returns false with an error to end the work. */
-    bool (*go_on)(void *context, struct error *error);
-    /* Is told what begins, a translated sentence. */
-    void (*report)(void *context, const char *text);
-    /* Follows a run until it is over. */
-    void (*follow)(void *context, struct run *run);
 };
 
 /* Figures of a model. */
@@ -70,7 +58,7 @@ struct prune_layer {
 struct prune_stage {
     uint64_t flops, parameters; /* after pruning */
     double ms;                  /* with a goal of latency; else 0 */
-    char run[512];              /* the folder of its fine-tuning; "": none */
+    char run[FINE_TUNE_RUN];    /* the folder of its fine-tuning; "": none */
     bool tuned;                 /* that is complete */
 };
 
@@ -91,17 +79,43 @@ struct prune_result {
 bool prune_check(const struct prune_request *request, struct error *error);
 
 /* Prunes the model. Returns false with an error; the output is then as it was. */
-bool prune_run(const struct prune_request *request, const struct prune_hooks *hooks,
+bool prune_run(const struct prune_request *request, const struct technique_watch *watch,
                struct prune_result *result, struct error *error);
 void prune_result_free(struct prune_result *result); /* leaves it {0} */
 
 /* Deletes what a pruning that was killed when `output` was complete has left beside it. */
 void prune_remove_leftovers(const char *output);
 
-/* Returns whether the request has a fine-tuning. */
-bool prune_tunes(const struct prune_request *request);
-
 /* Writes the step that the chain of techniques gets: "prune:0.5", "prune:p0.5", "prune:2ms". */
 char *prune_step_name(const struct prune_request *request, char *text, size_t size);
+
+/* --- unstructured pruning ---
+ *
+ * The smallest weights become zero (engine/compress/magnitude.h). The result says what that really
+ * saves: bytes of a compressed file, but no time, since a kernel multiplies by zero as fast as by
+ * any number. */
+
+struct magnitude_request {
+    const char *model, *output;
+    double share; /* of the weights that become zero, in (0, 1) */
+    const char *device;
+    size_t threads;
+    const char *validate; /* the set on which both are evaluated; "": none */
+};
+
+struct magnitude_result {
+    char network[NETWORK_SHORT_NAME + 64];
+    uint64_t weights, zeros; /* of convolutions and linear layers */
+    uint64_t bytes[2],
+        compressed[2];       /* of the file before and after, plain and by zlib (level 6) */
+    struct statistics ms[2]; /* of one image, measured in turn */
+    bool evaluated;
+    struct evaluation accuracy[2];
+};
+
+/* Writes the output and measures both models. Returns false with an error; if the output could not
+ * be written, it is as it was. */
+bool magnitude_run(const struct magnitude_request *request, const struct technique_watch *watch,
+                   struct magnitude_result *result, struct error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* The output is written first and then measured as a user would find it: both files are compressed
  * as a stream, and both models infer in turn with the weights that they have. */
-#include "session/compress/prune_magnitude.h"
+#include "session/compress/prune.h"
 
 #include "base/files/file.h"
 #include "engine/compress/magnitude.h"
@@ -82,18 +82,11 @@ static bool save(const struct magnitude_request *request, const struct model *or
     return saved;
 }
 
-static bool go_on(void *context, uint64_t done, uint64_t of, struct error *error)
-{
-    const struct prune_hooks *hooks = context;
-    (void)done;
-    (void)of;
-    return hooks->go_on(hooks->context, error);
-}
-
-static bool evaluate(const struct magnitude_request *request, const struct prune_hooks *hooks,
+static bool evaluate(const struct magnitude_request *request, const struct technique_watch *watch,
                      struct model *models[2], struct magnitude_result *result, struct error *error)
 {
-    const struct evaluation_request settings = {.progress = go_on, .context = (void *)hooks};
+    const struct evaluation_request settings = {.progress = technique_watch_poll,
+                                                .context = (void *)watch};
     result->evaluated = request->validate[0];
     bool good = true;
     for (size_t i = 0; result->evaluated && good && i < 2; i++) {
@@ -105,8 +98,9 @@ static bool evaluate(const struct magnitude_request *request, const struct prune
     return good;
 }
 
-static bool measure_both(const struct magnitude_request *request, const struct prune_hooks *hooks,
-                         struct model *before, struct magnitude_result *result, struct error *error)
+static bool measure_both(const struct magnitude_request *request,
+                         const struct technique_watch *watch, struct model *before,
+                         struct magnitude_result *result, struct error *error)
 {
     struct model after;
     if (!model_load(&after, request->output, request->device, request->threads, error))
@@ -116,12 +110,12 @@ static bool measure_both(const struct magnitude_request *request, const struct p
         measure_file(request->model, &result->bytes[0], &result->compressed[0], error) &&
         measure_file(request->output, &result->bytes[1], &result->compressed[1], error) &&
         inference_times(before, &after, result->ms, error) &&
-        evaluate(request, hooks, models, result, error);
+        evaluate(request, watch, models, result, error);
     model_free(&after);
     return measured;
 }
 
-bool magnitude_run(const struct magnitude_request *request, const struct prune_hooks *hooks,
+bool magnitude_run(const struct magnitude_request *request, const struct technique_watch *watch,
                    struct magnitude_result *result, struct error *error)
 {
     struct model origin, pruned;
@@ -139,7 +133,7 @@ bool magnitude_run(const struct magnitude_request *request, const struct prune_h
                save(request, &origin, &pruned.weights, result, error);
         model_free(&pruned);
     }
-    done = done && measure_both(request, hooks, &origin, result, error);
+    done = done && measure_both(request, watch, &origin, result, error);
     model_free(&origin);
     return done;
 }

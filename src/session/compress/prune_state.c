@@ -7,23 +7,78 @@
  * whose last model is missing, as a power cut may leave it, goes back to the last step that can be
  * continued.
  */
-#include "session/compress/prune_state.h"
+#include "session/compress/internal.h"
 
 #include "base/files/file.h"
 #include "base/json/json_checksum.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "engine/weights/safetensors.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { STATE_LIMIT = 4 << 20, STATE_VERSION = 1 };
 
+/* --- the folder --- */
+
+/* Returns the path of the folder, which the caller frees; NULL if out of memory. */
+static char *prune_folder(const char *output)
+{
+    struct text path = {0};
+    text_append(&path, "%s.prune", output);
+    return path.failed ? NULL : path.data;
+}
+
+/* Returns whether a name in the folder is that of a model of a step, also a half-written one. */
+static bool is_model(const char *name)
+{
+    return (strstr(name, "-step") || strstr(name, "-tuned")) && strstr(name, ".safetensors");
+}
+
+/* Deletes the models in the folder, and half-written files. */
+static void prune_folder_empty(const char *path)
+{
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (is_model(entry->d_name) || strncmp(entry->d_name, "state.json.", 11) == 0)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+}
+
+void prune_state_remove(const struct prune_state *state)
+{
+    unlink(state->path);
+    file_sync_directory(state->folder);
+    prune_folder_empty(state->folder);
+    rmdir(state->folder);
+    file_sync_directory_of(state->folder); /* who waits for the output shall not find it again */
+}
+
+void prune_remove_leftovers(const char *output)
+{
+    struct prune_state state = {.folder = prune_folder(output)};
+    state.path = state.folder ? file_join(state.folder, "state.json") : NULL;
+    if (state.path && file_is_directory(state.folder))
+        prune_state_remove(&state);
+    free(state.path);
+    free(state.folder);
+}
+
 /* --- the request as text --- */
 
-/* Adds what tells the model's file from another one of its name. */
-static bool add_model(struct json *root, const char *path, struct error *error)
+char *prune_step_name(const struct prune_request *request, char *text, size_t size)
+{
+    snprintf(text, size, "prune:%s%.6g%s", request->goal == GOAL_PARAMETERS ? "p" : "",
+             request->target, request->goal == GOAL_LATENCY ? "ms" : "");
+    return text;
+}
+
+bool request_add_model(struct json *root, const char *path, struct error *error)
 {
     struct safetensors file;
     if (!safetensors_open(&file, path, error))
@@ -36,14 +91,13 @@ static bool add_model(struct json *root, const char *path, struct error *error)
     return added || error_set_memory(error, path, 0);
 }
 
-/* Adds the settings that were given, but those that change nothing in the result. */
-static bool add_settings(struct json *root, const struct run_config *config)
+bool request_add_settings(struct json *root, const struct run_config *given)
 {
-    static const char *const without[] = {"threads",  "checkpoint",  "checkpoint-share",
-                                          "max-time", "tensorboard", NULL};
-    struct run_config settings = *config;
-    for (size_t i = 0; without[i]; i++)
-        config_forget(&settings, without[i]);
+    struct run_config settings = *given;
+    for (size_t i = 0; i < config_field_count; i++)
+        if (config_fields[i].resumes &&
+            (config_fields[i].class & (SETTINGS_MACHINE | SETTINGS_RECORD)))
+            config_forget(&settings, config_fields[i].key);
     return config_given_to_json(&settings, json_add_object(root, "settings"));
 }
 
@@ -56,7 +110,7 @@ static char *print_request(const struct prune_request *request, struct error *er
         return NULL;
     }
     char *text = NULL;
-    if (!add_model(root, request->model, error)) {
+    if (!request_add_model(root, request->model, error)) {
         json_free(root);
         return NULL;
     }
@@ -65,7 +119,7 @@ static char *print_request(const struct prune_request *request, struct error *er
         json_add_count(root, "steps", request->steps) &&
         json_add_count(root, "batches", request->batches) &&
         json_add_string(root, "keep", request->keep ? request->keep : "") &&
-        add_settings(root, &request->config))
+        request_add_settings(root, &request->config))
         text = json_print(root, false, error);
     else
         error_set_memory(error, "the request", 0);

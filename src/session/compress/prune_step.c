@@ -1,20 +1,101 @@
-/* The bisection needs no more than a few probes: an accepted share takes at most the wanted time in
- * two measurements, since a single one may have had a quiet moment. */
-#include "session/compress/prune_step.h"
+/* The criterion taylor takes gradients of the saved model, from the batches of a training that
+ * updates nothing. The bisection needs no more than a few probes: an accepted share takes at most
+ * the wanted time in two measurements, since a single one may have had a quiet moment. */
+#include "session/compress/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/compress/prune_network.h"
 #include "engine/graph/name_pattern.h"
 #include "engine/ops/op.h"
-#include "session/compress/prune_taylor.h"
+#include "session/config/config_data.h"
 #include "session/measure/inference_time.h"
+#include "session/prepare/prepare.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { PROBES = 8 };
+
+/* --- gradients --- */
+
+/* Sets up a training of so many iterations that begins with the model: with the settings that a
+ * search of the rate has, which count for the gradients of a batch, and without the images that are
+ * held out. */
+static bool make_config(struct run_config *config, const char *path,
+                        const struct prune_request *request, struct error *error)
+{
+    char spec[CONFIG_SPEC], batches[24];
+    config_defaults(config);
+    config_take(config, &request->config, FINE_TUNE_CLASSES, TASK_FIND_RATE);
+    config_training_spec(&request->config, spec);
+    snprintf(batches, sizeof batches, "%zu", request->batches);
+    return config_set(config, KEY(network), path, error) &&
+           config_set(config, KEY(weights), path, error) &&
+           config_set(config, KEY(data), spec, error) &&
+           config_set(config, KEY(iterations), batches, error) && config_check(config, error);
+}
+
+/* Adds the values of the next batch. */
+static bool add_batch(struct preparation *prepared, const struct channel_groups *groups, uint64_t i,
+                      double *sums, struct error *error)
+{
+    struct data_batch batch;
+    if (!data_loader_next(prepared->loader, &batch, error))
+        return false;
+    const struct execution_batch bound = prepare_batch(prepared, &batch);
+    struct execution *execution = method_execution(&prepared->method);
+    execution_bind(execution, &bound);
+    execution_forward(execution, i);
+    execution_backward(execution);
+    execution_wait(execution);
+    if (!device_check(prepared->device, error))
+        return false;
+    const float *gradients = execution_parameter_gradients(execution);
+    if (!gradients)
+        return error_set_memory(error, "the gradients", 0);
+    return channel_importance_add_taylor(groups, prepared->weights.values, gradients, sums, error);
+}
+
+static bool add_batches(struct preparation *prepared, const struct prune_subject *subject,
+                        const struct prune_request *request, const struct technique_watch *watch,
+                        double *sums, struct error *error)
+{
+    if (!method_has_one_loss(&prepared->method))
+        return error_set(error, ERROR_UNSUPPORTED, prepared->network->name, "choose --criterion l1",
+                         "two networks that train against each other have no loss whose change "
+                         "could be estimated");
+    for (size_t i = 0; i < request->batches; i++)
+        if (!add_batch(prepared, &subject->groups, i, sums, error) ||
+            !technique_watch_step(watch, NULL, error))
+            return false;
+    return true;
+}
+
+/* Computes the gradients of request->batches batches, as training would with the request's
+ * settings, and changes no weights. Returns the sums that channel_importance takes, which the
+ * caller frees; NULL with an error. */
+static double *taylor_sums(const struct prune_subject *subject, const struct prune_request *request,
+                           const struct technique_watch *watch, struct error *error)
+{
+    struct run_config config;
+    struct preparation prepared = {0};
+    double *sums = memory_new(subject->groups.channel_count, sizeof *sums, "the criterion", error);
+    bool summed = sums && make_config(&config, subject->path, request, error);
+    if (summed) {
+        const struct run_preprocessing from = run_preprocessing_of(&config, NULL);
+        summed = prepare(&prepared, &config, &from, 0, NULL, NULL, error);
+    }
+    if (summed) {
+        summed = add_batches(&prepared, subject, request, watch, sums, error);
+        prepare_free(&prepared);
+    }
+    if (summed)
+        return sums;
+    free(sums);
+    return NULL;
+}
 
 /* --- the subject --- */
 
@@ -73,7 +154,7 @@ static bool check_choice(const struct prune_subject *subject, enum channel_crite
 }
 
 bool prune_subject_open(struct prune_subject *subject, const char *path, struct model *model,
-                        const struct prune_request *request, const struct prune_hooks *hooks,
+                        const struct prune_request *request, const struct technique_watch *watch,
                         struct error *error)
 {
     const struct graph *graph = &model->network->graph;
@@ -83,7 +164,7 @@ bool prune_subject_open(struct prune_subject *subject, const char *path, struct 
     bool opened = keep && prune_mark_kept(graph, request->keep, keep, error) &&
                   channel_groups_find(&subject->groups, graph, keep, error);
     if (opened && request->criterion == CRITERION_TAYLOR)
-        opened = (sums = prune_taylor_sums(subject, request, hooks, error));
+        opened = (sums = taylor_sums(subject, request, watch, error));
     opened = opened &&
              (subject->importance = memory_new(subject->groups.count, sizeof *subject->importance,
                                                "importance", error)) &&
@@ -157,17 +238,16 @@ static bool is_fast(struct prune_candidate *candidate, double ms, bool *fast, st
     return true;
 }
 
-static bool report_probe(const struct prune_hooks *hooks, double share, double ms,
+static bool report_probe(const struct technique_watch *watch, double share, double ms,
                          struct error *error)
 {
     char text[128];
     snprintf(text, sizeof text, _("%.3g of the FLOPs: %.4g ms"), share, ms);
-    hooks->report(hooks->context, text);
-    return hooks->go_on(hooks->context, error);
+    return technique_watch_step(watch, text, error);
 }
 
 bool prune_to_latency(const struct prune_subject *subject, double ms, const char *name,
-                      const struct prune_hooks *hooks, struct prune_candidate *candidate,
+                      const struct technique_watch *watch, struct prune_candidate *candidate,
                       struct error *error)
 {
     const double all = (double)graph_flops(&subject->model->network->graph);
@@ -185,7 +265,7 @@ bool prune_to_latency(const struct prune_subject *subject, double ms, const char
                 return error_set(error, failed.kind, failed.what, failed.advice, "%s", failed.why);
             continue;
         }
-        if (!is_fast(&probe, ms, &fast, error) || !report_probe(hooks, share, probe.ms, error)) {
+        if (!is_fast(&probe, ms, &fast, error) || !report_probe(watch, share, probe.ms, error)) {
             prune_candidate_free(&probe);
             prune_candidate_free(candidate);
             return false;

@@ -1,7 +1,8 @@
 /* What quantization costs, layer by layer: a layer alone by the accuracy on the sample, and all
  * together by the noise of the outputs, for which the original network and the quantized one are
  * observed on the same images. */
-#include "session/compress/quantize_state.h"
+#include "session/compress/internal.h"
+#include "session/config/settings.h"
 
 #include "base/host/host.h"
 #include "base/language.h"
@@ -9,7 +10,6 @@
 #include "engine/ops/op.h"
 #include "engine/quantize/graph_copy.h"
 #include "engine/quantize/simulate.h"
-#include "session/compress/observer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +19,24 @@
 /* FLOPs of all layers' measurements together, and the least number of images for each. */
 static const double layer_flops = 2e12;
 enum { LEAST_IMAGES = 16 };
+
+/* --- networks that are made --- */
+
+void made_network_free(struct made_network *made)
+{
+    weights_free(&made->weights);
+    network_free(made->network);
+    *made = (struct made_network){0};
+}
+
+bool quantize_make(const struct quantize_state *state, const struct quantize_plan *plan,
+                   bool simulate, const char *step, struct made_network *made, struct error *error)
+{
+    made->network =
+        quantize_network(plan, state->folded.network, &state->folded.weights, state->grids,
+                         !state->request->per_tensor, step, &made->weights, error);
+    return made->network && (!simulate || network_simulate(made->network, error));
+}
 
 /* --- each layer alone --- */
 
@@ -57,7 +75,8 @@ static bool measure_layer(struct quantize_state *state, struct quantize_layer *l
     struct sample_result result;
     char text[NODE_NAME_SIZE + 64];
     snprintf(text, sizeof text, _("quantizing the layer %s alone"), layer->name);
-    if (!quantize_step(state, text, error) || !evaluate_alone(state, node, alone, &result, error))
+    if (!technique_watch_step(state->watch, text, error) ||
+        !evaluate_alone(state, node, alone, &result, error))
         return false;
     layer->top1_loss =
         100 * ((double)original->right - (double)result.right) / (double)original->images;
@@ -89,9 +108,10 @@ bool quantize_measure_layers(struct quantize_state *state, struct error *error)
 
 /* Returns the bytes of the two observers that compare the outputs of the layers; 0: unknown. The
  * network is planned as it is, though they observe one whose batch norms are folded. */
-static uint64_t bytes_of_observers(const struct graph *graph, const struct run_config *config)
+static uint64_t bytes_of_observers(const struct graph *graph,
+                                   const struct machine_settings *machine)
 {
-    const struct device_driver *driver = device_find(config->device, NULL, NULL);
+    const struct device_driver *driver = device_find(machine->device, NULL, NULL);
     size_t *nodes = memory_new(graph->node_count, sizeof *nodes, "the layers", NULL), count = 0;
     bool *wanted = memory_new(graph->node_count, sizeof *wanted, "the layers", NULL);
     uint64_t bytes = 0;
@@ -101,7 +121,7 @@ static uint64_t bytes_of_observers(const struct graph *graph, const struct run_c
             if (wanted[i] && quantize_has_weights(&graph->nodes[i]))
                 nodes[count++] = i;
         bytes = 2 * observer_bytes(graph, nodes, count, driver,
-                                   config->threads ? config->threads : host_cores());
+                                   machine->threads ? machine->threads : host_cores());
     }
     free(nodes);
     free(wanted);
@@ -112,7 +132,8 @@ uint64_t quantize_bytes(const struct network *network, const void *request)
 {
     const struct quantize_request *asked = request;
     const uint64_t images = (uint64_t)asked->images * shape_count(network->input) * sizeof(float);
-    return images + bytes_of_observers(&network->graph, &asked->config);
+    const struct machine_settings machine = machine_settings(&asked->config);
+    return images + bytes_of_observers(&network->graph, &machine);
 }
 
 /* --- noise --- */
@@ -193,7 +214,7 @@ static bool observe_both(struct quantize_state *state, struct noise *noise, stru
     for (size_t first = 0; first < sample->count; first += noise->original.batch) {
         const size_t left = sample->count - first, batch = noise->original.batch;
         const size_t count = left < batch ? left : batch;
-        if (!quantize_step(state, _("comparing the outputs of the layers"), error))
+        if (!technique_watch_step(state->watch, _("comparing the outputs of the layers"), error))
             return false;
         const float *original = observer_run(&noise->original, sample, first, count);
         add_noise(noise, original, observer_run(&noise->rounded, sample, first, count), count);

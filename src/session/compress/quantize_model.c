@@ -1,7 +1,5 @@
 /* The steps: fold, read the sample, calibrate with every layer quantized, measure each layer alone,
  * decide about the first and the last one, make the network, measure it, save it. */
-#include "session/compress/quantize_model.h"
-
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
@@ -9,10 +7,12 @@
 #include "engine/graph/operator.h"
 #include "engine/quantize/fold_batch_norm.h"
 #include "engine/quantize/simulate.h"
-#include "session/compress/quantize_state.h"
+#include "session/compress/internal.h"
+#include "session/config/settings.h"
 #include "session/model/model_file.h"
 #include "session/model/model_output.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,25 +22,56 @@
  * all may cost. */
 static const double single_share = 0.25;
 
-bool quantize_step(const struct quantize_state *state, const char *text, struct error *error)
+/* --- the report --- */
+
+const char *const quantize_kept_names[] = {
+    [KEPT_NOT] = "no", [KEPT_ASKED] = "asked", [KEPT_SENSITIVE] = "sensitive"};
+
+static bool add_layer(struct json *list, const struct quantize_layer *layer)
 {
-    return state->hooks->step(state->hooks->context, text, error);
+    struct json *object = json_add_object(list, NULL);
+    const bool quantized = layer->kept == KEPT_NOT;
+    return json_add_string(object, "layer", layer->name) &&
+           json_add_string(object, "op", layer->op) &&
+           json_add_string(object, "weights", quantized ? "int8" : "float32") &&
+           json_add_string(object, "kept", quantize_kept_names[layer->kept]) &&
+           json_add_number(object, "weight_sqnr_db", layer->weight_sqnr) &&
+           json_add_number(object, "output_sqnr_db", layer->output_sqnr) &&
+           json_add_number(object, "top1_loss",
+                           layer->kept == KEPT_ASKED ? NAN : layer->top1_loss) &&
+           json_add_number(object, "loss_rise", layer->kept == KEPT_ASKED ? NAN : layer->loss_rise);
 }
 
-void made_network_free(struct made_network *made)
+static bool add_accuracy(struct json *root, const char *key, const struct evaluation *evaluation)
 {
-    weights_free(&made->weights);
-    network_free(made->network);
-    *made = (struct made_network){0};
+    struct json *object = json_add_object(root, key);
+    return json_add_number(object, "top1", evaluation->top1) &&
+           json_add_number(object, "top1_low", evaluation->top1_low) &&
+           json_add_number(object, "top1_high", evaluation->top1_high) &&
+           json_add_number(object, "loss", evaluation->loss) &&
+           json_add_count(object, "images", evaluation->images);
 }
 
-bool quantize_make(const struct quantize_state *state, const struct quantize_plan *plan,
-                   bool simulate, const char *step, struct made_network *made, struct error *error)
+struct json *quantize_result_json(const struct quantize_request *request,
+                                  const struct quantize_result *result)
 {
-    made->network =
-        quantize_network(plan, state->folded.network, &state->folded.weights, state->grids,
-                         !state->request->per_tensor, step, &made->weights, error);
-    return made->network && (!simulate || network_simulate(made->network, error));
+    struct json *root = json_new_object();
+    bool complete =
+        json_add_string(root, "network", result->network) &&
+        json_add_string(root, "method", calibration_method_names[request->method]) &&
+        json_add_string(root, "scales", request->per_tensor ? "per-tensor" : "per-channel") &&
+        json_add_count(root, "images", result->images) &&
+        json_add_count(root, "layer_images", result->layer_images) &&
+        add_accuracy(root, "before", &result->before) &&
+        add_accuracy(root, "after", &result->after) &&
+        (!result->tuned || add_accuracy(root, "before_tuning", &result->untuned));
+    struct json *layers = json_add_array(root, "layers");
+    for (size_t i = 0; complete && i < result->layer_count; i++)
+        complete = add_layer(layers, &result->layers[i]);
+    if (complete && layers)
+        return root;
+    json_free(root);
+    return NULL;
 }
 
 /* --- the beginning --- */
@@ -97,12 +128,13 @@ static uint64_t size_of(const char *path)
 static bool begin(struct quantize_state *state, struct error *error)
 {
     const struct quantize_request *request = state->request;
+    const struct machine_settings machine = machine_settings(&request->config);
     /* the folded network's weights and the quantized one's */
     const struct model_use use = {.copies = 2, .more = quantize_bytes, .context = request};
     if (!model_output_check(request->model, request->output, error) ||
-        !quantize_step(state, _("reading the model"), error) ||
-        !model_load_for(&state->model, request->model, request->config.device,
-                        request->config.threads, &use, error) ||
+        !technique_watch_step(state->watch, _("reading the model"), error) ||
+        !model_load_for(&state->model, request->model, machine.device, machine.threads, &use,
+                        error) ||
         !check_model(state, error) ||
         !name_pattern_check(request->keep, &state->model.network->graph, "--keep", error))
         return false;
@@ -115,7 +147,8 @@ static bool begin(struct quantize_state *state, struct error *error)
     const size_t nodes = state->folded.network->graph.node_count;
     state->ranges = memory_new(nodes, sizeof *state->ranges, "the ranges", error);
     state->grids = memory_new(nodes, sizeof *state->grids, "the ranges", error);
-    return state->ranges && state->grids && quantize_step(state, _("reading the sample"), error) &&
+    return state->ranges && state->grids &&
+           technique_watch_step(state->watch, _("reading the sample"), error) &&
            sample_images_read(&state->sample, &state->model, request->calibrate, request->images,
                               request->seed, error);
 }
@@ -179,7 +212,8 @@ static bool evaluate(struct quantize_state *state, const struct made_network *ma
                      struct error *error)
 {
     struct model model = state->model;
-    const struct evaluation_request request = {0};
+    const struct evaluation_request request = {.progress = technique_watch_poll,
+                                               .context = (void *)state->watch};
     if (made) {
         model.network = made->network;
         model.weights = made->weights;
@@ -198,9 +232,11 @@ static bool evaluate_both(struct quantize_state *state, bool again, struct error
     struct dataset *dataset = model_open_set(&state->model, spec, error);
     const bool evaluated =
         dataset &&
-        (again || (quantize_step(state, _("measuring the accuracy of the original"), error) &&
-                   evaluate(state, NULL, dataset, &state->result->before, error))) &&
-        quantize_step(state, _("measuring the accuracy of the quantized network"), error) &&
+        (again ||
+         (technique_watch_step(state->watch, _("measuring the accuracy of the original"), error) &&
+          evaluate(state, NULL, dataset, &state->result->before, error))) &&
+        technique_watch_step(state->watch, _("measuring the accuracy of the quantized network"),
+                             error) &&
         evaluate(state, &state->simulated, dataset, &state->result->after, error);
     dataset_free(dataset);
     return evaluated;
@@ -253,14 +289,63 @@ static bool make_result(struct quantize_state *state, struct error *error)
     return quantize_measure_noise(state, error) && evaluate_both(state, false, error);
 }
 
+/* --- fine-tuning --- */
+
+/* The rate of a fine-tuning, unless the caller gives one: weights shall move within their grids. */
+#define TUNE_RATE "0.001"
+
+/* Starts a run whose network and first weights are the quantized model, so that it trains with
+ * simulated quantization (engine/quantize/simulate.h). */
+static struct run *start(const struct quantize_state *state, struct error *error)
+{
+    const struct quantize_request *request = state->request;
+    struct run_config config = request->config;
+    const struct fine_tuning tuning = {.settings = &config,
+                                       .model = request->output,
+                                       .tag = "quantize",
+                                       .note = "fine-tuning with simulated quantization"};
+    if (!config_set(&config, KEY(data), request->calibrate, error) ||
+        (request->data[0] && !config_set(&config, KEY(validate), request->data, error)) ||
+        (!config_is_given(&config, KEY(learning_rate)) &&
+         !config_set(&config, KEY(learning_rate), TUNE_RATE, error)))
+        return NULL;
+    return fine_tune_start(&tuning, error);
+}
+
+/* Trains the saved network, and reads its weights into those of the state. */
+static bool train(struct quantize_state *state, struct error *error)
+{
+    struct run *run = start(state, error);
+    if (!run)
+        return false;
+    char *trained = file_join(run_facts(run)->directory, "weights.safetensors");
+    bool done = fine_tune_finish(run, state->watch,
+                                 N_("the output is the network without fine-tuning; tinca resume "
+                                    "continues the run"),
+                                 error);
+    done = done && (trained || error_set_memory(error, "a path", 0)) &&
+           weights_load(&state->quantized.weights, trained, error);
+    weights_mark_changed(&state->simulated.weights); /* it has the same values */
+    free(trained);
+    return done;
+}
+
+/* Returns whether the network has lost so much that it is to be trained. */
+static bool must_tune(const struct quantize_state *state)
+{
+    const struct quantize_result *result = state->result;
+    return fine_tune_is_wanted(&state->request->config) &&
+           result->before.top1 - result->after.top1 > state->request->max_loss;
+}
+
 /* Fine-tunes the saved network if it has lost too much, and saves it again if that has helped. */
 static bool tune(struct quantize_state *state, struct error *error)
 {
     struct quantize_result *result = state->result;
-    if (!quantize_must_tune(state))
+    if (!must_tune(state))
         return true;
     result->untuned = result->after;
-    if (!quantize_tune(state, error) || !evaluate_both(state, true, error))
+    if (!train(state, error) || !evaluate_both(state, true, error))
         return false;
     result->tuned = result->after.top1 > result->untuned.top1;
     if (result->tuned)
@@ -283,10 +368,10 @@ static void free_state(struct quantize_state *state)
     model_free(&state->model);
 }
 
-bool quantize_model(const struct quantize_request *request, const struct quantize_hooks *hooks,
+bool quantize_model(const struct quantize_request *request, const struct technique_watch *watch,
                     struct quantize_result *result, struct error *error)
 {
-    struct quantize_state state = {.request = request, .hooks = hooks, .result = result};
+    struct quantize_state state = {.request = request, .watch = watch, .result = result};
     *result = (struct quantize_result){0};
     const bool done = begin(&state, error) && plan_layers(&state, true, error) &&
                       quantize_measure_layers(&state, error) && keep_sensitive(&state, error) &&

@@ -12,9 +12,8 @@
 
 #include "base/json/json.h"
 #include "engine/quantize/calibration.h"
-#include "session/config/config.h"
+#include "session/compress/fine_tune.h"
 #include "session/model/evaluate.h"
-#include "session/record/run.h"
 
 enum { QUANTIZE_IMAGES = 500 }; /* of the sample, unless the caller says otherwise */
 
@@ -35,16 +34,6 @@ struct quantize_request {
     /* Device, threads and, with epochs, the settings of fine-tuning with simulated quantization,
      * which begins if more than max_loss is lost. */
     struct run_config config;
-};
-
-/* How the caller watches. */
-struct quantize_hooks {
-    void *context;
-    /* Is told what begins, a translated sentence, at least every few seconds. Returns false with an
-     * error to end the work. */
-    bool (*step)(void *context, const char *text, struct error *error);
-    /* Follows a run until it is over. */
-    void (*follow)(void *context, struct run *run);
 };
 
 /* Why a layer stays float32. */
@@ -74,7 +63,7 @@ struct quantize_result {
 
 /* Quantizes the model and saves the result. Returns false with an error; the output is then as it
  * was. Call quantize_result_free in any case. */
-bool quantize_model(const struct quantize_request *request, const struct quantize_hooks *hooks,
+bool quantize_model(const struct quantize_request *request, const struct technique_watch *watch,
                     struct quantize_result *result, struct error *error);
 void quantize_result_free(struct quantize_result *result); /* may be {0} */
 

@@ -13,8 +13,7 @@
 #include "base/text.h"
 #include "data/images/image.h"
 #include "session/config/settings.h"
-#include "session/export/chart_panel.h"
-#include "session/export/chart_trace.h"
+#include "session/export/internal.h"
 #include "session/files/run_name.h"
 
 #include <math.h>

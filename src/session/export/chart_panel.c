@@ -6,7 +6,7 @@
  * and the highest only, the nearer one first: as each line is wider than a column, what is inked is
  * the same, and Cairo has half of the length to draw. So a file's size depends on the width of the
  * chart only, and no extreme value is lost. */
-#include "session/export/chart_panel.h"
+#include "session/export/internal.h"
 
 #include "base/language.h"
 

@@ -2,7 +2,7 @@
  *
  * Messages have the locale's character set, and run names may contain any bytes, but Cairo fails on
  * text that is not valid UTF-8. Therefore every text is converted first. */
-#include "session/export/chart_sheet.h"
+#include "session/export/internal.h"
 
 #include "base/character.h"
 

@@ -5,7 +5,7 @@
  * them apart. Some have the same lightness, so the curves of runs also differ by their dashes: 10
  * colours and 4 patterns give each of CHART_MAX_RUNS runs a different line, also in a grey print.
  */
-#include "session/export/chart_trace.h"
+#include "session/export/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"

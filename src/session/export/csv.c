@@ -8,8 +8,8 @@
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "session/config/settings.h"
-#include "session/export/csv_key.h"
 #include "session/export/export.h"
+#include "session/export/internal.h"
 
 #include <math.h>
 #include <stdio.h>

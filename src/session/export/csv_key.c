@@ -1,6 +1,6 @@
 /* Finds the settings that distinguish the runs of a table. Each run is compared only with the first
  * one of the same network, mode and batch, so n runs need n comparisons. */
-#include "session/export/csv_key.h"
+#include "session/export/internal.h"
 
 #include "base/escape/csv.h"
 #include "base/memory.h"

@@ -11,8 +11,7 @@
 #include "engine/devices/device.h"
 #include "session/config/config_data.h"
 #include "session/config/settings.h"
-#include "session/export/export_groups.h"
-#include "session/export/export_record.h"
+#include "session/export/internal.h"
 #include "session/files/run_files.h"
 #include "session/values/timing.h"
 

@@ -1,4 +1,4 @@
-#include "session/export/export_groups.h"
+#include "session/export/internal.h"
 
 #include "base/memory.h"
 #include "session/config/settings.h"

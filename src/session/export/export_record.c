@@ -1,6 +1,6 @@
 /* The network and the measurements are the trees of the run's files. Of data.json, which may list a
  * hundred thousand files, the session has the facts and one checksum over the list. */
-#include "session/export/export_record.h"
+#include "session/export/internal.h"
 
 #include "base/files/file.h"
 #include "session/files/run_json.h"

@@ -1,4 +1,4 @@
-#include "session/export/npz_file.h"
+#include "session/export/internal.h"
 
 #include "base/memory.h"
 #include "data/formats/npy.h"

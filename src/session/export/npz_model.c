@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "engine/weights/safetensors.h"
 #include "session/export/export_tables.h"
-#include "session/export/npz_file.h"
+#include "session/export/internal.h"
 
 #include <stdlib.h>
 

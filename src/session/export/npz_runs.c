@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "session/columns/run_rows.h"
 #include "session/export/export_tables.h"
-#include "session/export/npz_file.h"
+#include "session/export/internal.h"
 #include "session/values/series_columns.h"
 
 #include <stdio.h>

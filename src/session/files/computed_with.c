@@ -1,7 +1,7 @@
 #include "session/files/computed_with.h"
 
 #include "base/language.h"
-#include "engine/devices/blas_name.h"
+#include "engine/devices/blas.h"
 #include "engine/execution/numerics.h"
 
 #include <config.h>

@@ -79,6 +79,10 @@ bool run_owner_stop(const char *directory, struct error *error)
     if (!owner.here)
         return error_set(error, ERROR_USAGE, directory, "stop it there, or as that user",
                          "its process runs on another machine or belongs to another user");
+    if (owner.process == (long)getpid()) /* a technique of the advisor trains it */
+        return error_set(error, ERROR_USAGE, directory,
+                         "stop applying techniques on the screen Advisor",
+                         "this program itself computes the run");
     if (kill((pid_t)owner.process, SIGTERM) == 0)
         return true;
     return error_set_errno(error, directory, "stop it where it was begun",

@@ -1,7 +1,7 @@
 /* Reads logs of Caffe. "Iteration N, loss = X" is its running mean, with N counted from 0. The loss
  * of an iteration is the sum of the "(* w = V loss)" in the "Train net output" lines after it.
  * "Iteration N, Testing net (#0)" starts a test. */
-#include "session/import/import_reader.h"
+#include "session/import/internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 
 #include "base/files/file.h"
 #include "base/language.h"
-#include "session/import/import_reader.h"
+#include "session/import/internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Reads JSON lines: an object a line, whose members are values with names. Members of objects
  * within it are named OUTER/INNER. Python writes NaN and Infinity, which JSON does not have, as
  * bare words; a loss that is one of them is a loss that is not finite. */
-#include "session/import/import_rows.h"
+#include "session/import/internal.h"
 
 #include "base/json/json.h"
 #include "base/memory.h"

@@ -10,7 +10,7 @@
  * Progress counts images if the log says "samples" or "/sample"; otherwise the first progress of an
  * epoch, which is one batch, shows whether it counts images or steps. So points are created at the
  * end of the log. */
-#include "session/import/import_reader.h"
+#include "session/import/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"

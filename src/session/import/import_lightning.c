@@ -4,7 +4,7 @@
  *   Epoch 0/9 ---------- 5/10 0:00:00 - 0:00:00 45.33it/s v_num: 0.000 train_loss: 2.300
  * Epochs count from 0. The bar shows the values of the last validation until the next one, whose
  * own bar ("Validation DataLoader 0: ...") tells that it ran. */
-#include "session/import/import_rows.h"
+#include "session/import/internal.h"
 
 #include <ctype.h>
 #include <math.h>

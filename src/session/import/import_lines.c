@@ -5,7 +5,7 @@
  * and a time, "INFO:tensorflow:", "Epoch 3/12", or the progress "  128/60000 [" of Keras, whose
  * first number is as wide as its second; so its digits can be told from those of a number before
  * it. */
-#include "session/import/import_reader.h"
+#include "session/import/internal.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * class: a quantity (loss), a part of the data (val), a filler that says nothing (mean), or
  * unknown. The quantity and the part give the meaning; the fillers and the unknown words give the
  * rank, by which the best of several names is chosen. */
-#include "session/import/import_names.h"
+#include "session/import/internal.h"
 
 #include "base/language.h"
 

@@ -1,6 +1,6 @@
 /* Finds numbers and names in lines, and adds points and validations to a log. Logs repeat lines and
  * go back after a resumed training, so a new point replaces what the log had from there on. */
-#include "session/import/import_reader.h"
+#include "session/import/internal.h"
 
 #include "base/json/json.h"
 #include "base/memory.h"

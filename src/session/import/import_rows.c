@@ -2,7 +2,7 @@
  * and grow are one point for each epoch; otherwise the rows with a loss are counted. Values of the
  * same step complete each other, since event files have each of them alone. If steps go back, the
  * training was started again there, and later values replace earlier ones. */
-#include "session/import/import_rows.h"
+#include "session/import/internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,8 +10,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/import/import_reader.h"
-#include "session/import/import_rows.h"
+#include "session/import/internal.h"
 #include "session/tensorboard/event_reader.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Reads a table of comma-, semicolon- or tab-separated values. Its first row names the columns; an
  * empty cell is no value. Another row of names may come later, when the file was written anew. */
-#include "session/import/import_rows.h"
+#include "session/import/internal.h"
 
 #include "base/memory.h"
 

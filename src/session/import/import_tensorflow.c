@@ -7,7 +7,7 @@
  *   Iter 100, Minibatch Loss= 2.3
  *   INFO:tensorflow:Saving dict for global step 100: accuracy = 0.9, loss = 0.3     a test
  * So every line that contains a step and a loss counts. */
-#include "session/import/import_reader.h"
+#include "session/import/internal.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* forecast.h: whether a computation fits into memory, before it starts; and what a forecast says,
- * in words. The forecast of a run is made by prepare/run_plans.h. */
+ * in words. The forecast of a run is made by training/forecast_make.h. */
 #ifndef TINCA_SESSION_MEASURE_FORECAST_H
 #define TINCA_SESSION_MEASURE_FORECAST_H
 

@@ -6,7 +6,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "engine/network/network_model.h"
+#include "engine/network/network.h"
 #include "engine/quantize/simulate.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* The loop: read the table, measure what is not measured, ask for advice, apply the technique as a
- * child process, measure its result. A technique that fails is not tried again in this call. */
+/* The loop: read the table, measure what is not measured, ask for advice, apply the technique,
+ * measure its result. A technique that fails is not tried again in this call. */
 #include "session/models/means_apply.h"
 
 #include "base/clock.h"
@@ -7,7 +7,7 @@
 #include "base/files/output_file.h"
 #include "base/language.h"
 #include "session/files/run_directory.h"
-#include "session/models/technique_step.h"
+#include "session/models/technique.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -64,6 +64,12 @@ static bool poll(void *context, uint64_t done, uint64_t of, struct error *error)
     return !has_to_stop(context) || refuse_to_go_on(context, error);
 }
 
+static bool watch_step(void *context, const char *text, struct error *error)
+{
+    (void)text; /* the report names the technique */
+    return poll(context, 0, 0, error);
+}
+
 /* --- one technique --- */
 
 /* Returns the path for the result of the advised step, owned by the caller, or NULL with an error.
@@ -79,29 +85,43 @@ static char *path_for(const struct work *work, struct error *error)
     return path;
 }
 
-/* Applies the technique and measures the result. */
-static bool apply_step(struct work *work, const char *output, struct error *error)
+static bool set_count(struct run_config *config, const char *key, size_t value, struct error *error)
 {
-    char log[1100];
-    const struct model_row *row = &work->table->rows[work->advice->row];
+    char text[24];
+    snprintf(text, sizeof text, "%zu", value);
+    return config_set(config, key, text, error);
+}
+
+/* Makes the settings of the technique: the data, and as many epochs as a fine-tuning has. */
+static bool make_settings(const struct work *work, struct run_config *config, struct error *error)
+{
+    const struct model_table *table = work->table;
     const struct means_settings *settings = &work->apply->settings;
-    const char *data =
-        means_training_data(work->table, work->advice->row, work->advice->reference, settings);
-    const struct technique_target target = {.input = row->path,
-                                            .output = output,
-                                            .data = data,
-                                            .validate = row->data,
-                                            .device = work->table->device,
-                                            .threads = work->table->threads,
-                                            .epochs = data ? settings->epochs : 0,
-                                            .seed = settings->seed};
-    snprintf(log, sizeof log, "%s.txt", output);
-    const struct technique_run run = {
-        .log = log, .stop = has_to_stop, .context = work, .own_group = work->apply->own_group};
+    const size_t row = work->advice->row;
+    const char *data = means_training_data(table, row, work->advice->reference, settings);
     if (!data && technique_step_needs_data(work->advice->step))
-        return error_set(error, ERROR_USAGE, "--data", "give --data SPEC",
+        return error_set(error, ERROR_USAGE, OPTION(data), "give --data SPEC",
                          "it is not known which data the network was trained on");
-    if (!technique_apply(work->advice->step, &target, &run, error))
+    config_defaults(config);
+    return (!data || config_set(config, KEY(data), data, error)) &&
+           (!data || settings->epochs == 0 ||
+            set_count(config, KEY(epochs), settings->epochs, error)) &&
+           (!table->rows[row].data[0] ||
+            config_set(config, KEY(validate), table->rows[row].data, error)) &&
+           config_set(config, KEY(device), table->device, error) &&
+           set_count(config, KEY(threads), table->threads, error) &&
+           set_count(config, KEY(seed), settings->seed, error);
+}
+
+/* Applies the technique and measures the result. */
+static bool apply_step(struct work *work, const struct run_config *settings, const char *output,
+                       struct error *error)
+{
+    const struct model_row *row = &work->table->rows[work->advice->row];
+    const struct technique_target target = {
+        .input = row->path, .output = output, .settings = settings};
+    const struct technique_watch watch = {.context = work, .step = watch_step};
+    if (!technique_apply(work->advice->step, &target, &watch, error))
         return false;
     struct model_figures figures;
     const struct model_measure_request request = {.data = row->data,
@@ -130,22 +150,23 @@ static void exclude(struct means_request *request, const char *name, const char 
 static bool try_step(struct work *work, struct error *error)
 {
     struct error failure;
+    struct run_config settings;
+    char text[400];
     const struct model_row *row = &work->table->rows[work->advice->row];
-    char *output = path_for(work, error);
+    char *output = make_settings(work, &settings, error) ? path_for(work, error) : NULL;
     if (!output)
         return false;
     report(work, N_("%s: applying %s"), row->figures.facts.name, work->advice->step);
-    const bool applied = apply_step(work, output, &failure);
+    const bool applied = apply_step(work, &settings, output, &failure);
     free(output);
-    /* a name that the command gives otherwise than expected is not tried again either */
+    /* a name that the technique gives otherwise than expected is not tried again either */
     exclude(&work->apply->request, work->advice->name, row->figures.facts.checksum);
     if (applied)
         return true;
-    if (failure.kind == ERROR_USAGE || has_to_stop(work)) {
-        *error = failure;
-        return failure.kind == ERROR_USAGE ? false : refuse_to_go_on(work, error);
-    }
-    report(work, N_("%s failed: %s"), work->advice->step, failure.why);
+    if (has_to_stop(work))
+        return refuse_to_go_on(work, error);
+    report(work, N_("%s failed: %s"), work->advice->step,
+           error_format(&failure, text, sizeof text));
     return true;
 }
 

@@ -16,7 +16,6 @@ struct means_apply {
     struct means_settings settings;
     const char *output; /* the file of the best result; NULL: none */
     double seconds;     /* the budget; 0: one technique */
-    bool own_group;     /* the terminal's signals do not reach the commands */
     bool (*stop)(void *context);
     void (*report)(void *context, const char *line); /* a line of progress, translated */
     void *context;

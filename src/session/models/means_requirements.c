@@ -1,5 +1,5 @@
 /* The rows of an inquiry (means_inquiry.h), and how far they are from what is required. */
-#include "session/models/means_inquiry.h"
+#include "session/models/internal.h"
 
 #include "base/language.h"
 

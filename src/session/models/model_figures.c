@@ -375,7 +375,7 @@ static uint32_t sum_folder(const char *path)
 char *model_data_key(const char *spec, char key[MODEL_DATA_KEY])
 {
     char absolute[MODEL_SPEC], path[MODEL_SPEC], version[24];
-    if (!config_absolute_value("data", spec, absolute, sizeof absolute, NULL))
+    if (!config_absolute_value(KEY(data), spec, absolute, sizeof absolute, NULL))
         snprintf(absolute, sizeof absolute, "%s", spec);
     snprintf(version, sizeof version, "%d", GENERATOR_VERSION);
     uint32_t sum = sum_text(sum_text(0, absolute), version);

@@ -112,7 +112,7 @@ static void take_figures(const struct model_table *table, struct model_row *row)
 
 static void set_data(struct model_row *row, const char *spec)
 {
-    if (!config_absolute_value("data", spec, row->data, sizeof row->data, NULL))
+    if (!config_absolute_value(KEY(data), spec, row->data, sizeof row->data, NULL))
         snprintf(row->data, sizeof row->data, "%s", spec);
     if (row->data[0])
         model_data_key(row->data, row->data_key);

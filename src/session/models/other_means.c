@@ -4,7 +4,8 @@
 #include "session/models/other_means.h"
 
 #include "base/language.h"
-#include "session/models/means_inquiry.h"
+#include "session/config/config.h"
+#include "session/models/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -31,13 +32,13 @@ static bool choose_network(struct inquiry *inquiry, struct error *error)
         if (row->figures.facts.classes == 0)
             continue;
         if (advice->network[0] && strcmp(row->base, advice->network) != 0)
-            return error_set(error, ERROR_USAGE, "--network", "give --network NET",
+            return error_set(error, ERROR_USAGE, OPTION(network), "give --network NET",
                              "there are models of several networks: %s, %s and perhaps others",
                              advice->network, row->base);
         snprintf(advice->network, sizeof advice->network, "%s", row->base);
     }
     return advice->network[0] ||
-           error_set(error, ERROR_USAGE, "--network", "train one first, or name model files",
+           error_set(error, ERROR_USAGE, OPTION(network), "train one first, or name model files",
                      "there are no models");
 }
 

@@ -73,7 +73,7 @@ struct means_advice {
     size_t row;       /* the row to use, to measure, or to apply the technique to */
     size_t best;      /* the best row so far: accurate, and nearest to the limits */
     size_t evidence;  /* the row from which the gain is expected; MODEL_NO_ROW: it is assumed */
-    char step[MEANS_STEP]; /* of MEANS_TRY: the technique, as technique_step.h */
+    char step[MEANS_STEP]; /* of MEANS_TRY: the technique, as technique.h */
     char name[MODEL_NAME]; /* of MEANS_TRY: the name of the result */
     char reasons[MEANS_REASONS][MEANS_REASON];
     size_t reason_count;

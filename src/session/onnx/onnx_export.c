@@ -10,7 +10,7 @@
 #include "engine/ops/op.h"
 #include "engine/quantize/fold_batch_norm.h"
 #include "session/model/model_file.h"
-#include "session/onnx/onnx_exporter.h"
+#include "session/onnx/internal.h"
 #include "session/protobuf/message_memory.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * multiply unsigned activations with signed weights by VPMADDUBSW, whose sum of two products
  * saturates at 16 bits. ONNX Runtime and OpenVINO then lose several points of accuracy; with two
  * unsigned operands they widen first. */
-#include "session/onnx/onnx_exporter.h"
+#include "session/onnx/internal.h"
 
 #include "base/float16.h"
 

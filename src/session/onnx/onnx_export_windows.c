@@ -2,7 +2,7 @@
  * every runtime computes the same, whatever it makes of ONNX's ceil_mode. The maximum ignores
  * padding. A mean divides by the elements inside the image and its padding, not by those beyond
  * (average_pool.c): there the padding proper is a Pad of zeros before. */
-#include "session/onnx/onnx_exporter.h"
+#include "session/onnx/internal.h"
 
 #include "engine/ops/op.h"
 

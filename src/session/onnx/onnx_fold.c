@@ -1,6 +1,6 @@
 /* Constants that a file computes: shapes, ranges, indices. Programs that trace a network write them
  * where the sizes of images enter it. */
-#include "session/onnx/onnx_importer.h"
+#include "session/onnx/internal.h"
 
 #include "base/language.h"
 

@@ -1,7 +1,7 @@
 /* Goes through the nodes of a file (onnx_importer.h). A node whose inputs an operator that tinca
  * lacks has computed is passed over, so that the list of what is missing has each operator that is,
  * and nothing else. */
-#include "session/onnx/onnx_importer.h"
+#include "session/onnx/internal.h"
 
 #include "base/files/output_file.h"
 #include "base/host/memory_room.h"

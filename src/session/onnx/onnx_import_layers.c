@@ -1,7 +1,7 @@
 /* Operators that compute become layers of one node. Two are spelled out in files: a SiLU is x times
  * its sigmoid, and PyTorch writes a local response normalisation as x / (mean of squares * alpha +
  * k)^beta; the values on the way carry what they mean (struct onnx_value). */
-#include "session/onnx/onnx_importer.h"
+#include "session/onnx/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"

@@ -1,6 +1,6 @@
 /* Windows. tinca pads both sides of an image alike. Padding of the far side that differs is the
  * same if as many windows fit, or if it is what ceil mode adds. */
-#include "session/onnx/onnx_importer.h"
+#include "session/onnx/internal.h"
 
 #include "base/language.h"
 #include "engine/ops/op.h"

@@ -2,7 +2,7 @@
  * layer's values lie on that grid; any other pair is a fake_quantize. A DequantizeLinear of a
  * constant gives weights that keep their scales, or a bias. Signed integers become unsigned ones:
  * q + 128 with the zero point + 128 is the same grid. */
-#include "session/onnx/onnx_importer.h"
+#include "session/onnx/internal.h"
 
 #include "base/language.h"
 #include "engine/ops/op.h"

@@ -1,6 +1,6 @@
 /* The nodes that the output needs become a network file; what the file's metadata says of it (its
  * name, classes, normalisation, how it was trained) goes with it. */
-#include "session/onnx/onnx_importer.h"
+#include "session/onnx/internal.h"
 
 #include "base/files/file.h"
 #include "base/files/output_file.h"

@@ -1,11 +1,10 @@
 /* Layers with weights. An array that has been dequantized keeps its scales, if they are those of
  * the outputs: then the layer's weights are integers in tinca, too. A convolution of each channel
  * by itself whose kernels are those of a channel shift is one. */
-#include "session/onnx/onnx_importer.h"
+#include "session/onnx/internal.h"
 
 #include "base/language.h"
 #include "engine/ops/op.h"
-#include "session/onnx/onnx_exporter.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Memory comes from chunks that are freed together: a message consists of many small pieces, and
  * none is freed before the file is written. */
-#include "session/onnx/onnx_message.h"
+#include "session/onnx/internal.h"
 
 #include "base/memory.h"
 

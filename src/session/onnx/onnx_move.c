@@ -1,7 +1,7 @@
 /* Operators that move values, of constants and of layers alike: for each element of the output they
  * say which one of the input it is. Most are a view: element [i0, i1, ...] of the output is element
  * [offset + i0 step0 + i1 step1 + ...] of the input, unless it lies outside. */
-#include "session/onnx/onnx_importer.h"
+#include "session/onnx/internal.h"
 
 #include "base/language.h"
 

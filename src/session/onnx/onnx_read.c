@@ -1,5 +1,5 @@
 /* Messages that contain themselves are not in the schema, so nothing is nested deeply. */
-#include "session/onnx/onnx_importer.h"
+#include "session/onnx/internal.h"
 
 #include "base/files/file.h"
 #include "base/host/memory_room.h"

@@ -1,6 +1,6 @@
 /* Which operator of tinca moves values as a value says: none, channel_shift, channel_shuffle, or
  * flatten. All images of the batch must move alike, and none into another. */
-#include "session/onnx/onnx_importer.h"
+#include "session/onnx/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"

@@ -1,4 +1,4 @@
-#include "session/onnx/onnx_exporter.h"
+#include "session/onnx/internal.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  *
  * A file of values beside the model is read only if it lies in the model's folder: its name is
  * relative, without "..", and where it leads to, through symbolic links, is below that folder. */
-#include "session/onnx/onnx_importer.h"
+#include "session/onnx/internal.h"
 
 #include "base/character.h"
 #include "base/files/file.h"

@@ -14,8 +14,8 @@
 #include "base/text.h"
 #include "session/config/settings.h"
 #include "session/record/run_open.h"
+#include "session/sweep/internal.h"
 #include "session/sweep/sweep_after.h"
-#include "session/sweep/sweep_files.h"
 #include "session/training/forecast_make.h"
 #include "session/values/run_cause.h"
 #include "session/values/run_figures.h"
@@ -155,14 +155,6 @@ bool sweep_open(struct sweep *sweep, const char *name, struct error *error)
 }
 
 /* --- states --- */
-
-enum sweep_state sweep_state_of_error(const struct error *error)
-{
-    static const enum sweep_state states_of[] = {[RUN_CAUSE_OTHER] = SWEEP_FAILED,
-                                                 [RUN_CAUSE_MEMORY] = SWEEP_OUT_OF_MEMORY,
-                                                 [RUN_CAUSE_DISK] = SWEEP_DISK_FULL};
-    return states_of[run_cause_of_error(error)];
-}
 
 static void take_run_status(struct sweep_cell *cell, const struct run_snapshot *snapshot)
 {
@@ -425,14 +417,6 @@ void sweep_read_result(struct sweep *sweep, size_t index)
         read_run(run, &cell->result);
     run_free(run);
     free(directory);
-}
-
-char *sweep_run_directory(const struct sweep_cell *cell, struct error *error)
-{
-    char *directory = sweep_files_run(cell->run);
-    if (!directory)
-        error_set_memory(error, "a path", 0);
-    return directory;
 }
 
 void sweep_read_progress(struct sweep *sweep, size_t index)

@@ -2,14 +2,15 @@
  * so that chains share it, and so that an interrupted chain goes on with its next step: a command
  * writes its model as a whole or not at all. */
 #include "session/sweep/sweep_after.h"
+#include "session/config/settings.h"
 
 #include "base/files/file.h"
 #include "session/config/config_data.h"
 #include "session/measure/measurement.h"
+#include "session/model/model_file.h"
 #include "session/models/model_measure.h"
-#include "session/models/technique_step.h"
-#include "session/sweep/sweep_files.h"
-#include "session/values/run_cause.h"
+#include "session/sweep/internal.h"
+#include "session/sweep/sweep_step.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -65,12 +66,14 @@ static char *folder_of(const struct sweep *sweep, size_t index)
 
 static bool any_trains(const char *chain)
 {
+    const char *argument;
     struct technique_chain steps;
     bool trains = false;
     if (!chain[0] || !technique_chain_read(&steps, chain, NULL))
         return false;
     for (size_t i = 0; i < steps.count; i++)
-        trains |= technique_step_trains(steps.steps[i]);
+        trains |= technique_step_trains(steps.steps[i]) ||
+                  technique_step_is(steps.steps[i], "prune", &argument); /* as earlier versions */
     return trains;
 }
 
@@ -95,27 +98,15 @@ enum sweep_state sweep_after_cell_state(const struct sweep_after_result *result)
     return state == SWEEP_FAILED ? SWEEP_INTERRUPTED : state;
 }
 
-static void read_text(const struct json *object, const char *key, char *text, size_t size)
-{
-    const char *value = json_string(json_member(object, key));
-    snprintf(text, size, "%s", value ? value : "");
-}
-
 static bool take_result(const struct json *root, const char *chain,
                         struct sweep_after_result *result)
 {
     const char *of = json_string(json_member(root, "chain"));
-    const struct json *failure = json_member(root, "error");
     if (!of || strcmp(of, chain) != 0)
         return false;
-    if (failure) {
-        const char *cause = json_string(json_member(failure, "cause"));
-        result->state = cause ? SWEEP_AFTER_WAITING : SWEEP_AFTER_FAILED;
-        result->reason.kind = cause ? ERROR_INTERRUPTED : ERROR_INPUT;
-        run_cause_take(&result->reason, cause);
-        read_text(failure, "what", result->reason.what, sizeof result->reason.what);
-        read_text(failure, "why", result->reason.why, sizeof result->reason.why);
-        read_text(failure, "advice", result->reason.advice, sizeof result->reason.advice);
+    if (sweep_failure_from_json(root, &result->reason)) {
+        result->state =
+            result->reason.kind == ERROR_INPUT ? SWEEP_AFTER_FAILED : SWEEP_AFTER_WAITING;
         return true;
     }
     if (!model_description_from_json(&result->facts, json_member(root, "model")) ||
@@ -154,16 +145,6 @@ void sweep_after_refresh(struct sweep *sweep, size_t index)
     }
 }
 
-static bool add_failure(struct json *root, const struct error *failure)
-{
-    struct json *object = json_add_object(root, "error");
-    return (!technique_was_cut_off(failure) ||
-            json_add_string(object, "cause", run_cause_name(failure))) &&
-           json_add_string(object, "what", failure->what) &&
-           json_add_string(object, "why", failure->why) &&
-           json_add_string(object, "advice", failure->advice);
-}
-
 static bool write_result(const struct sweep *sweep, size_t index, const char *chain,
                          const struct sweep_after_result *result, struct error *error)
 {
@@ -171,7 +152,7 @@ static bool write_result(const struct sweep *sweep, size_t index, const char *ch
     bool added = json_add_string(root, "format", "tinca-sweep-after") &&
                  json_add_count(root, "version", 1) && json_add_string(root, "chain", chain);
     if (result->reason.kind != ERROR_NONE)
-        added = added && add_failure(root, &result->reason);
+        added = added && sweep_failure_to_json(root, &result->reason);
     else
         added = added &&
                 model_description_to_json(json_add_object(root, "model"), &result->facts) &&
@@ -184,6 +165,129 @@ static bool write_result(const struct sweep *sweep, size_t index, const char *ch
     free(text);
     json_free(root);
     return written;
+}
+
+/* --- checks ---
+ *
+ * What is known to fail is found before the first cell is trained. */
+
+/* Channels, factors and ranges are found from weights of float32, which a quantized model has no
+ * longer. */
+static bool check_order(const char *chain, const struct technique_chain *steps, struct error *error)
+{
+    const char *argument;
+    bool quantized = false;
+    for (size_t i = 0; i < steps->count; i++) {
+        const char *step = steps->steps[i];
+        if (quantized && (technique_step_is(step, "quantize", &argument) ||
+                          technique_step_is(step, "prune", &argument) ||
+                          technique_step_is(step, "factorize", &argument)))
+            return error_set(error, ERROR_USAGE, chain, "put quantize last",
+                             "%s cannot follow quantize, after which the weights are integers",
+                             step);
+        quantized |= technique_step_is(step, "quantize", &argument);
+    }
+    return true;
+}
+
+static bool check_teacher(const char *path, struct error *error)
+{
+    struct model teacher = {0};
+    const bool described = model_file_describe(&teacher, path, error);
+    model_free(&teacher);
+    return described;
+}
+
+bool sweep_chain_check(const char *chain, struct error *error)
+{
+    const char *teacher;
+    struct technique_chain steps;
+    if (!technique_chain_read(&steps, chain, error) || !check_order(chain, &steps, error))
+        return false;
+    for (size_t i = 0; i < steps.count; i++)
+        if (technique_step_is(steps.steps[i], "distill", &teacher) &&
+            !check_teacher(teacher, error))
+            return false;
+    return true;
+}
+
+/* Returns whether a cell waits for the result of a chain. */
+static bool is_wanted(const struct sweep *sweep, size_t number)
+{
+    struct sweep_after_result result;
+    for (size_t i = 0; i < sweep->count; i++) {
+        const enum sweep_state state = sweep->cells[i].state;
+        sweep_after_read(sweep, i, number, &result);
+        if (state == SWEEP_WAITING || state == SWEEP_RUNNING ||
+            (state == SWEEP_DONE && result.state == SWEEP_AFTER_WAITING))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether the setting says what the cell's training begins with: a fine-tuning begins with
+ * the model that came out of it. */
+static bool is_of_beginning(const struct config_field *field)
+{
+    return field->key == KEY(weights) || field->key == KEY(names) || field->key == KEY(reset) ||
+           field->key == KEY(reset_classes);
+}
+
+/* Refuses a setting of the cell that its fine-tuning would not have. */
+static bool check_meaning(const struct run_config *cell, struct error *error)
+{
+    char option[64];
+    for (size_t i = 0; i < config_field_count; i++) {
+        const struct config_field *field = &config_fields[i];
+        if (!config_is_given(cell, field->key) ||
+            !(field->class & (FINE_TUNE_CLASSES & ~(unsigned)SETTINGS_RECORD)) ||
+            config_has_meaning(field, TASK_FINE_TUNE) || is_of_beginning(field))
+            continue;
+        snprintf(option, sizeof option, "--%s", field->key);
+        return error_set(error, ERROR_USAGE, option, "leave it out, or --after-epochs",
+                         "it has no meaning in the training after a technique");
+    }
+    return true;
+}
+
+bool sweep_after_settings(const struct run_config *cell, size_t epochs, struct run_config *settings,
+                          struct error *error)
+{
+    char text[24];
+    config_defaults(settings);
+    config_take(settings, cell, FINE_TUNE_CLASSES, TASK_FINE_TUNE);
+    config_forget(settings, KEY(epochs)); /* the length is that of the grid */
+    snprintf(text, sizeof text, "%zu", epochs);
+    return config_set(settings, KEY(iterations), "", error) &&
+           (epochs == 0 || config_set(settings, KEY(epochs), text, error));
+}
+
+/* Checks what the steps of the chain that train would train with in the cells. */
+static bool check_settings(const struct sweep *sweep, const char *chain, struct error *error)
+{
+    struct run_config settings;
+    if (sweep->grid.after_epochs == 0 || !any_trains(chain))
+        return true;
+    for (size_t i = 0; i < sweep->count; i++) {
+        const struct run_config *cell = &sweep->cells[i].config;
+        if (sweep->cells[i].state != SWEEP_SKIPPED &&
+            (!check_meaning(cell, error) ||
+             !sweep_after_settings(cell, sweep->grid.after_epochs, &settings, error) ||
+             !config_check(&settings, error)))
+            return false;
+    }
+    return true;
+}
+
+bool sweep_after_check(const struct sweep *sweep, struct error *error)
+{
+    for (size_t i = 1; i < sweep_after_count(sweep); i++) {
+        const char *chain = sweep_after_chain(sweep, i);
+        if (is_wanted(sweep, i) &&
+            (!sweep_chain_check(chain, error) || !check_settings(sweep, chain, error)))
+            return false;
+    }
+    return true;
 }
 
 /* --- computing --- */
@@ -210,23 +314,29 @@ static bool report(void *context, uint64_t done, uint64_t of, struct error *erro
                      "repeat the command to go on", "it was stopped before its end");
 }
 
-/* Applies one step to the model `input`. */
-static bool apply_step(const struct work *work, const char *step, const char *input,
-                       const char *output, const char *log, struct error *error)
+/* Applies one step to the model `input`; `chain` is the chain up to it. Returns the path of its
+ * model, which the caller frees, or NULL with an error. */
+static char *apply_step(const struct work *work, const char *step, const char *chain,
+                        const char *input, const struct run_config *settings, struct error *error)
 {
-    char data[CONFIG_SPEC], validate[CONFIG_SPEC];
-    const struct run_config *config = &work->sweep->cells[work->index].config;
-    const struct technique_target target = {.input = input,
-                                            .output = output,
-                                            .data = config_training_spec(config, data),
-                                            .validate = config_validation_spec(config, validate),
-                                            .device = config->device,
-                                            .threads = config->threads,
-                                            .epochs = work->sweep->grid.after_epochs,
-                                            .seed = config->seed,
-                                            .config = config};
-    const struct technique_run run = {.log = log, .stop = work->stop, .context = work->context};
-    return technique_apply(step, &target, &run, error);
+    char *output = path_of(work->sweep, work->index, chain, ".safetensors");
+    char *log = path_of(work->sweep, work->index, chain, ".txt");
+    char *file = path_of(work->sweep, work->index, chain, ".step.json");
+    const struct sweep_step process = {
+        .step = step,
+        .target = {.input = input, .output = output, .settings = settings},
+        .file = file,
+        .log = log,
+        .stop = work->stop,
+        .context = work->context};
+    const bool applied = output && log && file ? sweep_step_apply(&process, error)
+                                               : error_set_memory(error, "a path", 0);
+    free(file);
+    free(log);
+    if (applied)
+        return output;
+    free(output);
+    return NULL;
 }
 
 /* Applies a chain to the run's model, step by step. Returns the path of its model, which the caller
@@ -234,28 +344,29 @@ static bool apply_step(const struct work *work, const char *step, const char *in
 static char *apply_chain(const struct work *work, const char *chain, struct error *error)
 {
     struct technique_chain steps;
+    struct run_config settings;
     char prefix[SWEEP_CHAIN] = "";
-    char *directory = sweep_run_directory(&work->sweep->cells[work->index], error);
+    const struct sweep_cell *cell = &work->sweep->cells[work->index];
+    char *directory = sweep_run_directory(cell, error);
     char *path = directory ? measurement_model_path(directory, NULL, error) : NULL;
     free(directory);
     if (!path || !chain[0])
         return path;
-    bool applied = technique_chain_read(&steps, chain, error);
-    for (size_t i = 0; applied && i < steps.count; i++) {
+    const bool read =
+        technique_chain_read(&steps, chain, error) &&
+        sweep_after_settings(&cell->config, work->sweep->grid.after_epochs, &settings, error);
+    for (size_t i = 0; read && path && i < steps.count; i++) {
         const size_t used = strlen(prefix);
         snprintf(prefix + used, sizeof prefix - used, "%s%s", used > 0 ? "+" : "", steps.steps[i]);
-        char *output = path_of(work->sweep, work->index, prefix, ".safetensors");
-        char *log = path_of(work->sweep, work->index, prefix, ".txt");
-        applied = output && log ? apply_step(work, steps.steps[i], path, output, log, error)
-                                : error_set_memory(error, "a path", 0);
-        free(log);
+        char *made = apply_step(work, steps.steps[i], prefix, path, &settings, error);
         free(path);
-        path = output;
+        path = made;
     }
-    if (applied)
-        return path;
-    free(path);
-    return NULL;
+    if (!read) {
+        free(path);
+        path = NULL;
+    }
+    return path;
 }
 
 /* Measures the model of a chain. */
@@ -265,15 +376,16 @@ static bool measure(const struct work *work, const char *path, struct sweep_afte
     char spec[CONFIG_SPEC], key[MODEL_DATA_KEY];
     struct model_figures figures;
     const struct run_config *config = &work->sweep->cells[work->index].config;
+    const struct machine_settings machine = machine_settings(config);
     const struct model_measure_request request = {.data = config_measured_spec(config, spec),
-                                                  .device = config->device,
-                                                  .threads = config->threads,
+                                                  .device = machine.device,
+                                                  .threads = machine.threads,
                                                   .progress = report,
                                                   .context = (void *)work};
     if (!model_figures_read(&figures, NULL, path, error))
         return false;
     const struct model_measured *known = model_figures_find(
-        &figures, model_data_key(request.data, key), config->device, config->threads);
+        &figures, model_data_key(request.data, key), machine.device, machine.threads);
     bool measured = known || model_measure_file(path, &request, &figures, error);
     if (measured) {
         result->state = SWEEP_AFTER_DONE;
@@ -292,7 +404,7 @@ static bool compute(const struct work *work, size_t number, struct error *error)
     const char *chain = sweep_after_chain(work->sweep, number);
     char *path = apply_chain(work, chain, error);
     if (!path || !measure(work, path, &result, error)) {
-        result.state = technique_was_cut_off(error) ? SWEEP_AFTER_WAITING : SWEEP_AFTER_FAILED;
+        result.state = fine_tune_was_cut_off(error) ? SWEEP_AFTER_WAITING : SWEEP_AFTER_FAILED;
         result.reason = *error;
     }
     free(path);

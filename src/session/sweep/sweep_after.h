@@ -1,12 +1,13 @@
 /* sweep_after.h: techniques that a sweep applies to the model of each cell after its training.
  *
- * The grid lists chains of techniques (technique_step.h). When a cell's run is done, each chain is
- * applied to its model by this program's commands, and the result is measured. The model as it was
- * trained is measured, too, as the chain "". Chains with a common beginning share its models.
+ * The grid lists chains of techniques (technique.h). When a cell's run is done, each chain is
+ * applied to its model, step by step in processes of their own (sweep_step.h), and the result is
+ * measured. The model as it was trained is measured, too, as the chain "". Chains with a common
+ * beginning share its models.
  *
  *   ID/after/RUN/CHAIN.safetensors   the model after a chain, or after the beginning of one
  *   ID/after/RUN/CHAIN.safetensors.run   the run that trains it, until it is there
- *   ID/after/RUN/CHAIN.txt           the output of the command of its last step
+ *   ID/after/RUN/CHAIN.txt           the messages of its last step
  *   ID/after/RUN/CHAIN.json          the result: what was measured, or why there is none
  *
  * A result is never computed again unless its run is another one or it failed and is to be tried
@@ -55,12 +56,16 @@ bool sweep_after_compute(struct sweep *sweep, size_t index, bool (*stop)(void *c
 /* Makes the failed results of a cell wait again. */
 bool sweep_after_reset(struct sweep *sweep, size_t index, struct error *error);
 
-/* --- sweep_after_check.c --- */
+/* Makes the settings of a cell's techniques: all that have a meaning in a fine-tuning, for so many
+ * epochs (0: none). They reach the control, too. Returns false with an error that names a setting.
+ */
+bool sweep_after_settings(const struct run_config *cell, size_t epochs, struct run_config *settings,
+                          struct error *error);
 
 /* Returns whether a chain can be applied as far as that is known without a model: no step follows
  * quantize that needs weights of float32, and teachers are models. If not, the error says why. */
 bool sweep_chain_check(const char *chain, struct error *error);
-/* Checks the chains whose results some cell waits for. */
+/* Checks the chains whose results some cell waits for, and the settings of their fine-tuning. */
 bool sweep_after_check(const struct sweep *sweep, struct error *error);
 
 /* --- sweep_after_table.c --- */

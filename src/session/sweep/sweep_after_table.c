@@ -6,6 +6,7 @@
 #include "base/escape/visible.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/config/settings.h"
 #include "session/models/model_table.h"
 #include "session/sweep/sweep_table.h"
 
@@ -38,7 +39,8 @@ static void cell_label(const struct sweep *sweep, size_t index, char *text, size
     char label[160];
     sweep_grid_row_label(&sweep->grid, index / columns, true, label, sizeof label);
     if (columns > 1)
-        snprintf(text, size, _("%s, batch %zu"), label, sweep->cells[index].config.batch);
+        snprintf(text, size, _("%s, batch %zu"), label,
+                 training_settings(&sweep->cells[index].config).batch);
     else
         snprintf(text, size, "%s", label);
 }

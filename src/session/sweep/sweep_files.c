@@ -1,6 +1,6 @@
 /* Reads and writes the files of a sweep's folder. Every file is replaced as a whole, because
  * several processes may work on one sweep. A cell's folder is locked like the folder of a run. */
-#include "session/sweep/sweep_files.h"
+#include "session/sweep/internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"
@@ -252,6 +252,22 @@ char *sweep_files_run(const char *run)
     char *directory = home ? file_join(home, run) : NULL;
     free(home);
     return directory;
+}
+
+char *sweep_run_directory(const struct sweep_cell *cell, struct error *error)
+{
+    char *directory = sweep_files_run(cell->run);
+    if (!directory)
+        error_set_memory(error, "a path", 0);
+    return directory;
+}
+
+enum sweep_state sweep_state_of_error(const struct error *error)
+{
+    static const enum sweep_state states_of[] = {[RUN_CAUSE_OTHER] = SWEEP_FAILED,
+                                                 [RUN_CAUSE_MEMORY] = SWEEP_OUT_OF_MEMORY,
+                                                 [RUN_CAUSE_DISK] = SWEEP_DISK_FULL};
+    return states_of[run_cause_of_error(error)];
 }
 
 /* Sets the cell's progress from the last complete line of a journal that is an iteration. */

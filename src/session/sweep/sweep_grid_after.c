@@ -4,7 +4,7 @@
 
 #include "base/files/file.h"
 #include "session/measure/model_operand.h"
-#include "session/models/technique_step.h"
+#include "session/models/technique.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/host/host.h"
-#include "session/sweep/sweep_files.h"
+#include "session/sweep/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

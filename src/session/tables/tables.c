@@ -1,7 +1,7 @@
 /* Tables as lists of texts: a study's file appends cells row by row, and tables_write.c prints them
  * in one of the formats. If memory runs out, cells are left out and `out_of_memory` says so; only
  * tables_write checks it. */
-#include "session/tables/tables_internal.h"
+#include "session/tables/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"

@@ -1,7 +1,7 @@
 /* The tables of Gondim Santos (2019): accuracy, size and times of networks x techniques x rates on
  * CIFAR, and the networks that draw maps. Runs of these networks on other data, or with other
  * rates, get rows of their own below those of the study. */
-#include "session/tables/tables_internal.h"
+#include "session/tables/internal.h"
 
 #include "base/language.h"
 #include "session/compare/compare_published.h"

@@ -1,7 +1,7 @@
 /* The tables of Trindade (2017): AlexNet and GoogLeNet at batch 1, 2, 4, ... 512 on each device.
  * Times are those of the training iterations; matrix products come from the inspection at a run's
  * end. */
-#include "session/tables/tables_internal.h"
+#include "session/tables/internal.h"
 
 #include "base/language.h"
 #include "session/config/settings.h"

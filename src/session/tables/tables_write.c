@@ -1,6 +1,6 @@
 /* Prints tables as text, Markdown, CSV or LaTeX. All formats have the same cells; names that come
  * from files are escaped in each. */
-#include "session/tables/tables_internal.h"
+#include "session/tables/internal.h"
 
 #include "base/escape/csv.h"
 #include "base/escape/markdown.h"

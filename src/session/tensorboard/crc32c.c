@@ -1,4 +1,4 @@
-#include "session/tensorboard/crc32c.h"
+#include "session/tensorboard/internal.h"
 
 enum { BYTE_VALUES = 256 };
 static const uint32_t polynomial = 0x82f63b78; /* reflected: the lowest bit is the highest power */

@@ -9,7 +9,7 @@
 #define TINCA_SESSION_TENSORBOARD_EVENT_FILE_H
 
 #include "base/error.h"
-#include "session/tensorboard/event_log.h"
+#include "session/tensorboard/internal.h"
 
 struct event_file {
     struct event_log log;

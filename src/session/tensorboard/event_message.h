@@ -3,7 +3,7 @@
 #ifndef TINCA_SESSION_TENSORBOARD_EVENT_MESSAGE_H
 #define TINCA_SESSION_TENSORBOARD_EVENT_MESSAGE_H
 
-#include "session/tensorboard/event_log.h"
+#include "session/tensorboard/internal.h"
 
 #include <events.pb-c.h>
 

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/protobuf/message_memory.h"
-#include "session/tensorboard/crc32c.h"
+#include "session/tensorboard/internal.h"
 
 #include <events.pb-c.h>
 #include <math.h>

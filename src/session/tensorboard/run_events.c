@@ -5,7 +5,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "session/config/settings.h"
-#include "session/tensorboard/run_records.h"
+#include "session/tensorboard/internal.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include "base/files/file.h"
 #include "data/formats/image_file.h"
 #include "session/model/picture.h"
-#include "session/tensorboard/run_records.h"
+#include "session/tensorboard/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The values of series, and the settings. */
-#include "session/tensorboard/run_records.h"
+#include "session/tensorboard/internal.h"
 
 #include "base/text.h"
 #include "session/config/settings.h"

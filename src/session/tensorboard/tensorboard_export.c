@@ -7,7 +7,7 @@
 #include "session/columns/run_rows.h"
 #include "session/files/sample_files.h"
 #include "session/tensorboard/event_file.h"
-#include "session/tensorboard/run_records.h"
+#include "session/tensorboard/internal.h"
 #include "session/values/series_columns.h"
 
 #include <math.h>

@@ -228,8 +228,8 @@ static bool evaluate(const struct models *models, struct trainer *trainer,
     }
     char *path =
         file_join(run->directory, models->has_best ? "best.safetensors" : "weights.safetensors");
-    const bool good = path ? prepare_test(&trainer->prepared, &run->config, path,
-                                          loop_show_progress, trainer, evaluation, trainer->error)
+    const bool good = path ? prepare_test(&trainer->prepared, path, loop_show_progress, trainer,
+                                          evaluation, trainer->error)
                            : error_set_memory(trainer->error, "a path", 0);
     free(path);
     return good;

@@ -2,9 +2,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/statistics/normal.h"
-#include "base/statistics/sort_doubles.h"
-#include "base/statistics/student_t.h"
+#include "base/statistics.h"
 #include "base/text.h"
 
 #include <math.h>

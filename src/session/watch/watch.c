@@ -5,9 +5,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/watch/watch_folder.h"
-#include "session/watch/watch_process.h"
-#include "session/watch/watch_source.h"
+#include "session/watch/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Folders are entered to a limited depth, and symbolic links to folders are not, so that a loop of
  * links ends. */
-#include "session/watch/watch_folder.h"
+#include "session/watch/internal.h"
 
 #include "base/files/file.h"
 #include "base/memory.h"

@@ -1,6 +1,6 @@
 /* Reads /proc. Where there is none (other systems than Linux), only a signal 0 tells whether the
  * process runs, and its memory stays unknown. */
-#include "session/watch/watch_process.h"
+#include "session/watch/internal.h"
 
 #include "base/host/process_stat.h"
 #include "session/measure/gpu_meter.h"

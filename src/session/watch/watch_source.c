@@ -1,7 +1,7 @@
 /* After new bytes the log is settled as a whole and the run is made equal to it, which takes time
  * in proportion to its length: so a long log is shown less often. A log also changes by silence,
  * since the last values count only when nothing follows them (import_stream.h). */
-#include "session/watch/watch_source.h"
+#include "session/watch/internal.h"
 
 #include "base/clock.h"
 #include "base/language.h"

@@ -1,7 +1,7 @@
 /* A file is read by offset, a pipe by poll. Before new bytes count, the first bytes of the file are
  * compared with those it had: some programs write the whole file anew under the same name, and it
  * may be longer than before when that is noticed. */
-#include "session/watch/watch_tail.h"
+#include "session/watch/internal.h"
 
 #include "base/files/file.h"
 #include "base/memory.h"

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/sweep/sweep_after.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,8 +99,14 @@ bool sweep_job_start(struct sweep_job *job, struct sweep_grid *grid, struct erro
     if (!refuse_while_on(job, error))
         return false;
     sweep_free(&job->sweep);
-    return sweep_create(&job->sweep, grid, error) && prepare_sweep(job, error) &&
-           sweep_save(&job->sweep, error) && sweep_job_continue(job, error);
+    if (!sweep_create(&job->sweep, grid, error))
+        return false;
+    if (!sweep_after_check(&job->sweep, error)) {
+        sweep_free(&job->sweep);
+        return false;
+    }
+    return prepare_sweep(job, error) && sweep_save(&job->sweep, error) &&
+           sweep_job_continue(job, error);
 }
 
 bool sweep_job_open(struct sweep_job *job, const char *name, struct error *error)

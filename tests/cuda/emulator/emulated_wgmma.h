@@ -1,8 +1,8 @@
 /* emulated_wgmma.h: the products of Hopper's warpgroups, the barriers in shared memory and the
- * copies of the TMA (wgmma.h of the device) on a processor. A product reads shared memory through
- * its descriptors, as the manual "PTX ISA" specifies. With the natural order of threads products
- * and copies are done when they are begun, with any other when somebody waits for them, so that a
- * stage that is read too early or written too early gives other bits. */
+ * copies of the TMA (gemm_wgmma.cu of the device) on a processor. A product reads shared memory
+ * through its descriptors, as the manual "PTX ISA" specifies. With the natural order of threads
+ * products and copies are done when they are begun, with any other when somebody waits for them, so
+ * that a stage that is read too early or written too early gives other bits. */
 #ifndef TINCA_TESTS_EMULATED_WGMMA_H
 #define TINCA_TESTS_EMULATED_WGMMA_H
 

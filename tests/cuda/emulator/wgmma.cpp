@@ -6,6 +6,7 @@
 #include "emulated_mma.h"
 #include "emulated_wgmma.h"
 
+#include <atomic>
 #include <cstdio>
 #include <map>
 
@@ -164,10 +165,16 @@ void mbarrier_wait(uint64_t *barrier, uint32_t parity)
 }
 
 static bool refuse_maps;
+static std::atomic<size_t> maps;
 
 extern "C" void emulator_refuse_tensor_maps(bool refuse)
 {
     refuse_maps = refuse;
+}
+
+extern "C" size_t emulator_tensor_maps(void)
+{
+    return maps;
 }
 
 CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
@@ -177,6 +184,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill)
 {
     const uint32_t element = 1u << type;
+    maps++;
     const struct tensor tensor = {(unsigned char *)address,
                                   sizes[0] * element,
                                   sizes[1],

@@ -1,5 +1,6 @@
 /* Convolution to a channel-blocked array: geometry and tasks (blocked_conv.h says what it computes,
- * blocked_conv_terms.c packs the weights, blocked_tiles.h and amx_tiles.h have the inner loops).
+ * blocked_conv_terms.c packs the weights, blocked_conv_compute.c and amx_conv_compute.c have the
+ * inner loops).
  *
  * The source may be channel-blocked, with enough padding around it, or not: then a task copies the
  * rows that it needs with their padding. A channel_shift or channel_shuffle before the convolution
@@ -179,13 +180,6 @@ struct blocked_conv KERNEL(blocked_conv_make)(const struct kernel_site *site, bo
         carve_bytes(carve, (s->groups == 1 ? 1 : 2 * c.out_blocks) * terms * sizeof *c.offsets);
     c.weights = carve_floats(carve, c.out_blocks * LANES * terms * c.term_floats);
     return c;
-}
-
-void KERNEL(blocked_conv_groups)(const struct blocked_conv *c, size_t block, size_t *begin,
-                                 size_t *end)
-{
-    *begin = block * LANES / c->to_channels;
-    *end = divide_up(min_size(c->to.channels, (block + 1) * LANES), c->to_channels);
 }
 
 bool KERNEL(blocked_conv_groups_fit)(const struct blocked_conv *c)

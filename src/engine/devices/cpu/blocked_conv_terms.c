@@ -30,6 +30,13 @@ static void set_columns(struct blocked_conv *c)
     }
 }
 
+void KERNEL(blocked_conv_groups)(const struct blocked_conv *c, size_t block, size_t *begin,
+                                 size_t *end)
+{
+    *begin = block * LANES / c->to_channels;
+    *end = divide_up(min_size(c->to.channels, (block + 1) * LANES), c->to_channels);
+}
+
 /* --- terms --- */
 
 struct conv_terms KERNEL(blocked_conv_terms)(const struct blocked_conv *c, size_t ry, size_t rx)

@@ -1,8 +1,10 @@
 /* Direct convolution: the forward pass, and the input's gradient, which is a convolution too.
  *
- * Both are correlations (correlation.h). A tile computes a few output channels (its rows) at
- * neighbouring positions (its vectors). Each result is a sum over terms, and a term is a weight
- * times the source at a constant distance from the position (conv_layout.h).
+ * Both are correlations: one forward pass, or one gradient of the input, for all images of a call.
+ * A call packs the weights, computes one panel of results at a time and stores the panels. A tile
+ * computes a few output channels (its rows) at neighbouring positions (its vectors). Each result is
+ * a sum over terms, and a term is a weight times the source at a constant distance from the
+ * position (conv_layout.h).
  *
  *   forward    source: the input in stride x stride phases. Rows: output channels; terms: (input
  *              channel, window element).
@@ -19,9 +21,457 @@
  * a task is one image and group, and the copy stays in the thread's cache. The choice depends on
  * the number of images only, never on threads, and the sums are the same either way.
  */
+#include "engine/devices/cpu/conv.h"
 #include "base/language.h"
-#include "engine/devices/cpu/correlation.h"
 #include "engine/devices/cpu/tiles.h"
+
+/* --- the geometry of a correlation ---
+ *
+ * It is everything that the shapes determine: where the copied source lies and with which offsets
+ * it is read (conv_layout.h), which window elements reach which positions in the backward pass, how
+ * results are divided into tasks, and how far a task goes before it begins a new panel, so that
+ * what it reads stays in a cache. */
+
+enum {
+    FEW_IMAGES = 16,
+    WANTED_TASKS = 32,
+    MAX_STRIDE = 16,
+    PANEL_FLOATS = 1 << 16, /* results in a panel: a quarter of a small level-2 cache */
+    PANEL_POSITIONS = 2 * TILE_VECTORS * LANES, /* fewer would leave vectors half empty */
+    BLOCK_SOURCE = 4096,     /* floats of the source that a step reads: they fit a level-1 cache */
+    BLOCK_WEIGHTS = 3 << 15, /* floats of weights that all tiles read: they fit the level 2 */
+};
+
+/* The positions along an axis that are equal modulo the stride. In the forward pass there is one
+ * residue, which has all positions. */
+struct residue {
+    size_t first, step, count;        /* positions in the destination */
+    size_t taps, first_tap, tap_step; /* window elements that reach these positions */
+    size_t base;                      /* source position of position 0 and the first tap */
+    size_t source_step;               /* by which that of each further tap is less */
+};
+
+struct correlation {
+    struct conv_sizes sizes;
+    struct layout layout;
+    bool plain;                           /* the source can be read where it is, without a copy */
+    bool in_place;                        /* sums are taken in the destination */
+    size_t source_channels, rows, groups; /* channels of one group */
+    struct shape destination;
+    struct residue y[MAX_STRIDE], x[MAX_STRIDE];
+    size_t residues_y, residues_x;
+    size_t *offsets; /* source offsets of the terms of all residues, y-major */
+    float *weights;  /* packed: [group][residue][tile][term][row] */
+    float *shared;   /* few images: the copies of all sources */
+    char *scratch;   /* per thread: a copy of a source (many images), then a panel of results */
+    size_t scratch_bytes, source_floats;
+    size_t tiles, panel_rows;
+    size_t block_terms; /* terms summed before the next ones begin, a multiple of TERM_BLOCK */
+    size_t bands, bands_rows, tile_blocks; /* few images: how results are divided into tasks */
+    size_t task_rows;                      /* most rows of a task */
+    /* set for each call: */
+    const struct kernel_call *call;
+    const float *from, *bias;
+    float *to;
+    bool accumulate, backward;
+};
+
+/* Some rows of one residue of an image, for tiles [begin, end) of a group. */
+struct panel {
+    size_t image, group, begin, end;
+    const struct residue *y, *x;
+    size_t first_row, rows;
+    const float *source, *weights; /* the source of row 0; the weights of tile 0 */
+    const size_t *offsets;
+    size_t terms;
+    float *results; /* scratch: [channel][position] */
+};
+
+static inline bool few_images(const struct conv_sizes *s)
+{
+    return s->batch * s->groups < FEW_IMAGES;
+}
+
+/* Returns the floats of one row of results: a panel of rows of positions, in whole vectors. */
+static inline size_t result_stride(const struct correlation *c)
+{
+    return round_up(c->panel_rows * c->layout.pitch, LANES) + LANES;
+}
+
+static inline size_t residue_terms(const struct correlation *c, size_t ry, size_t rx)
+{
+    return c->backward ? c->source_channels * c->y[ry].taps * c->x[rx].taps
+                       : c->source_channels * c->sizes.taps;
+}
+
+/* Returns the first channel of a tile, counted within its group. */
+static inline size_t first_channel(const struct correlation *c, size_t tile)
+{
+    return piece_begin(c->rows, c->tiles, tile);
+}
+
+/* Returns the destination's plane of a channel, which is counted over all groups. */
+static inline float *panel_plane(const struct correlation *c, const struct panel *p, size_t channel)
+{
+    return c->to + (p->image * c->groups * c->rows + channel) * shape_area(c->destination);
+}
+
+/* to[i * step] = results[i], or adds the results to what is there. */
+static inline void store_row(const struct correlation *c, const float *results, size_t count,
+                             float *to, size_t step)
+{
+    if (step == 1)
+        store_or_add(to, results, count, c->accumulate);
+    else if (c->accumulate)
+        for (size_t i = 0; i < count; i++)
+            to[i * step] += results[i];
+    else
+        for (size_t i = 0; i < count; i++)
+            to[i * step] = results[i];
+}
+
+/* Returns the window elements that reach the input positions q = residue (mod stride), and the
+ * source positions that they read. There is no dilation unless the stride is 1. */
+static struct residue residue_of(size_t residue, size_t size, size_t stride, size_t pad,
+                                 size_t kernel, size_t dilation)
+{
+    const size_t first_tap = (residue + pad) % stride;
+    return (struct residue){
+        .first = residue,
+        .step = stride,
+        .count = size > residue ? divide_up(size - residue, stride) : 0,
+        .taps = kernel > first_tap ? divide_up(kernel - first_tap, stride) : 0,
+        .first_tap = first_tap,
+        .tap_step = stride,
+        .base = (residue + pad) / stride,
+        .source_step = dilation,
+    };
+}
+
+/* Returns the axis of an output gradient with enough padding for all residues, and moves their
+ * bases into it. */
+static struct conv_axis gradient_axis(struct residue *residues, size_t count, size_t size)
+{
+    size_t zeros = 0, length = size;
+    for (size_t i = 0; i < count; i++) {
+        const size_t reach = dilated_size(residues[i].taps, residues[i].source_step);
+        if (reach > residues[i].base + 1)
+            zeros = max_size(zeros, reach - 1 - residues[i].base);
+    }
+    for (size_t i = 0; i < count; i++) {
+        residues[i].base += zeros;
+        if (residues[i].taps && residues[i].count)
+            length = max_size(length, residues[i].base + residues[i].count);
+    }
+    return (struct conv_axis){.size = size,
+                              .stride = 1,
+                              .phases = 1,
+                              .pad = zeros,
+                              .length = max_size(length, zeros + size)};
+}
+
+static size_t most_positions(const struct residue *residues, size_t count)
+{
+    size_t positions = 1;
+    for (size_t i = 0; i < count; i++)
+        positions = max_size(positions, residues[i].count);
+    return positions;
+}
+
+static void set_forward(struct correlation *c)
+{
+    const struct conv_sizes *s = &c->sizes;
+    c->layout = KERNEL(conv_input_layout)(s);
+    c->source_channels = s->inputs;
+    c->rows = s->outputs;
+    c->destination = s->out;
+    c->y[0] = (struct residue){.step = 1, .count = s->out.height};
+    c->x[0] = (struct residue){.step = 1, .count = s->out.width};
+}
+
+static void set_backward(struct correlation *c)
+{
+    const struct conv_sizes *s = &c->sizes;
+    const struct window *w = &s->window;
+    for (size_t i = 0; i < c->residues_y; i++)
+        c->y[i] = residue_of(i, s->in.height, w->stride_height, w->pad_height, w->kernel_height,
+                             s->dilation_height);
+    for (size_t i = 0; i < c->residues_x; i++)
+        c->x[i] = residue_of(i, s->in.width, w->stride_width, w->pad_width, w->kernel_width,
+                             s->dilation_width);
+    c->layout = layout_make(gradient_axis(c->y, c->residues_y, s->out.height),
+                            gradient_axis(c->x, c->residues_x, s->out.width),
+                            most_positions(c->x, c->residues_x));
+    c->source_channels = s->outputs;
+    c->rows = s->inputs;
+    c->destination = s->in;
+}
+
+/* Divides the results of few images into tasks: bands of rows, each of which reads another part of
+ * the source and, if there are too few bands, blocks of tiles. */
+static void share_out(struct correlation *c)
+{
+    const size_t height = most_positions(c->y, c->residues_y);
+    const size_t wanted =
+        few_images(&c->sizes) ? divide_up(WANTED_TASKS, c->sizes.batch * c->sizes.groups) : 1;
+    const size_t least_rows = divide_up(PANEL_POSITIONS, c->layout.pitch);
+    c->bands = max_size(1, min_size(height / least_rows, wanted));
+    c->tile_blocks = min_size(c->tiles, divide_up(wanted, c->bands));
+    c->bands_rows = divide_up(height, c->bands);
+    c->task_rows = min_size(c->rows, divide_up(c->tiles, c->tile_blocks) * TILE_ROWS);
+}
+
+/* Sets the size of a panel (results of all tiles of a task for some rows) and of a block of terms
+ * so that everything is read from a cache. */
+static void set_blocking(struct correlation *c)
+{
+    const struct conv_sizes *s = &c->sizes;
+    const size_t least_rows = divide_up(PANEL_POSITIONS, c->layout.pitch);
+    const size_t panel = PANEL_FLOATS / (c->task_rows * c->layout.pitch);
+    const size_t panels = divide_up(c->bands_rows, max_size(least_rows, panel));
+    /* floats of one channel that a step reads */
+    const size_t reach = s->window.kernel_height * (TILE_VECTORS + 1) * LANES;
+    const size_t source = BLOCK_SOURCE * s->taps / reach, weights = BLOCK_WEIGHTS / c->task_rows;
+    c->panel_rows = divide_up(c->bands_rows, panels);
+    c->block_terms = max_size(1, min_size(source, weights) / TERM_BLOCK) * TERM_BLOCK;
+}
+
+static void set_geometry(struct correlation *c, struct carve *carve, size_t threads)
+{
+    const struct conv_sizes *s = &c->sizes;
+    c->groups = s->groups;
+    if (c->backward)
+        set_backward(c);
+    else
+        set_forward(c);
+    c->tiles = divide_up(c->rows, TILE_ROWS);
+    c->plain = layout_is_plain(&c->layout) && (c->backward || !s->moves.fused_move);
+    c->in_place = c->residues_y == 1 && c->residues_x == 1 && c->y[0].step == 1 &&
+                  c->x[0].step == 1 && c->layout.pitch == c->destination.width &&
+                  !(c->backward && s->moves.fused_move);
+    share_out(c);
+    set_blocking(c);
+    c->source_floats = layout_floats(&c->layout, c->source_channels);
+    c->offsets = carve_bytes(carve, c->source_channels * s->taps * sizeof(size_t));
+    c->weights = carve_floats(carve, s->groups * s->inputs * s->outputs * s->taps);
+    size_t floats = result_stride(c) * c->task_rows;
+    if (few_images(s))
+        c->shared = carve_floats(carve, s->batch * s->groups * c->source_floats);
+    else
+        floats += c->source_floats;
+    c->scratch_bytes = round_up(floats * sizeof(float), 64);
+    c->scratch = carve_bytes(carve, c->scratch_bytes * threads);
+}
+
+/* Returns the correlation of a site, with its arrays taken from `carve`; the members of the call
+ * are not set. */
+static struct correlation correlation_make(const struct kernel_site *site, bool backward,
+                                           struct carve *carve)
+{
+    struct correlation c = {.sizes = conv_sizes_of(site), .backward = backward};
+    c.residues_y = backward ? c.sizes.window.stride_height : 1;
+    c.residues_x = backward ? c.sizes.window.stride_width : 1;
+    set_geometry(&c, carve, site->threads);
+    return c;
+}
+
+static size_t bytes_of(const struct kernel_site *site, bool backward)
+{
+    struct carve carve = {0};
+    correlation_make(site, backward, &carve);
+    return carve.used;
+}
+
+/* Returns the bytes of workspace that a correlation takes, for the site's batch and for every
+ * smaller one. A batch smaller than planned may count as few images, which need another workspace:
+ * the larger of the two is returned. */
+static size_t correlation_bytes(const struct kernel_site *site, bool backward)
+{
+    const size_t groups = site->node->attributes.conv.groups;
+    struct kernel_site few = *site;
+    few.batch = max_size(1, min_size(site->batch, (FEW_IMAGES - 1) / groups));
+    return max_size(bytes_of(site, backward), bytes_of(&few, backward));
+}
+
+static void backward_offsets(const struct correlation *c)
+{
+    size_t *at = c->offsets;
+    for (size_t ry = 0; ry < c->residues_y; ry++)
+        for (size_t rx = 0; rx < c->residues_x; rx++)
+            for (size_t o = 0; o < c->source_channels; o++)
+                for (size_t ty = 0; ty < c->y[ry].taps; ty++)
+                    for (size_t tx = 0; tx < c->x[rx].taps; tx++)
+                        *at++ = o * c->layout.plane +
+                                (c->y[ry].base - ty * c->y[ry].source_step) * c->layout.pitch +
+                                c->x[rx].base - tx * c->x[rx].source_step;
+}
+
+/* Writes the offsets of all terms. */
+static void correlation_set_offsets(const struct correlation *c)
+{
+    if (c->backward)
+        backward_offsets(c);
+    else
+        KERNEL(conv_input_offsets)(&c->sizes, &c->layout, c->offsets);
+}
+
+/* --- weights ---
+ *
+ * The weights of a correlation are packed in the order in which tiles read them: for each group,
+ * residue and tile, the weights of the tile's rows lie together term by term. */
+
+/* Packs weights[term][row] of one tile of the forward pass, whose rows are output channels. */
+static void pack_forward(const struct correlation *c, size_t channel, size_t rows, float *to)
+{
+    const size_t terms = c->sizes.inputs * c->sizes.taps;
+    const float *from = c->call->parameters[0] + channel * terms;
+    for (size_t k = 0; k < terms; k++)
+        for (size_t r = 0; r < rows; r++)
+            *to++ = from[r * terms + k];
+}
+
+/* Packs weights[term][row] of one tile and residue of the backward pass, whose rows are input
+ * channels. */
+static void pack_backward(const struct correlation *c, size_t group, size_t first, size_t rows,
+                          const struct residue *y, const struct residue *x, float *to)
+{
+    const struct conv_sizes *s = &c->sizes;
+    for (size_t o = 0; o < s->outputs; o++) {
+        const float *from =
+            c->call->parameters[0] + ((group * s->outputs + o) * s->inputs + first) * s->taps;
+        for (size_t ty = 0; ty < y->taps; ty++)
+            for (size_t tx = 0; tx < x->taps; tx++)
+                for (size_t r = 0; r < rows; r++)
+                    *to++ = from[r * s->taps +
+                                 (y->first_tap + ty * y->tap_step) * s->window.kernel_width +
+                                 x->first_tap + tx * x->tap_step];
+    }
+}
+
+/* Returns where tile `tile` of (group, residue) begins in the packed weights. */
+static float *correlation_packed(const struct correlation *c, size_t group, size_t ry, size_t rx,
+                                 size_t tile)
+{
+    size_t terms = 0; /* terms in the residues before this one */
+    for (size_t i = 0; i < ry * c->residues_x + rx; i++)
+        terms += residue_terms(c, i / c->residues_x, i % c->residues_x);
+    return c->weights + group * c->rows * c->source_channels * c->sizes.taps + terms * c->rows +
+           residue_terms(c, ry, rx) * piece_begin(c->rows, c->tiles, tile);
+}
+
+static void pack_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct correlation *c = context;
+    const size_t group = task / c->tiles, tile = task % c->tiles;
+    const size_t first = piece_begin(c->rows, c->tiles, tile);
+    const size_t rows = piece_begin(c->rows, c->tiles, tile + 1) - first;
+    if (!c->backward) {
+        pack_forward(c, group * c->rows + first, rows, correlation_packed(c, group, 0, 0, tile));
+        return;
+    }
+    for (size_t ry = 0; ry < c->residues_y; ry++)
+        for (size_t rx = 0; rx < c->residues_x; rx++)
+            pack_backward(c, group, first, rows, &c->y[ry], &c->x[rx],
+                          correlation_packed(c, group, ry, rx, tile));
+}
+
+/* Packs the call's weights, in parallel. */
+static void correlation_pack(const struct correlation *c)
+{
+    run_tasks(c->call, c->groups * c->tiles, pack_task, c);
+}
+
+/* --- storing ---
+ *
+ * The results of a panel go from scratch to the destination row by row, with the stride of
+ * the panel's residue, and in the backward pass of a convolution that reads its input through a
+ * channel move, to where each channel came from. */
+
+/* Stores whole rows of the destination, whose results lie `pitch` apart. Rows are stored in whole
+ * vectors if memory follows them: the next row overwrites the excess. */
+static void store_rows(const struct correlation *c, const float *results, float *to, size_t rows)
+{
+    const size_t width = c->destination.width, whole = round_up(width, LANES);
+    const float *end = to + rows * width;
+    for (; rows > 0 && !c->accumulate && (size_t)(end - to) >= whole; rows--) {
+        for (size_t i = 0; i < whole; i += LANES)
+            vector_store(to + i, vector_load(results + i));
+        to += width;
+        results += c->layout.pitch;
+    }
+    for (; rows > 0; rows--, to += width, results += c->layout.pitch)
+        store_row(c, results, width, to, 1);
+}
+
+/* Stores the results of one channel. */
+static void store_results(const struct correlation *c, const struct panel *p, const float *results,
+                          float *plane)
+{
+    const struct residue *y = p->y, *x = p->x;
+    const size_t width = c->destination.width;
+    float *to = plane + (y->first + p->first_row * y->step) * width + x->first;
+    if (x->step == 1 && y->step == 1)
+        store_rows(c, results, to, p->rows);
+    else
+        for (size_t row = 0; row < p->rows; row++, to += y->step * width)
+            store_row(c, results + row * c->layout.pitch, x->count, to, x->step);
+}
+
+/* Stores a row of the gradient of a shifted input, moved back by dx. The column that came from
+ * outside the image is dropped, and the one that moved out of the image gets 0. */
+static void store_row_back(const struct correlation *c, const float *results, float *to,
+                           const struct residue *x, ptrdiff_t dx)
+{
+    bool drops_first = false, drops_last = false;
+    const size_t last = x->first + (x->count - 1) * x->step, width = c->destination.width;
+    size_t column = channel_move_back(x->first, dx, width, &drops_first);
+    if (x->count > 1)
+        channel_move_back(last, dx, width, &drops_last);
+    if ((drops_first || drops_last) && !c->accumulate)
+        to[dx > 0 ? width - 1 : 0] = 0;
+    if (drops_first)
+        column = x->first + x->step - (size_t)dx;
+    if (x->count > (size_t)drops_first + drops_last)
+        store_row(c, results + drops_first, x->count - drops_first - drops_last, to + column,
+                  x->step);
+}
+
+/* Stores all rows of a channel of the gradient of a shifted input. */
+static void store_results_back(const struct correlation *c, const struct panel *p,
+                               const float *results, float *plane, const struct channel_move *move)
+{
+    const struct residue *y = p->y, *x = p->x;
+    for (size_t row = 0; row < p->rows; row++, results += c->layout.pitch) {
+        bool outside;
+        const size_t at = channel_move_back(y->first + (p->first_row + row) * y->step, move->dy,
+                                            c->destination.height, &outside);
+        float *to = plane + at * c->destination.width;
+        if (!outside)
+            store_row_back(c, results, to, x, move->dx);
+        else if (!c->accumulate)
+            for (size_t i = 0; i < x->count; i++)
+                to[x->first + i * x->step] = 0;
+    }
+}
+
+/* Stores a panel that was summed in scratch. */
+static void correlation_store(const struct correlation *c, const struct panel *p)
+{
+    const struct channel_moves none = {.channels = c->groups * c->rows};
+    const float *results = p->results;
+    for (size_t r = first_channel(c, p->begin); r < first_channel(c, p->end); r++) {
+        const size_t channel = p->group * c->rows + r;
+        const struct channel_move move =
+            channel_move_of(c->backward ? &c->sizes.moves : &none, channel);
+        float *plane = panel_plane(c, p, move.channel);
+        if (move.dy || move.dx)
+            store_results_back(c, p, results, plane, &move);
+        else
+            store_results(c, p, results, plane);
+        results += result_stride(c);
+    }
+}
 
 /* --- sums --- */
 
@@ -84,7 +534,7 @@ static void correlate_panel(const struct correlation *c, const struct panel *p)
     }
     correlate(c, p, 0, divide_up(panel_positions(c, p), LANES), false, p->results,
               result_stride(c));
-    KERNEL(correlation_store)(c, p);
+    correlation_store(c, p);
 }
 
 /* Computes the rows of a residue in a band, panel by panel. */
@@ -116,7 +566,7 @@ static void correlate_band(const struct correlation *c, const float *source, siz
             panel.y = &c->y[ry];
             panel.x = &c->x[rx];
             panel.terms = residue_terms(c, ry, rx);
-            panel.weights = KERNEL(correlation_packed)(c, group, ry, rx, 0);
+            panel.weights = correlation_packed(c, group, ry, rx, 0);
             correlate_rows(c, &panel, band);
             panel.offsets += panel.terms;
         }
@@ -199,7 +649,7 @@ static void band_task(void *context, size_t task, size_t thread)
 static void correlation_run(const struct correlation *c)
 {
     const size_t sources = c->sizes.batch * c->groups;
-    KERNEL(correlation_pack)(c);
+    correlation_pack(c);
     if (few_images(&c->sizes)) {
         run_tasks(c->call, sources * min_size(c->source_channels, WANTED_TASKS), copy_task, c);
         run_tasks(c->call, sources * c->tile_blocks * c->bands, band_task, c);
@@ -213,26 +663,26 @@ static void correlation_run(const struct correlation *c)
 void KERNEL(conv_forward)(const struct kernel_call *call, bool accumulate)
 {
     struct carve carve = {.base = call->workspace};
-    struct correlation c = KERNEL(correlation_make)(call->site, false, &carve);
+    struct correlation c = correlation_make(call->site, false, &carve);
     c.call = call;
     c.from = call->inputs[0];
     c.to = call->output;
     c.accumulate = accumulate;
     c.bias = call->site->node->attributes.conv.bias ? call->parameters[1] : NULL;
-    KERNEL(correlation_set_offsets)(&c);
+    correlation_set_offsets(&c);
     correlation_run(&c);
 }
 
 void KERNEL(conv_input_backward)(const struct kernel_call *call, const float *bias)
 {
     struct carve carve = {.base = call->workspace};
-    struct correlation c = KERNEL(correlation_make)(call->site, true, &carve);
+    struct correlation c = correlation_make(call->site, true, &carve);
     c.call = call;
     c.from = call->output_gradient;
     c.to = call->input_gradients[0];
     c.accumulate = call->accumulate[0];
     c.bias = bias;
-    KERNEL(correlation_set_offsets)(&c);
+    correlation_set_offsets(&c);
     correlation_run(&c);
 }
 
@@ -253,16 +703,16 @@ static void backward_conv(const struct kernel_call *call)
 
 size_t KERNEL(conv_input_workspace)(const struct kernel_site *site)
 {
-    return KERNEL(correlation_bytes)(site, true);
+    return correlation_bytes(site, true);
 }
 
 size_t KERNEL(conv_workspace)(const struct kernel_site *site)
 {
-    size_t bytes = KERNEL(correlation_bytes)(site, false);
+    size_t bytes = correlation_bytes(site, false);
     if (!site->training)
         return bytes;
     if (site->input_gradient[0]) /* the first layer of a network has none */
-        bytes = max_size(bytes, KERNEL(correlation_bytes)(site, true));
+        bytes = max_size(bytes, correlation_bytes(site, true));
     return max_size(bytes, KERNEL(conv_weights_workspace)(site));
 }
 

@@ -73,7 +73,8 @@ static inline size_t conv_most_bytes(const struct kernel_site *site,
     return most;
 }
 
-/* Returns the input's layout, for the forward pass and for the gradient of the weights. */
+/* conv_weights.c: returns the input's layout, for the forward pass and for the gradient of the
+ * weights. */
 struct layout KERNEL(conv_input_layout)(const struct conv_sizes *s);
 
 /* Writes where the window elements of input channel i lie in that layout, to

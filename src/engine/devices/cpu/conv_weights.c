@@ -15,6 +15,41 @@
 #include "engine/devices/cpu/conv.h"
 #include "engine/devices/cpu/tiles.h"
 
+/* --- the copied input, as the forward pass reads it, too --- */
+
+static struct conv_axis input_axis(size_t size, size_t pad, size_t stride, size_t kernel,
+                                   size_t out)
+{
+    return (struct conv_axis){.size = size,
+                              .stride = stride,
+                              .phases = min_size(stride, kernel),
+                              .pad = pad,
+                              .length = out + (kernel - 1) / stride};
+}
+
+struct layout KERNEL(conv_input_layout)(const struct conv_sizes *s)
+{
+    const struct window *w = &s->window;
+    return layout_make(
+        input_axis(s->in.height, w->pad_height, w->stride_height, s->span_height, s->out.height),
+        input_axis(s->in.width, w->pad_width, w->stride_width, s->span_width, s->out.width),
+        s->out.width);
+}
+
+void KERNEL(conv_input_offsets)(const struct conv_sizes *s, const struct layout *layout,
+                                size_t *offsets)
+{
+    const struct conv_axis *y = &layout->y, *x = &layout->x;
+    const size_t dy = s->dilation_height, dx = s->dilation_width;
+    for (size_t i = 0; i < s->inputs; i++)
+        for (size_t ky = 0; ky < s->window.kernel_height; ky++)
+            for (size_t kx = 0; kx < s->window.kernel_width; kx++) {
+                size_t phase = ky * dy % y->stride * x->phases + kx * dx % x->stride;
+                *offsets++ = i * layout->plane + phase * y->length * layout->pitch +
+                             ky * dy / y->stride * layout->pitch + kx * dx / x->stride;
+            }
+}
+
 enum {
     WANTED_TASKS = 32,
     WANTED_POSITIONS = 256, /* images are taken together until they have so many */

@@ -67,14 +67,6 @@ const struct cpu_bf16_table *cpu_bf16_table_here(const char **reason);
 /* Returns the table of an instruction set, or NULL if this build has no kernels for it. */
 const struct cpu_table *cpu_table_for(enum instruction_set set);
 
-/* Returns the bytes of kernels' machine code that is not in memory, and that plans of this
- * precision do not use; the driver's `idle_code_bytes`. */
-uint64_t cpu_idle_code_bytes(enum device_precision precision);
-
-/* Measures the limits of the machine; the driver's `limits` (limits.c). device->state must be the
- * table of an instruction set. */
-bool cpu_limits(struct device *device, struct device_limits *limits, struct error *error);
-
 /* Measures the figures of the machine; the driver's `measure_machine` (measure_machine.c). */
 bool cpu_measure_machine(struct device *device, struct machine_model *model, struct error *error);
 

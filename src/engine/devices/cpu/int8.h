@@ -10,7 +10,7 @@
  *
  * Factors are the integers q themselves, not q - zero_point: the difference is the same for all
  * results of an output channel, and is part of its bias. So all sums are exact, and equal on all
- * instruction sets, and requantize.h does the rest.
+ * instruction sets, and ops/int8.h does the rest.
  *
  * With TINCA_EMULATE_VNNI the products of quads are computed by other instructions: tests then run
  * the code for VNNI on processors that lack it.
@@ -151,7 +151,7 @@ static inline void factors_store(factor *to, const uint8_t *from)
 
 /* --- the end of a sum --- */
 
-/* What the sums of a block of output channels become, with the integers of requantize.h. */
+/* What the sums of a block of output channels become, with the integers of ops/int8.h. */
 struct int8_column {
     int32_t bias[INT8_BLOCK]; /* includes the zero point of the input */
     int32_t multiplier[INT8_BLOCK], left[INT8_BLOCK], right[INT8_BLOCK];
@@ -330,7 +330,7 @@ static inline bytes sums_pack(const sums *values)
 #endif
 }
 
-/* A sum of two quantized values, with the factors of requantize.h. */
+/* A sum of two quantized values, with the factors of ops/int8.h. */
 struct int8_add {
     int32_t factors; /* two of 16 bits */
     int32_t offset, right, zero_point;
@@ -563,5 +563,14 @@ static inline bool supports_int8(const struct kernel_site *site, const char **re
     *reason = N_("the layer is not computed in int8");
     return site->int8;
 }
+
+/* int8_copies.c: conversions between float32 and integers of 8 bits, the driver's `quantize` and
+ * `dequantize`. */
+void KERNEL(quantize)(struct pool *pool, struct quantization quantization,
+                      struct tensor_layout layout, struct shape shape, size_t batch,
+                      const float *from, uint8_t *to);
+void KERNEL(dequantize)(struct pool *pool, struct quantization quantization,
+                        struct tensor_layout layout, struct shape shape, size_t batch,
+                        const uint8_t *from, float *to);
 
 #endif

@@ -2,8 +2,6 @@
  * quantization.h defines them. A task converts some rows of an image. */
 #include "engine/devices/cpu/int8.h"
 
-#include "engine/devices/cpu/int8_copies.h"
-
 enum { POSITIONS = 256 /* of a block of channels that are converted at once */ };
 
 struct copies {

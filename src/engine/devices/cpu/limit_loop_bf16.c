@@ -1,4 +1,4 @@
-/* A loop that reaches the limit of the processor's products of bf16; limits.c times it. */
+/* A loop that reaches the limit of the processor's products of bf16; cpu.c times it. */
 #include "engine/devices/cpu/cpu.h"
 #include "engine/devices/cpu/elements.h"
 

@@ -1,5 +1,5 @@
 /* Loops that reach one limit of the machine each: multiply-adds that access no memory, and passes
- * over memory with next to no arithmetic. limits.c times them. */
+ * over memory with next to no arithmetic. cpu.c times them. */
 #include "engine/devices/cpu/cpu.h"
 #include "engine/devices/cpu/simd.h"
 

@@ -2,7 +2,7 @@
  * an operator: the solver's step and the loops that measure the machine. */
 #include "engine/devices/cpu/blocked.h"
 #include "engine/devices/cpu/cpu.h"
-#include "engine/devices/cpu/int8_copies.h"
+#include "engine/devices/cpu/int8.h"
 
 #define CPU_KERNEL(name) extern const struct kernel KERNEL(name);
 #include "engine/devices/cpu/kernels.inc"

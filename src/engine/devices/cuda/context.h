@@ -48,7 +48,7 @@ struct cuda_allocation {
 
 struct cuda_group; /* group.cu: a process group */
 struct cuda_gate;  /* hold.cu */
-struct cuda_dnn;   /* cudnn_conv.h: cuDNN's handle, and the choices of algorithms */
+struct cuda_dnn;   /* conv_choice.h: cuDNN's handle, and the choices of algorithms */
 
 /* How convolutions are computed, by their shapes. */
 struct conv_choices {

@@ -52,23 +52,18 @@ bool conv_is_pointwise_last(const struct kernel_site *site);
  * the weights of plain ones. */
 bool conv_has_products(const struct kernel_site *site, enum conv_pass pass);
 
-/* Returns the bytes of workspace that the product of a pass takes, from the start of the general
- * kernel's; 0: cuBLAS computes it, or the pass has no product. */
-size_t conv_products_workspace(const struct kernel_site *site, enum conv_pass pass);
+/* Returns the bytes of workspace that gemm_wgmma.cu takes for the product of a pass, from the start
+ * of the general kernel's; 0: it cannot compute it, or the pass has no product. */
+size_t conv_wgmma_workspace(const struct kernel_site *site, enum conv_pass pass);
 
 /* Queues a pass by products, with bias and fused relu; by the general kernel if it has none, or
- * reads its input through a channel move. */
-void conv_products_run(const struct kernel_call *call, enum conv_pass pass);
+ * reads its input through a channel move. `wgmma`: by gemm_wgmma.cu, if it can; else by cuBLAS. */
+void conv_products_run(const struct kernel_call *call, enum conv_pass pass, bool wgmma);
 
-/* Returns what computes the products of passes[CONV_PASSES]: all, some or none are large. */
-enum conv_products { CONV_BLAS, CONV_WGMMA_AND_BLAS, CONV_WGMMA };
-enum conv_products conv_products_of(const struct kernel_site *site, const bool *passes);
-
-/* Return the name and the workspace of what computes a convolution if no choice was measured and
- * cuDNN does not: products of plain values, or the general kernel, which always computes the
- * gradient of the weights. */
+/* Returns the name of what computes a convolution if no choice was measured and cuDNN does not:
+ * products of plain values, or the general kernel, which always computes the gradient of the
+ * weights. The workspace is that of the general kernel. */
 const char *conv_next_name(const struct kernel_site *site);
-size_t conv_next_workspace(const struct kernel_site *site);
 
 /* Returns the multiply-adds of one pass over the site's batch. */
 size_t conv_work(const struct kernel_site *site);

@@ -69,6 +69,10 @@ static void list_options(struct cuda_context *context, const struct kernel_site 
         choice->options[pass][count++] = {CONV_BY_GENERAL, {}};
     else if (conv_is_pointwise_last(site))
         choice->options[pass][count++] = {CONV_BY_PRODUCTS, {}};
+    const size_t bytes = conv_wgmma_workspace(site, (enum conv_pass)pass);
+    if (bytes > 0) /* the last: it is taken only where it was measured to be the fastest */
+        choice->options[pass][count++] = {CONV_BY_WGMMA,
+                                          {.algorithm = {}, .math = 0, .bytes = bytes}};
     choice->counts[pass] = count;
 }
 
@@ -77,8 +81,8 @@ const struct conv_option *conv_choice_best(const struct conv_choice *choice, enu
 {
     for (size_t i = 0; i < choice->counts[pass]; i++) {
         const struct conv_option *option = &choice->options[pass][i];
-        if (option->source != CONV_BY_CUDNN ||
-            (!choice->refused[pass] && option->dnn.bytes <= limit))
+        const bool refused = option->source == CONV_BY_CUDNN && choice->refused[pass];
+        if (!refused && option->dnn.bytes <= limit)
             return option;
     }
     return NULL;
@@ -117,8 +121,8 @@ static bool weights_dnn(const struct kernel_call *call, const struct dnn_shape *
 
 static void run_own(const struct kernel_call *call, enum dnn_pass pass, enum conv_source source)
 {
-    if (source == CONV_BY_PRODUCTS)
-        conv_products_run(call, (enum conv_pass)pass);
+    if (source == CONV_BY_PRODUCTS || source == CONV_BY_WGMMA)
+        conv_products_run(call, (enum conv_pass)pass, source == CONV_BY_WGMMA);
     else if (pass == DNN_FORWARD)
         conv_forward(call);
     else if (pass == DNN_INPUT)
@@ -172,14 +176,11 @@ static size_t most_workspace(const struct cuda_context *context, const struct ke
 {
     const size_t limit = conv_workspace_limit(context, site);
     size_t most = 0;
-    size_t products = conv_next_workspace(site);
-    for (unsigned pass = 0; pass < DNN_PASSES; pass++) {
+    for (unsigned pass = 0; pass < DNN_PASSES; pass++)
         for (size_t i = 0; i < choice->counts[pass]; i++)
             if (choice->options[pass][i].dnn.bytes <= limit)
                 most = std::max(most, choice->options[pass][i].dnn.bytes);
-        products = std::max(products, conv_products_workspace(site, (enum conv_pass)pass));
-    }
-    return std::max(most + dnn_packed_bytes(site), products);
+    return std::max(most + dnn_packed_bytes(site), conv_workspace(site));
 }
 
 static void close_trial(struct trial *t)
@@ -284,7 +285,10 @@ static double measure_option(const struct trial *t, enum dnn_pass pass,
     }
     if (runs)
         cudaGraphExecDestroy(runs);
-    return forgive(context_of(&t->call)) ? (double)INFINITY : best;
+    /* where the driver has refused the operand's map, cuBLAS was measured a second time */
+    const bool refused = option->source == CONV_BY_WGMMA &&
+                         conv_wgmma_workspace(&t->site, (enum conv_pass)pass) == 0;
+    return forgive(context_of(&t->call)) || refused ? (double)INFINITY : best;
 }
 
 /* --- the cache --- */
@@ -309,7 +313,9 @@ static void write_option(const struct conv_option *option, char value[VALUE_SIZE
                  option->dnn.math);
     else
         snprintf(value, VALUE_SIZE, "%s",
-                 option->source == CONV_BY_PRODUCTS ? "products" : "general");
+                 option->source == CONV_BY_PRODUCTS ? "products"
+                 : option->source == CONV_BY_WGMMA  ? "wgmma"
+                                                    : "general");
 }
 
 /* Moves the option of this name to the front. Returns false if there is none. */

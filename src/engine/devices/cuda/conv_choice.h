@@ -8,17 +8,76 @@
 #ifndef TINCA_ENGINE_DEVICES_CUDA_CONV_CHOICE_H
 #define TINCA_ENGINE_DEVICES_CUDA_CONV_CHOICE_H
 
-#include "engine/devices/cuda/cudnn_conv.h"
+#include "engine/devices/cuda/cudnn_library.h"
+#include "engine/devices/cuda/launch.h"
 
-/* What computes a pass: cuDNN, matrix products (conv_pointwise.cu), or the general kernel. */
-enum conv_source { CONV_BY_CUDNN, CONV_BY_PRODUCTS, CONV_BY_GENERAL };
+/* --- one pass of a convolution by cuDNN (cudnn_conv.cu) --- */
+
+struct cuda_dnn {
+    const struct dnn_library *library;
+    dnn_handle handle;
+    char refusal[200]; /* cuDNN's words when it last refused a call */
+};
+
+/* DNN_FUSED is the forward pass with bias and relu, by an algorithm of DNN_FORWARD. */
+enum dnn_pass {
+    DNN_FORWARD,
+    DNN_INPUT,
+    DNN_WEIGHTS,
+    DNN_PASSES,
+    DNN_FUSED = DNN_PASSES,
+    DNN_CALLS
+};
+
+/* What distinguishes one convolution from others: the same shapes give the same choice. */
+struct dnn_shape {
+    int batch, channels, height, width;
+    int outputs, out_height, out_width, groups;
+    int kernel[2], stride[2], pad[2];
+    int bias; /* whether there is one */
+    int last; /* channels-last */
+    enum cuda_precision precision;
+};
+
+struct dnn_option {
+    dnn_algorithm algorithm;
+    int math;
+    size_t bytes; /* workspace of the algorithm */
+};
+
+struct dnn_shape dnn_shape_of(const struct cuda_context *context, const struct kernel_site *site);
+
+/* Lists the algorithms of a pass that cuDNN's heuristics rank, best first, that always give the
+ * same bits, and that round no more coarsely than the precision says. Returns how many. */
+enum { DNN_RANKED = 10 };
+size_t dnn_list(const struct cuda_dnn *dnn, const struct dnn_shape *shape, enum dnn_pass pass,
+                struct dnn_option list[DNN_RANKED]);
+
+/* Returns the bytes that a call needs behind the workspace of an algorithm, for the packed filter
+ * and what alignment costs; 0 if the filter is not packed. */
+size_t dnn_packed_bytes(const struct kernel_site *site);
+
+/* Returns whether cuDNN fuses what follows the convolution into a forward pass by the algorithm: a
+ * bias with a relu or, by one algorithm, alone. */
+bool dnn_fuses(const struct kernel_site *site, const struct dnn_option *option);
+
+/* Queues a pass. Returns false if cuDNN does not compute it: another kernel must. Other failures
+ * are recorded in the context. */
+bool dnn_compute(const struct kernel_call *call, const struct dnn_shape *shape, enum dnn_pass pass,
+                 const struct dnn_option *option);
+
+/* --- choices --- */
+
+/* What computes a pass: cuDNN, matrix products by cuBLAS (conv_pointwise.cu) or gemm_wgmma.cu, or
+ * the general kernel. */
+enum conv_source { CONV_BY_CUDNN, CONV_BY_PRODUCTS, CONV_BY_WGMMA, CONV_BY_GENERAL, CONV_SOURCES };
 
 struct conv_option {
     enum conv_source source;
-    struct dnn_option dnn; /* only by cuDNN */
+    struct dnn_option dnn; /* only by cuDNN, but for the bytes */
 };
 
-enum { CONV_OPTIONS = DNN_RANKED + 2 };
+enum { CONV_OPTIONS = DNN_RANKED + 3 };
 
 struct conv_choice {
     struct dnn_shape shape;
@@ -38,8 +97,8 @@ struct conv_choice *conv_choice_plan(struct cuda_context *context, const struct 
  * computed by the algorithms of the planned one. */
 struct conv_choice *conv_choice_find(struct cuda_context *context, const struct kernel_site *site);
 
-/* Returns the best option of a pass whose algorithm needs at most `limit` bytes. Our kernels always
- * can. */
+/* Returns the best option of a pass whose algorithm needs at most `limit` bytes. The general kernel
+ * and cuBLAS always can. */
 const struct conv_option *conv_choice_best(const struct conv_choice *choice, enum dnn_pass pass,
                                            size_t limit);
 

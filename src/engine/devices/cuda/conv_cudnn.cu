@@ -111,34 +111,24 @@ static bool supports_cudnn(const struct kernel_site *site, const char **reason)
 static size_t workspace_choice(const struct kernel_site *site)
 {
     const struct planned p = plan_passes(site);
-    size_t bytes = conv_next_workspace(site);
-    for (unsigned pass = 0; pass < DNN_PASSES; pass++) {
-        const struct conv_option *option = p.passes[pass];
-        if (option && option->source == CONV_BY_CUDNN)
+    size_t bytes = conv_workspace(site);
+    for (const struct conv_option *option : p.passes)
+        if (option && (option->source == CONV_BY_CUDNN || option->source == CONV_BY_WGMMA))
             bytes = std::max(bytes, option->dnn.bytes + dnn_packed_bytes(site));
-        else if (option && option->source == CONV_BY_PRODUCTS)
-            bytes = std::max(bytes, conv_products_workspace(site, (enum conv_pass)pass));
-    }
     return bytes;
 }
 
 /* Returns the name of what computes passes by products, and the others by cuDNN or ours. */
-static const char *products_name(const struct kernel_site *site, const bool *products,
-                                 const size_t *sources)
+static const char *products_name(const struct kernel_site *site, const size_t *sources)
 {
-    static const char *const with_cudnn[] = {
-        "conv cuDNN + 1x1 cuBLAS", "conv cuDNN + 1x1 wgmma + cuBLAS", "conv cuDNN + 1x1 wgmma"};
-    static const char *const with_ours[] = {"conv 1x1 cuBLAS + implicit gemm",
-                                            "conv 1x1 wgmma + cuBLAS + implicit gemm",
-                                            "conv 1x1 wgmma + implicit gemm"};
-    static const char *const alone[] = {"conv 1x1 cuBLAS", "conv 1x1 wgmma + cuBLAS",
-                                        "conv 1x1 wgmma"};
-    const enum conv_products which = conv_products_of(site, products);
-    if (sources[CONV_BY_CUDNN])
-        return with_cudnn[which];
-    return conv_is_pointwise(site)    ? conv_next_name(site)
-           : sources[CONV_BY_GENERAL] ? with_ours[which]
-                                      : alone[which];
+    static const char *const names[][3] = {
+        {"conv 1x1 cuBLAS", "conv 1x1 wgmma", "conv 1x1 wgmma + cuBLAS"},
+        {"conv cuDNN + 1x1 cuBLAS", "conv cuDNN + 1x1 wgmma", "conv cuDNN + 1x1 wgmma + cuBLAS"},
+        {"conv 1x1 cuBLAS + implicit gemm", "conv 1x1 wgmma + implicit gemm",
+         "conv 1x1 wgmma + cuBLAS + implicit gemm"}};
+    const size_t by_blas = sources[CONV_BY_PRODUCTS], by_wgmma = sources[CONV_BY_WGMMA];
+    const bool ours = sources[CONV_BY_GENERAL] && conv_is_pointwise_last(site);
+    return names[sources[CONV_BY_CUDNN] ? 1 : ours ? 2 : 0][!by_wgmma ? 0 : !by_blas ? 1 : 2];
 }
 
 /* Returns what computes the site: cuDNN, perhaps with a pass of ours over its output, or another
@@ -146,8 +136,7 @@ static const char *products_name(const struct kernel_site *site, const bool *pro
 static const char *runs_as_choice(const struct kernel_site *site)
 {
     const struct planned p = plan_passes(site);
-    size_t passes = 0, sources[3] = {};
-    bool products[CONV_PASSES] = {};
+    size_t passes = 0, sources[CONV_SOURCES] = {};
     if (!p.choice)
         return conv_next_name(site);
     for (unsigned pass = 0; pass < DNN_PASSES; pass++) {
@@ -159,10 +148,9 @@ static const char *runs_as_choice(const struct kernel_site *site)
                 : p.passes[pass]->source;
         passes++;
         sources[source]++;
-        products[pass] = source == CONV_BY_PRODUCTS;
     }
-    if (sources[CONV_BY_PRODUCTS])
-        return products_name(site, products, sources);
+    if (sources[CONV_BY_PRODUCTS] || sources[CONV_BY_WGMMA])
+        return products_name(site, sources);
     if (sources[CONV_BY_CUDNN] == passes)
         return p.choice->refused[DNN_FUSED] ? "conv cuDNN + epilogue" : "conv cuDNN";
     return sources[CONV_BY_CUDNN] == 0 ? conv_general_name(site) : "conv cuDNN + implicit gemm";

@@ -1,5 +1,6 @@
-/* conv_tensor.h: the kernels of convolutions on tensor cores, for precisions below float32. Only
- * the files that have the same kernels in float32 use it: implicit_gemm.cu and conv_weights.cu. */
+/* conv_tensor.h: the kernels of convolutions on tensor cores, for precisions below float32, and
+ * those for few channels. Only the files that have the same kernels in float32 use it:
+ * implicit_gemm.cu and conv_weights.cu. */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_CONV_TENSOR_H
 #define TINCA_ENGINE_DEVICES_CUDA_CONV_TENSOR_H
 
@@ -58,5 +59,17 @@ static __device__ __forceinline__ void weights_store(const struct weights_job *j
     else if (term == job->terms)
         job->bias[row] = sum;
 }
+
+/* --- conv_weights_direct.cu: the gradients of the weights for few channels, in float32 --- */
+
+/* Returns the bytes of workspace, which do not fall when the batch grows; 0 if weights_direct_run
+ * does not support the convolution. */
+size_t weights_direct_workspace(const struct conv_shape *conv);
+
+/* Queues the sums in float32 and returns true, or returns false if the convolution or the arrays
+ * are not of this kind: gradients of a bias, channel moves and channels-last arrays never are. */
+bool weights_direct_run(struct cuda_context *context, const char *what,
+                        const struct conv_shape *conv, const struct weight_gradients *gradients,
+                        float *workspace);
 
 #endif

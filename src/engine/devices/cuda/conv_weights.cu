@@ -11,7 +11,6 @@
  */
 #include "engine/devices/cuda/conv_tensor.h"
 #include "engine/devices/cuda/conv_tile.h"
-#include "engine/devices/cuda/conv_weights_direct.h"
 #include "engine/devices/cuda/reduce.h"
 
 #include <algorithm>

@@ -13,7 +13,7 @@
  * In its rows of `large`, four zeros come before each row, and after the last one, for the padding.
  * The blocks of a tile of channels have parts of the bands, and another launch adds their sums.
  */
-#include "engine/devices/cuda/conv_weights_direct.h"
+#include "engine/devices/cuda/conv_tensor.h"
 
 #include <algorithm>
 

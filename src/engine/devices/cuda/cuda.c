@@ -10,7 +10,7 @@
 #include "base/language.h"
 #include "base/program_file.h"
 #include "base/text.h"
-#include "engine/devices/drivers.h"
+#include "engine/devices/device.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

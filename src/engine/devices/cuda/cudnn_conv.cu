@@ -4,7 +4,7 @@
  * Channels-last arrays are described to it as NHWC, for which its kernels for tensor cores need no
  * transposition. The filter must have the same order: it is packed in the workspace, behind that of
  * the algorithm, and its gradient is unpacked from there. */
-#include "engine/devices/cuda/cudnn_conv.h"
+#include "engine/devices/cuda/conv_choice.h"
 
 #include "engine/devices/cuda/conv.h"
 

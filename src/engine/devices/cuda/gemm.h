@@ -1,5 +1,5 @@
-/* gemm.h: products of row-major matrices by cuBLAS or, where they are large, by gemm_wgmma.cu. Only
- * the kernels of this folder use it. */
+/* gemm.h: products of row-major matrices by cuBLAS, and large ones by gemm_wgmma.cu, where that was
+ * measured to be faster (conv_choice.cu). Only the kernels of this folder use it. */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_GEMM_H
 #define TINCA_ENGINE_DEVICES_CUDA_GEMM_H
 
@@ -15,26 +15,27 @@ struct product {
     bool a_transposed, b_transposed;
     float beta;
     size_t count, a_stride, b_stride, c_stride;
-    void *workspace; /* of wgmma_workspace() bytes or more; else cuBLAS computes the product */
-    size_t workspace_bytes;
 };
 
 /* gemm_wgmma.cu: finds out whether the GPU and its code have the kernels, and records it in the
  * context. */
 void cuda_wgmma_open(struct cuda_context *context);
 
-/* Returns whether gemm_wgmma.cu computes the product: the GPU has compute capability 9.0 and the
+/* Returns whether gemm_wgmma.cu can compute the product: the GPU has compute capability 9.0 and the
  * module code for it; the precision is below float32; and the product is large: as many tiles of
  * 128 x 128 as the GPU has multiprocessors, 128 terms (fewer would not fill the stages), 64 rows
  * (a tile is no more than half empty). Its rows must be whole groups of 16 bytes, and count
  * products must share A. Pointers that are NULL, while a plan is built, count as aligned. */
 bool wgmma_takes(const struct cuda_context *context, const struct product *p);
 
-/* Returns the bytes of workspace for that: A in the precision. 0: cuBLAS computes the product. */
+/* Returns the bytes of workspace for that: A in the precision. 0: it cannot. */
 size_t wgmma_workspace(const struct cuda_context *context, const struct product *p);
-/* Queues the products. Returns false, without doing anything, if the driver refuses the operand's
- * map for the TMA; from then on, wgmma_takes refuses operands of its size, too. */
-bool wgmma_multiply(struct cuda_context *context, const char *what, const struct product *p);
+
+/* Queues the products, with that workspace. Returns false, without doing anything, if
+ * gemm_wgmma.cu cannot compute them, or if the driver refuses the operand's map for the TMA; from
+ * then on, wgmma_takes refuses operands of its size, too. */
+bool wgmma_multiply(struct cuda_context *context, const char *what, const struct product *p,
+                    void *workspace, size_t workspace_bytes);
 
 static inline cublasComputeType_t compute_type(enum cuda_precision precision)
 {
@@ -50,12 +51,21 @@ static inline cublasComputeType_t compute_type(enum cuda_precision precision)
     }
 }
 
+static inline void product_begin(struct cuda_context *context, const struct product *p)
+{
+    cuda_product_begin(context,
+                       p->a_transposed   ? GEMM_TN
+                       : p->b_transposed ? GEMM_NT
+                                         : GEMM_NN,
+                       p->m, p->n, p->k, p->count);
+}
+
 /* Queues the products by cuBLAS, which expects columns first, so it gets the transposed matrices:
  * C^T = B^T A^T. */
-static inline void blas_multiply(struct cuda_context *context, const char *what,
-                                 const struct product *p)
+static inline void multiply(struct cuda_context *context, const char *what, const struct product *p)
 {
     const float one = 1.0f;
+    product_begin(context, p);
     cuda_note_blas(context, what,
                    cublasGemmStridedBatchedEx(
                        context->blas, p->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
@@ -65,20 +75,6 @@ static inline void blas_multiply(struct cuda_context *context, const char *what,
                        (int)(p->a_transposed ? p->m : p->k), (long long)p->a_stride, &p->beta, p->c,
                        CUDA_R_32F, (int)p->n, (long long)p->c_stride, (int)p->count,
                        compute_type(context->precision), CUBLAS_GEMM_DEFAULT));
-}
-
-/* Queues the products. */
-static inline void multiply(struct cuda_context *context, const char *what, const struct product *p)
-{
-    const size_t needed = wgmma_workspace(context, p);
-    cuda_product_begin(context,
-                       p->a_transposed   ? GEMM_TN
-                       : p->b_transposed ? GEMM_NT
-                                         : GEMM_NN,
-                       p->m, p->n, p->k, p->count);
-    const bool wide = needed > 0 && p->workspace && p->workspace_bytes >= needed;
-    if (!wide || !wgmma_multiply(context, what, p))
-        blas_multiply(context, what, p);
     cuda_product_end(context);
 }
 

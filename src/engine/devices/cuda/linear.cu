@@ -174,7 +174,7 @@ static void forward_few(const struct kernel_call *call, const float *bias, size_
 
 /* --- the matrix products --- */
 
-enum linear_pass { FORWARD, BACKWARD_INPUT, BACKWARD_WEIGHTS, PASSES };
+enum linear_pass { FORWARD, BACKWARD_INPUT, BACKWARD_WEIGHTS };
 
 /* Returns the product of a pass, without pointers. */
 static struct product product_of(const struct kernel_site *site, enum linear_pass pass)
@@ -199,8 +199,6 @@ static void run(const struct kernel_call *call, enum linear_pass pass, const cha
     p.b = b;
     p.c = c;
     p.beta = add ? 1.0f : 0.0f;
-    p.workspace = call->workspace;
-    p.workspace_bytes = call->workspace_bytes;
     if (c)
         multiply(context_of(call), what, &p);
 }
@@ -232,39 +230,11 @@ static void backward_linear(const struct kernel_call *call)
                (uint32_t)outputs);
 }
 
-/* Returns whether the site runs a pass. */
-static bool needs_pass(const struct kernel_site *site, enum linear_pass pass)
-{
-    return pass == FORWARD ||
-           (site->training && (pass != BACKWARD_INPUT || site->input_gradient[0]));
-}
-
-static size_t workspace_linear(const struct kernel_site *site)
-{
-    size_t most = 0;
-    for (int pass = 0; pass < PASSES; pass++) {
-        const struct product p = product_of(site, (enum linear_pass)pass);
-        const size_t bytes = needs_pass(site, (enum linear_pass)pass)
-                                 ? wgmma_workspace((const struct cuda_context *)site->context, &p)
-                                 : 0;
-        most = bytes > most ? bytes : most;
-    }
-    return most;
-}
-
 static const char *runs_as_linear(const struct kernel_site *site)
 {
-    size_t passes = 0, taken = 0;
-    if (site->batch <= FEW_IMAGES) /* too few rows, or terms, for wgmma in each pass */
-        return site->training ? "linear gemv + cuBLAS" : "linear gemv";
-    for (int pass = 0; pass < PASSES; pass++) {
-        const struct product p = product_of(site, (enum linear_pass)pass);
-        if (!needs_pass(site, (enum linear_pass)pass))
-            continue;
-        passes++;
-        taken += wgmma_takes((const struct cuda_context *)site->context, &p);
-    }
-    return taken == 0 ? "linear cuBLAS" : taken < passes ? "linear wgmma + cuBLAS" : "linear wgmma";
+    return site->batch > FEW_IMAGES ? "linear cuBLAS"
+           : site->training         ? "linear gemv + cuBLAS"
+                                    : "linear gemv";
 }
 
 struct cuda_kernel cuda_linear = {
@@ -276,7 +246,6 @@ struct cuda_kernel cuda_linear = {
             .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_ACTIVATION,
             .supports = supports_counts,
             .runs_as = runs_as_linear,
-            .workspace_bytes = workspace_linear,
             .forward = forward_linear,
             .backward = backward_linear,
         },

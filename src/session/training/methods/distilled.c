@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "engine/cluster/cluster.h"
 #include "engine/network/network_compression.h"
+#include "session/config/settings.h"
 #include "session/teacher/teacher.h"
 #include "session/training/methods/internal.h"
 
@@ -60,8 +61,8 @@ static bool check(const struct method *method, const struct run_config *config,
                   const struct cluster *cluster, struct error *error)
 {
     (void)method;
-    return !cluster || !config_on_gpu(config) ||
-           error_set(error, ERROR_UNSUPPORTED, "--teacher",
+    return !cluster || !machine_settings(config).on_gpu ||
+           error_set(error, ERROR_UNSUPPORTED, OPTION(teacher),
                      "train it in one process, or choose the device cpu",
                      "a student with a teacher trains on one GPU");
 }
@@ -113,7 +114,7 @@ static bool create_teacher(struct distilled *state, struct device *device,
         state->logits =
             memory_new_aligned(logits, sizeof *state->logits, "the teacher's predictions", error);
     state->teaching = execution_create(state->plans.teacher, device, &state->teacher.model.weights,
-                                       NULL, config->seed, error);
+                                       NULL, training_settings(config).seed, error);
     return state->teaching && (logits == 0 || state->logits);
 }
 

@@ -10,7 +10,7 @@ bool method_is_distilled(const struct method *method)
 bool method_open(struct method *method, const struct run_config *config, struct network *network,
                  struct error *error)
 {
-    *method = (struct method){.type = config->teacher[0]                   ? &method_distilled
+    *method = (struct method){.type = training_settings(config).teacher[0] ? &method_distilled
                                       : network_has_discriminator(network) ? &method_adversarial
                                                                            : &method_supervised,
                               .network = network};
@@ -101,24 +101,6 @@ struct recording_refusals method_recording_refusals(const struct method *method)
     return method->type && method->type->recording_refusals
                ? method->type->recording_refusals(method)
                : execution_recording_refusals(method_execution(method));
-}
-
-struct execution *method_create_execution(const struct plan *plan, struct device *device,
-                                          struct weights *weights, const struct run_config *config,
-                                          struct error *error)
-{
-    const struct solver_settings solver = settings_solver(config);
-    const struct gradient_clipping clipping = settings_clipping(config);
-    const struct gradient_sums sums = settings_sums(config);
-    struct execution *execution =
-        execution_create(plan, device, weights, &solver, config->seed, error);
-    if (!execution)
-        return NULL;
-    execution_set_sums(execution, &sums);
-    if (execution_set_clipping(execution, &clipping, error))
-        return execution;
-    execution_free(execution);
-    return NULL;
 }
 
 /* --- the networks --- */

@@ -1,5 +1,5 @@
-/* The job reads the table, or applies techniques in a thread that starts this program's commands as
- * child processes. Cancelling it ends the command that is on; what was made stays. */
+/* The job reads the table, or applies techniques, in a thread. Cancelling it ends the technique
+ * that is on; what was made stays. */
 #include "ui/screens/advisor/internal.h"
 
 #include "base/memory.h"
@@ -36,7 +36,6 @@ static bool work(void *subject, struct background_job *job, struct error *error)
                                 .request = work->request,
                                 .settings = {.epochs = work->epochs, .seed = 1},
                                 .seconds = work->minutes * 60,
-                                .own_group = true,
                                 .stop = has_to_stop,
                                 .report = count_step,
                                 .context = work};

@@ -4,7 +4,7 @@
 #include "ui/screens/runs/internal.h"
 
 #include "base/language.h"
-#include "base/statistics/student_t.h"
+#include "base/statistics.h"
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"
 #include "ui/app/run_loading.h"

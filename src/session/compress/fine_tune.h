@@ -1,0 +1,85 @@
+/* fine_tune.h: the training of a model that a technique after training has made or is to make, in a
+ * run of its own, which is recorded like every run; and how the caller of a technique watches it.
+ *
+ * Pruning, factorization and quantization, a student of a teacher and a model that is only trained
+ * on use the same function with the same settings: those of a run, without its network and the
+ * weights that it begins with, which are the model's.
+ *
+ * A training for a file can be continued: OUTPUT.run names its run until the file is complete. */
+#ifndef TINCA_SESSION_COMPRESS_FINE_TUNE_H
+#define TINCA_SESSION_COMPRESS_FINE_TUNE_H
+
+#include "session/config/config.h"
+#include "session/record/run.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How the caller of a technique watches it. The functions may block. */
+struct technique_watch {
+    void *context;
+    /* Reports what begins, a translated sentence (NULL: nothing new); it is called at least every
+     * few seconds. Returns false with an error to end the work. */
+    bool (*step)(void *context, const char *text, struct error *error);
+    /* Follows a run until it is over. NULL: the run is waited for, and stopped once `step` asks for
+     * the end. */
+    void (*follow)(void *context, struct run *run);
+};
+
+/* Reports what begins (NULL: nothing new). Returns false with an error if the work shall end. */
+bool technique_watch_step(const struct technique_watch *watch, const char *text,
+                          struct error *error);
+/* Does the same as the progress of an evaluation, whose context is the watch. */
+bool technique_watch_poll(void *watch, uint64_t done, uint64_t of, struct error *error);
+
+/* The classes of settings that a fine-tuning takes; some have no meaning in TASK_FINE_TUNE. */
+enum {
+    FINE_TUNE_CLASSES = SETTINGS_DATA | SETTINGS_TRAINING | SETTINGS_MEASUREMENT |
+                        SETTINGS_MACHINE | SETTINGS_RECORD
+};
+
+struct fine_tuning {
+    const struct run_config *settings; /* of these classes */
+    const char *model;                 /* the file of both */
+    const char *tag, *note;            /* of the run; note NULL: none */
+    const char *output;                /* the file of the result; NULL: the run's folder has it */
+    const char *request; /* all that the result depends on, as text, by which an interrupted
+                            training is recognised; NULL: the output's name is enough */
+};
+
+/* Returns whether the settings ask for a fine-tuning: epochs or iterations are given. */
+bool fine_tune_is_wanted(const struct run_config *settings);
+
+/* Returns whether the settings name the data of a fine-tuning; if not, sets the error. */
+bool fine_tune_check(const struct run_config *settings, struct error *error);
+
+/* Starts the run. Returns NULL with an error. */
+struct run *fine_tune_start(const struct fine_tuning *tuning, struct error *error);
+
+/* Resumes a run with the threads of the settings, if they are given. Returns NULL with an error. */
+struct run *fine_tune_resume(const char *directory, const struct run_config *settings,
+                             struct error *error);
+
+/* Follows the run until it is over and frees it. Returns whether it is complete; if not, sets the
+ * error, whose advice is `advice` if the run was stopped. */
+bool fine_tune_finish(struct run *run, const struct technique_watch *watch, const char *advice,
+                      struct error *error);
+
+/* Sets *begun to whether an interrupted training for the output was begun with this request.
+ * Returns false with an error if it was begun with another one. */
+bool fine_tune_find(const struct fine_tuning *tuning, bool *begun, struct error *error);
+
+#define FINE_TUNE_NOTE ".run" /* the ending of the file that names the run of an output */
+enum { FINE_TUNE_RUN = 512 }; /* bytes of the path of a run's folder */
+
+/* Trains the model and writes the output, or goes on with the run of an interrupted training, and
+ * sets `run` to its folder. Returns false with an error; the output is then as it was. */
+bool fine_tune_file(const struct fine_tuning *tuning, const struct technique_watch *watch,
+                    char run[FINE_TUNE_RUN], struct error *error);
+
+/* Returns whether an error says that work was cut off, and would succeed when it is repeated: it
+ * was interrupted, or there was too little memory or room on the disk. */
+bool fine_tune_was_cut_off(const struct error *error);
+
+#endif

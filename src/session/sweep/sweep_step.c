@@ -1,0 +1,283 @@
+/* The end of a process follows from the file if it says an outcome, else from the signal that ended
+ * the process (process_end.h). */
+#include "session/sweep/sweep_step.h"
+
+#include "base/clock.h"
+#include "base/files/file.h"
+#include "base/host/process_end.h"
+#include "base/host/spawn.h"
+#include "base/language.h"
+#include "base/text.h"
+#include "session/sweep/sweep_process.h"
+#include "session/values/run_cause.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const double poll_seconds = 0.05, patience_seconds = 30;
+static const char sign[] = "TINCA_STEP", format[] = "tinca-sweep-step";
+static const char go_on_advice[] = N_("repeat the command to go on");
+enum { FILE_LIMIT = 1 << 18 };
+
+/* --- files --- */
+
+bool sweep_failure_to_json(struct json *root, const struct error *failure)
+{
+    struct json *object = json_add_object(root, "error");
+    return (!fine_tune_was_cut_off(failure) ||
+            json_add_string(object, "cause", run_cause_name(failure))) &&
+           json_add_string(object, "what", failure->what) &&
+           json_add_string(object, "why", failure->why) &&
+           json_add_string(object, "advice", failure->advice);
+}
+
+static void read_text(const struct json *object, const char *key, char *text, size_t size)
+{
+    const char *value = json_string(json_member(object, key));
+    snprintf(text, size, "%s", value ? value : "");
+}
+
+bool sweep_failure_from_json(const struct json *root, struct error *failure)
+{
+    const struct json *object = json_member(root, "error");
+    if (!object)
+        return false;
+    const char *cause = json_string(json_member(object, "cause"));
+    *failure = (struct error){.kind = cause ? ERROR_INTERRUPTED : ERROR_INPUT};
+    run_cause_take(failure, cause);
+    read_text(object, "what", failure->what, sizeof failure->what);
+    read_text(object, "why", failure->why, sizeof failure->why);
+    read_text(object, "advice", failure->advice, sizeof failure->advice);
+    return true;
+}
+
+/* Returns a new document of the format. */
+static struct json *new_document(void)
+{
+    struct json *root = json_new_object();
+    json_add_string(root, "format", format);
+    json_add_count(root, "version", 1);
+    return root;
+}
+
+/* Writes and frees a document that is complete if `added` is set. */
+static bool write_document(struct json *root, bool added, const char *path, struct error *error)
+{
+    char *text = added ? json_print(root, true, error) : NULL;
+    const bool written = text ? file_write(path, text, strlen(text), true, error)
+                              : error_set_memory(error, "a step of a sweep", 0);
+    free(text);
+    json_free(root);
+    return written;
+}
+
+static bool write_request(const struct sweep_step *step, struct error *error)
+{
+    struct json *root = new_document();
+    const bool added = json_add_string(root, "step", step->step) &&
+                       json_add_string(root, "input", step->target.input) &&
+                       json_add_string(root, "output", step->target.output) &&
+                       json_add_bool(root, "trains", fine_tune_is_wanted(step->target.settings)) &&
+                       config_to_json(step->target.settings, json_add_object(root, "settings"));
+    return write_document(root, added, step->file, error);
+}
+
+static bool write_outcome(const char *file, const struct error *failure, struct error *error)
+{
+    struct json *root = new_document();
+    const bool added =
+        failure ? sweep_failure_to_json(root, failure) : json_add_bool(root, "done", true);
+    return write_document(root, added, file, error);
+}
+
+/* Reads the outcome. Returns false if the file says none. */
+static bool read_outcome(const char *file, bool *done, struct error *failure)
+{
+    struct json_document document;
+    *done = false;
+    if (!json_read_file(&document, file, FILE_LIMIT, NULL))
+        return false;
+    const bool read = json_bool(json_member(document.root, "done"), done) ||
+                      sweep_failure_from_json(document.root, failure);
+    json_document_free(&document);
+    return read;
+}
+
+/* --- the process --- */
+
+/* What is known about the process of a step. */
+struct child {
+    pid_t process;
+    int status;            /* as waitpid sets it */
+    uint64_t memory_kills; /* process_end_memory_kills() before it began */
+    uint64_t highest;      /* its highest resident memory, once it has ended */
+};
+
+/* Sets the error of a step whose process a signal has ended. Returns false. */
+static bool explain_signal(const char *step, const struct child *child, struct error *error)
+{
+    const int signal = WTERMSIG(child->status);
+    const enum process_end end = process_end_of(signal, child->memory_kills);
+    char bytes[32];
+    if (end == PROCESS_END_MEMORY)
+        return error_set(error, ERROR_MEMORY, step, go_on_advice,
+                         "killed for memory: the system ended its process, which had used %s",
+                         text_bytes(child->highest, bytes, sizeof bytes));
+    const bool fault = end == PROCESS_END_FAULT;
+    return error_set(error, fault ? ERROR_SYSTEM : ERROR_INTERRUPTED, step,
+                     fault ? N_("see its log, then repeat it") : go_on_advice,
+                     "signal %d (%s) ended its process", signal, strsignal(signal));
+}
+
+/* Makes an error of the technique one of its step. Returns false. */
+static bool explain_failure(const char *step, const struct error *failure, struct error *error)
+{
+    if (failure->kind == ERROR_INTERRUPTED)
+        return error_set(error, ERROR_INTERRUPTED, step, go_on_advice,
+                         "a signal asked its process to stop");
+    error_set(error, failure->kind, step,
+              failure->advice[0] ? failure->advice : N_("see its log, then repeat it"), "%s: %s",
+              failure->what, failure->why);
+    error->disk_full = failure->disk_full;
+    return false;
+}
+
+/* Returns whether the process that has ended has applied the step; if not, sets the error. */
+static bool judge(const struct sweep_step *step, const struct child *child, struct error *error)
+{
+    bool done;
+    struct error failure;
+    if (WIFSIGNALED(child->status))
+        return explain_signal(step->step, child, error);
+    if (!read_outcome(step->file, &done, &failure)) {
+        error_set(error, ERROR_SYSTEM, step->step, "see its log, then repeat it",
+                  "its process has ended without an outcome");
+        error->disk_full = WEXITSTATUS(child->status) == CELL_UNSAVED;
+        return false;
+    }
+    if (!done)
+        return explain_failure(step->step, &failure, error);
+    return file_exists(step->target.output) ||
+           error_set(error, ERROR_INPUT, step->step, "see its log, then repeat it",
+                     "it has made no model");
+}
+
+/* Waits until the process ends or is to be stopped, at most so many seconds (0: no limit). Returns
+ * whether it has ended. */
+static bool wait_for(struct child *child, const struct sweep_step *step, double seconds)
+{
+    const uint64_t begun = clock_nanoseconds();
+    for (;;) {
+        struct rusage usage = {0};
+        const pid_t ended = wait4(child->process, &child->status, WNOHANG, &usage);
+        child->highest = (uint64_t)usage.ru_maxrss * 1024;
+        if (ended == child->process || (ended < 0 && errno != EINTR))
+            return true;
+        if (seconds > 0 ? clock_seconds(begun, clock_nanoseconds()) > seconds
+                        : step->stop && step->stop(step->context))
+            return false;
+        clock_sleep(poll_seconds);
+    }
+}
+
+/* Ends a process: by SIGTERM, then by SIGKILL. */
+static void end_process(struct child *child)
+{
+    kill(child->process, SIGTERM);
+    if (wait_for(child, NULL, patience_seconds))
+        return;
+    kill(child->process, SIGKILL);
+    while (waitpid(child->process, &child->status, 0) < 0 && errno == EINTR)
+        continue;
+}
+
+static bool run_process(const struct sweep_step *step, struct error *error)
+{
+    struct child child = {.status = EXIT_FAILURE << 8, .memory_kills = process_end_memory_kills()};
+    const char *const words[] = {"tinca", "sweep-step", step->file, NULL};
+    const struct spawn spawn = {.words = words,
+                                .output = step->log,
+                                .messages = -1,
+                                .group = SPAWN_GROUP_BOUND,
+                                .sign = sign};
+    const int failed = spawn_start(&spawn, &child.process);
+    if (failed)
+        return error_set(error, ERROR_SYSTEM, step->step, "end other programs, then repeat it",
+                         "its process could not be started: %s", strerror(failed));
+    if (wait_for(&child, step, 0))
+        return judge(step, &child, error);
+    end_process(&child);
+    return error_set(error, ERROR_INTERRUPTED, step->step, go_on_advice,
+                     "it was stopped before its end");
+}
+
+bool sweep_step_apply(const struct sweep_step *step, struct error *error)
+{
+    const struct technique_watch nobody = {0};
+    const bool applied = file_exists(step->target.output) /* its leftovers are deleted */
+                             ? technique_apply(step->step, &step->target, &nobody, error)
+                             : write_request(step, error) && run_process(step, error);
+    unlink(step->file);
+    return applied;
+}
+
+/* --- in the process --- */
+
+bool sweep_step_is_child(void)
+{
+    return spawn_was_signed(sign);
+}
+
+/* Reads the settings, all of which count as given then, as they are those of a cell. */
+static bool read_settings(const struct json_document *document, struct run_config *settings,
+                          struct error *error)
+{
+    bool trains = false;
+    json_bool(json_member(document->root, "trains"), &trains);
+    if (!config_from_json(settings, document, json_member(document->root, "settings"), error))
+        return false;
+    if (!trains)
+        config_forget(settings, KEY(epochs));
+    return true;
+}
+
+static bool apply(const struct json_document *document, const struct technique_watch *watch,
+                  struct error *error)
+{
+    struct run_config *settings = malloc(sizeof *settings);
+    const struct json *root = document->root;
+    const char *step = json_string(json_member(root, "step"));
+    const struct technique_target target = {.input = json_string(json_member(root, "input")),
+                                            .output = json_string(json_member(root, "output")),
+                                            .settings = settings};
+    bool applied = settings || error_set_memory(error, "the settings", sizeof *settings);
+    if (applied && (!step || !target.input || !target.output))
+        applied = error_set(error, ERROR_INPUT, "a step of a sweep", "repeat the command",
+                            "its file does not say what to apply");
+    applied = applied && read_settings(document, settings, error) &&
+              technique_apply(step, &target, watch, error);
+    free(settings);
+    return applied;
+}
+
+bool sweep_step_work(const char *file, const struct technique_watch *watch, bool *recorded,
+                     struct error *error)
+{
+    struct json_document document;
+    struct error unrecorded;
+    bool applied = json_read_file(&document, file, FILE_LIMIT, error);
+    if (applied) {
+        applied = apply(&document, watch, error);
+        json_document_free(&document);
+    }
+    *recorded = write_outcome(file, applied ? NULL : error, &unrecorded);
+    if (applied && !*recorded)
+        *error = unrecorded;
+    return applied && *recorded;
+}
