@@ -18,7 +18,6 @@
 #include "session/machine/tuned_device.h"
 #include "session/model/class_match.h"
 #include "session/prepare/internal.h"
-#include "session/values/series.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -270,6 +269,12 @@ static bool forecast_memory(struct preparation *prepared, const struct device_dr
     const size_t images = evaluated->images ? evaluated->images : SIZE_MAX;
     const struct network *network = prepared->network;
     const struct training_settings *training = &prepared->settings.training;
+    const bool counted = training->has_iterations || sets->training.images;
+    const struct run_extent extent = {
+        .network = network,
+        .iterations = counted ? count_iterations(training, sets->training.images) : 0,
+        .on_host = driver->computes_on_host,
+        .tests = sets->tests};
     prepared->inference_batch = evaluates ? evaluator_batch(network, images) : 0;
     const struct memory_check_request question = {
         .network = network,
@@ -282,11 +287,8 @@ static bool forecast_memory(struct preparation *prepared, const struct device_dr
         .validation_stored = evaluated->stored,
         .samples = network->classes == 0,
         .average = training->ema > 0,
-        .tested = sets->tests,
         .data_bytes = sets->training.bytes + sets->validation.bytes + sets->test.bytes,
-        .curve_bytes = training->has_iterations || sets->training.images
-                           ? series_bytes(count_iterations(training, sets->training.images))
-                           : 0,
+        .beside = prepared->besides ? prepared->besides(&extent) : 0,
         .files = sets->training.files + sets->validation.files + sets->test.files,
         .decode_bytes = sets->training.decode_bytes,
         .validation_decode_bytes = evaluated->decode_bytes,

@@ -378,9 +378,9 @@ struct model_facts prepare_model_facts(const struct preparation *prepared)
 }
 
 bool prepare_plans(struct preparation *prepared, const struct run_config *config, size_t classes,
-                   struct error *error)
+                   run_bytes *besides, struct error *error)
 {
-    *prepared = (struct preparation){0};
+    *prepared = (struct preparation){.besides = besides};
     prepare_take_settings(prepared, config);
     if (prepare_unopened(prepared, classes, error))
         return true;

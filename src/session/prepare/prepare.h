@@ -1,6 +1,6 @@
 /* prepare.h: builds everything that a run needs from its configuration. Internal to session/.
  *
- * It has two parts. prepare_plans (plans.h) needs milliseconds and opens no data: it builds the
+ * It has two parts. prepare_plans needs milliseconds and opens no data: it builds the
  * network and the plans, and forecasts with them what the run will take. prepare opens data and
  * device and goes on with the same network and plans. */
 #ifndef TINCA_SESSION_PREPARE_PREPARE_H
@@ -10,12 +10,12 @@
 #include "engine/cluster/cluster.h"
 #include "engine/weights/weights_match.h"
 #include "session/config/settings.h"
+#include "session/measure/forecast.h"
 #include "session/model/class_match.h"
 #include "session/model/evaluator.h"
 #include "session/model/model_file.h"
 #include "session/model/run_preprocessing.h"
 #include "session/model/samples.h"
-#include "session/prepare/plans.h"
 #include "session/training/methods/method.h"
 
 /* With what the method's plans and `inference` were built, as far as it depends on the device. */
@@ -25,6 +25,15 @@ struct planned {
     struct machine_model machine;
     const struct plan_choices *choices; /* borrowed */
 };
+
+/* A run that is forecast, for those who say what they will hold besides. */
+struct run_extent {
+    const struct network *network;
+    uint64_t iterations; /* 0: not known */
+    bool on_host;        /* `bytes` are of the host's memory, else of the device's */
+    bool tests;          /* the run reads a model for its test set at the end */
+};
+typedef uint64_t run_bytes(const struct run_extent *extent);
 
 /* The settings by class; texts are those of the configuration. */
 struct prepared_settings {
@@ -67,9 +76,19 @@ struct preparation {
     struct run_preprocessing from; /* what it follows */
     bool follows;                  /* with its normalisation */
     struct forecast forecast;
+    run_bytes *besides;             /* what the run holds besides; NULL: nothing */
     uint64_t per_epoch, iterations; /* iterations of an epoch and of the run */
     uint64_t memory_expected;       /* resident bytes, with everything that was forecast */
 };
+
+/* Builds network and plans of a checked or unchecked configuration and fills the forecast, whether
+ * or not that fits. A GPU is opened for as long as that takes: cuDNN says there how much workspace
+ * it needs. `classes` is the data set's number of classes if the caller knows it; 0: what its kind
+ * says or, of a folder, the network's own number. `besides` says what the run will hold besides,
+ * now and when prepare forecasts it anew. Returns false with an error, and frees everything, if the
+ * configuration cannot work. */
+bool prepare_plans(struct preparation *prepared, const struct run_config *config, size_t classes,
+                   run_bytes *besides, struct error *error);
 
 /* Opens data and device, and creates the executions of what prepare_plans has made with the same
  * configuration, or of what it makes itself if `prepared` is {0}. Call it in the thread that
