@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks the rules of the source tree that a compiler does not check: which folder may include which,
 # no cycle of includes or calls between folders, where libraries are used, who may print, how long
-# functions and folders are, and the layout of the code (clang-format).
+# functions are, and the layout of the code (clang-format).
 #
 # A folder is a directory with source files, named relative to src: base, engine/plan, ui/screens/run.
 # The check of calls needs a build tree ($builddir, default: the current directory) and nm.
@@ -305,7 +305,7 @@ make_broken_tree() { # make_broken_tree ROOT
     echo '#include "engine/ops/ops.h"' >"$1/engine/graph/graph.h"
     echo '#include "engine/plan/plan.h"' >"$1/engine/ops/ops.h"
     echo '#include "session/sweep/sweep.h"' >"$1/session/study/study.c"
-    echo '#include "session/run/run.h"' >"$1/library/reach.c"
+    echo '#include "session/training/run.h"' >"$1/library/reach.c"
     echo '#include "ui/screens/runs/runs.h"' >"$1/ui/screens/run/parts/part.c"
     awk 'BEGIN { print "void g(void)\n{"; for (i = 0; i < 59; i++) print "    x++;"; print "}" }' \
         >"$1/base/long.c"

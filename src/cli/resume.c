@@ -13,8 +13,8 @@
 #include "session/files/run_directory.h"
 #include "session/files/run_outputs.h"
 #include "session/record/resume.h"
-#include "session/run/run_start.h"
 #include "session/seeds/seed_group.h"
+#include "session/training/run_start.h"
 
 #include <stdio.h>
 #include <stdlib.h>

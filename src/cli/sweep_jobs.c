@@ -18,11 +18,11 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/run/run_start.h"
 #include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_process.h"
 #include "session/sweep/sweep_step.h"
 #include "session/sweep/sweep_table.h"
+#include "session/training/run_start.h"
 #include "session/values/run_cause.h"
 #include "ui/terminal/signals.h"
 

@@ -15,7 +15,7 @@
 #include "session/caffe/caffe.h"
 #include "session/config/settings.h"
 #include "session/files/run_name.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include <stdio.h>
 #include <stdlib.h>

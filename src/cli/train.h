@@ -4,7 +4,7 @@
 #define TINCA_CLI_TRAIN_H
 
 #include "session/config/config.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include <stdbool.h>
 

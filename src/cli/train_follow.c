@@ -20,9 +20,9 @@
 #include "session/config/settings.h"
 #include "session/export/export.h"
 #include "session/files/run_outputs.h"
-#include "session/measure/forecast.h"
+#include "session/prepare/plans.h"
 #include "session/record/resume.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 #include "session/values/run_figures.h"
 
 #include <math.h>
@@ -250,7 +250,7 @@ static void announce_limit(const struct train *train, const struct run *run)
 {
     const struct memory_forecast *memory = &run_facts(run)->forecast;
     char words[160], total[32];
-    if (train->quiet || !config_memory_limit(&train->config))
+    if (train->quiet || machine_settings(&train->config).memory_bytes == 0)
         return;
     if (forecast_limit_text(memory, words, sizeof words)[0])
         output_note(_("memory limit: %s\n"), words);

@@ -10,9 +10,9 @@
 #include "unit/session_files.h"
 
 #include "engine/devices/device_backend.h"
-#include "session/measure/forecast.h"
 #include "session/model/device_batch.h"
-#include "session/run/run_start.h"
+#include "session/prepare/plans.h"
+#include "session/training/run_start.h"
 
 #include <sys/stat.h>
 

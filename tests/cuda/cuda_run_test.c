@@ -11,11 +11,11 @@
 #include "base/files/file.h"
 #include "engine/ops/op.h"
 #include "session/measure/bench.h"
-#include "session/measure/forecast.h"
 #include "session/model/evaluate.h"
+#include "session/prepare/plans.h"
 #include "session/record/resume.h"
 #include "session/record/run_open.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include <math.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 
 #include "engine/devices/device.h"
 #include "session/measure/bench.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include <math.h>
 

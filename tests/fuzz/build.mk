@@ -35,8 +35,8 @@ LEFT_OUT += $(filter-out %/tensorboard_absent.c %/event_detect.c,\
 	$(wildcard $(SOURCE)/src/session/tensorboard/*.c))
 endif
 
-UNREACHED = engine/compress session/check session/compare session/export session/find_rate session/findings \
-	session/history session/inspect session/ranks session/seeds session/storage session/tables session/torch session/watch
+UNREACHED = engine/compress session/check session/compare session/export session/find_rate \
+	session/history session/inspect session/seeds session/tables session/torch session/watch
 # the same of single files in folders from which something is needed
 UNREACHED_FILES = engine/execution/numerics engine/quantize/fold_batch_norm engine/quantize/quantize \
 	engine/quantize/quantize_ranges session/caffe/caffe_export session/caffe/caffe_export_layers \
@@ -55,10 +55,7 @@ UNREACHED_FILES = engine/execution/numerics engine/quantize/fold_batch_norm engi
 	session/models/model_layers session/models/model_list session/models/model_table \
 	session/models/model_table_text session/models/other_means session/onnx/onnx_export \
 	session/onnx/onnx_export_layers session/onnx/onnx_export_weights session/onnx/onnx_export_windows \
-	session/record/data_difference session/record/differences session/record/network_difference \
-	session/record/resume session/run/begin session/run/epoch session/run/experiment session/run/fork \
-	session/run/iteration session/run/model_save session/run/resume_arithmetic session/run/resume_work \
-	session/run/run_commands session/run/run_start session/run/saving session/run/worker \
+	session/record/resume session/training/fork session/training/run_start \
 	session/study/study_pictures session/study/study_pictures_run session/sweep/sweep_after_check \
 	session/sweep/sweep_after_table session/sweep/sweep_disk session/sweep/sweep_estimate session/sweep/sweep_json \
 	session/sweep/sweep_order session/sweep/sweep_process session/sweep/sweep_rank session/sweep/sweep_seeds \

@@ -1,11 +1,12 @@
 /* Reads a run's checkpoint into a training of a small network. The checksum is corrected first,
  * since otherwise the fuzzer would never get past it. */
-#include "session/run/checkpoint.h"
+#include "session/training/checkpoint.h"
 
 #include "fuzz.h"
 #include "session/config/config.h"
 #include "session/files/checkpoint_position.h"
 #include "session/files/kernel_choices.h"
+#include "session/training/observer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,9 +34,11 @@ static struct trainer *make_trainer(void)
     for (size_t i = 0; made && i < sizeof settings / sizeof *settings; i++)
         made = config_set(&run.config, settings[i][0], settings[i][1], &error);
     trainer.run = &run;
+    trainer.settings = trainer_settings(&run.config);
     trainer.error = &error;
     const struct run_preprocessing from = run_preprocessing_of(&run.config, NULL);
-    made = made && prepare(&trainer.prepared, &run.config, &from, 0, NULL, NULL, &error) &&
+    made = made && observers_create(&trainer) &&
+           prepare(&trainer.prepared, &run.config, &from, 0, NULL, NULL, &error) &&
            (trainer.chosen = kernel_choices_text(NULL, &error)) &&
            loss_meter_create(&trainer.meter, 3, &error);
     if (!made) {

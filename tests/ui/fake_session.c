@@ -4,9 +4,9 @@
  * thread that asks for its snapshot, one thread at a time. Configurations are real. */
 #include "session/export/export.h"
 #include "session/history/follow.h"
-#include "session/measure/forecast.h"
-#include "session/run/run_start.h"
+#include "session/prepare/plans.h"
 #include "session/sweep/sweep_process.h"
+#include "session/training/run_start.h"
 #include "session/values/inspection.h"
 
 #include "base/clock.h"

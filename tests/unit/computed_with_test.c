@@ -3,7 +3,7 @@
 #include "base/files/file.h"
 #include "session/record/resume.h"
 
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 #include "stopped_run.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "data/formats/image_file.h"
 #include "session/record/resume.h"
 
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 #include "stopped_run.h"
 
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/files/file.h"
 
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 #include "session_files.h"
 
 #include <signal.h>

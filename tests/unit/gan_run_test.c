@@ -6,13 +6,13 @@
 #include "engine/weights/safetensors.h"
 #include "session/export/export.h"
 #include "session/measure/bench.h"
-#include "session/measure/forecast.h"
 #include "session/model/evaluate.h"
+#include "session/prepare/plans.h"
 #include "session/study/study_pictures.h"
 
 #include "base/json/json.h"
 #include "session/record/run_open.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include <math.h>
 

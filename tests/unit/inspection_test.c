@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "session/export/export.h"
-#include "session/prepare/inspect_weights.h"
 #include "session/record/run_open.h"
-#include "session/run/run_start.h"
+#include "session/training/inspect_weights.h"
+#include "session/training/run_start.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/host/host_contention.h"
 #include "base/random.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 #include "session_files.h"
 
 #include <fcntl.h>

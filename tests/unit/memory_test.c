@@ -4,7 +4,7 @@
 #include "base/host/control_group.h"
 #include "base/host/host.h"
 #include "engine/devices/device.h"
-#include "session/measure/memory_check.h"
+#include "session/measure/forecast.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +169,7 @@ static void ask(size_t batch, uint64_t without_swap, uint64_t with_swap, struct 
         .network = network, .driver = &device_reference, .settings = &settings, .available = &room};
     *forecast = (struct forecast){.classes = network->classes, .input = network->input};
     memory_check_plan(network, question.driver, &settings, &forecast->memory, NULL);
-    memory_check(&question, forecast);
+    memory_check(&question, forecast, NULL, NULL);
 }
 
 static void test_swap(void)

@@ -8,7 +8,7 @@
 #include "session/model/translate.h"
 
 #include "data/formats/image_file.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 #include "session_files.h"
 
 #include <math.h>

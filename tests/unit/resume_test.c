@@ -6,7 +6,7 @@
 #include "base/files/file.h"
 
 #include "session/record/run_open.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 #include "session_files.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * their sums, and a counter that fails is named. */
 #include "session/record/resume.h"
 #include "session/record/run_open.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include "powercap_tree.h"
 #include "session_files.h"

@@ -2,7 +2,7 @@
  * user's file, small enough for sanitizers. */
 #include "session/files/run_directory.h"
 #include "session/model/evaluate.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include "data/formats/image_file.h"
 #include "session/record/run_open.h"

@@ -1,6 +1,5 @@
 /* Curves, snapshots and commands between two threads: complete, in order, and without waiting. */
-#include "session/record/commands.h"
-#include "session/record/snapshot.h"
+#include "session/record/run_state.h"
 #include "session/values/series.h"
 #include "session/values/statistics.h"
 #include "session/values/tempo.h"

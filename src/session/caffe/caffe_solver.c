@@ -250,10 +250,10 @@ bool caffe_is_solver(const char *path)
 bool caffe_solver_apply(const struct caffe_solver *solver, struct run_config *config,
                         struct error *error)
 {
-    const bool length = config_is_given(config, "epochs");
+    const bool length = config_is_given(config, KEY(epochs));
     for (size_t i = 0; i < solver->count; i++) {
         const char *key = solver->settings[i].key;
-        if (config_is_given(config, key) || (length && strcmp(key, "iterations") == 0))
+        if (config_is_given(config, key) || (length && strcmp(key, KEY(iterations)) == 0))
             continue;
         if (!config_set(config, key, solver->settings[i].value, error))
             return false;

@@ -13,7 +13,7 @@
 #include "session/files/run_outputs.h"
 #include "session/measure/measurement.h"
 #include "session/model/correct_images.h"
-#include "session/record/network_difference.h"
+#include "session/record/differences.h"
 
 #include <ctype.h>
 #include <stdio.h>

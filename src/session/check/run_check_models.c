@@ -10,7 +10,7 @@
 #include "session/files/checkpoint_position.h"
 #include "session/model/evaluate.h"
 #include "session/model/model_file.h"
-#include "session/run/checkpoint.h"
+#include "session/training/checkpoint.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -280,7 +280,7 @@ static bool inspect_states(struct check *check, const char *file, const struct s
                            const struct graph *graph, const char *prefix, size_t *found)
 {
     char full[64];
-    const struct solver_settings solver = settings_solver(&check->config);
+    const struct solver_settings solver = training_settings(&check->config).solver_settings;
     for (size_t i = 0; i < solver_state_count(&solver); i++) {
         snprintf(full, sizeof full, "%ssolver.%zu.", prefix, i);
         if (!check_parameters(check, file, opened, graph, full, true, REMEDY_CHECKPOINT, found))

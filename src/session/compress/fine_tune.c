@@ -12,7 +12,7 @@
 #include "session/files/run_directory.h"
 #include "session/model/model_file.h"
 #include "session/record/run_open.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 #include "session/values/run_cause.h"
 #include "session/values/run_id.h"
 

@@ -45,13 +45,14 @@ static bool add_batch(struct preparation *prepared, const struct channel_groups 
     if (!data_loader_next(prepared->loader, &batch, error))
         return false;
     const struct execution_batch bound = prepare_batch(prepared, &batch);
-    execution_bind(prepared->execution, &bound);
-    execution_forward(prepared->execution, i);
-    execution_backward(prepared->execution);
-    execution_wait(prepared->execution);
+    struct execution *execution = method_execution(&prepared->method);
+    execution_bind(execution, &bound);
+    execution_forward(execution, i);
+    execution_backward(execution);
+    execution_wait(execution);
     if (!device_check(prepared->device, error))
         return false;
-    const float *gradients = execution_parameter_gradients(prepared->execution);
+    const float *gradients = execution_parameter_gradients(execution);
     if (!gradients)
         return error_set_memory(error, "the gradients", 0);
     return channel_importance_add_taylor(groups, prepared->weights.values, gradients, sums, error);
@@ -61,7 +62,7 @@ static bool add_batches(struct preparation *prepared, const struct prune_subject
                         const struct prune_request *request, const struct technique_watch *watch,
                         double *sums, struct error *error)
 {
-    if (prepared->gan)
+    if (!method_has_one_loss(&prepared->method))
         return error_set(error, ERROR_UNSUPPORTED, prepared->network->name, "choose --criterion l1",
                          "two networks that train against each other have no loss whose change "
                          "could be estimated");

@@ -243,6 +243,10 @@ bool config_check(const struct run_config *config, struct error *error);
 bool config_to_json(const struct run_config *config, struct json *object);
 bool config_given_to_json(const struct run_config *config, struct json *object);
 
+/* Sets what a run of an earlier version did, whose settings have no member of some rows: it
+ * prepared pictures by bilinear2, and made no output layers anew. */
+void config_fill_earlier(struct run_config *config, const struct json *settings);
+
 /* Reads a configuration; missing members get their defaults. Returns false with an error that names
  * the line. */
 bool config_from_json(struct run_config *config, const struct json_document *document,

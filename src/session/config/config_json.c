@@ -158,6 +158,13 @@ static bool is_older(const struct run_config *config)
            !config_is_given(config, KEY(test));
 }
 
+void config_fill_earlier(struct run_config *config, const struct json *settings)
+{
+    if (!json_member(settings, KEY(filter)))
+        config_put(config, KEY(filter), "bilinear2", NULL);
+    config->outputs_kept = !json_member(settings, KEY(reset_classes));
+}
+
 bool config_from_json(struct run_config *config, const struct json_document *document,
                       const struct json *object, struct error *error)
 {

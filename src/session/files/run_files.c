@@ -162,18 +162,8 @@ static void read_import(const struct json *tree, struct run_config *config, stru
     read_text(object, "framework", facts->imported, sizeof facts->imported);
     if (flag && !json_bool(flag, &facts->mean_only))
         facts->mean_only = false;
-    if (facts->imported[0] && !config_is_given(config, "batch"))
-        config->batch = 0;
-}
-
-/* Sets what runs of earlier versions, which had no such settings, did: they prepared pictures by
- * bilinear2, and made no output layers anew. */
-static void read_earlier(const struct json *tree, struct run_config *config)
-{
-    const struct json *settings = json_member(tree, "config");
-    if (!json_member(settings, "filter"))
-        snprintf(config->filter, sizeof config->filter, "bilinear2");
-    config->outputs_kept = !json_member(settings, "reset-classes");
+    if (facts->imported[0] && !config_is_given(config, KEY(batch)))
+        config_put_count(config, KEY(batch), 0);
 }
 
 static bool add_fork(struct json *tree, const struct run_fork *fork)
@@ -248,7 +238,7 @@ bool run_files_read_config(struct run_config *config, struct run_facts *facts,
     if (read)
         read_import(document.root, config, facts);
     if (read && !facts->imported[0])
-        read_earlier(document.root, config);
+        config_fill_earlier(config, json_member(document.root, "config"));
     if (read)
         read_fork(document.root, &facts->fork);
     json_document_free(&document);

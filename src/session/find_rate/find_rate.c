@@ -310,8 +310,9 @@ static bool step(struct finder *finder, size_t i, struct error *error)
         return false;
     const double rate = rate_at(search, i);
     const struct execution_batch bound = prepare_batch(prepared, &batch);
-    prepare_bind(prepared, &bound, i);
-    const double loss = (double)execution_iterate(prepared->execution, i, (float)rate);
+    struct step_losses losses;
+    method_step(&prepared->method, &bound, i, (float)rate, &losses);
+    const double loss = (double)losses.total;
     if (!device_check(prepared->device, error))
         return false;
     if (!isfinite(loss)) {
@@ -380,7 +381,7 @@ static bool search_all(struct finder *finder, find_rate_progress *progress, void
         !config_check(&search->config, error) ||
         !prepare(&finder->prepared, &search->config, &from, 0, NULL, NULL, error))
         return false;
-    if (finder->prepared.gan)
+    if (!method_has_one_loss(&finder->prepared.method))
         return error_set(error, ERROR_UNSUPPORTED, finder->prepared.network->name,
                          "choose a network with one loss",
                          "two networks that train against each other have no loss that falls");

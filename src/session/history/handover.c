@@ -1,6 +1,6 @@
 /* A process has resumed a run when it holds the lock of the run's folder and has removed the
- * summary of the earlier end (session/run/resume_work.c). It waits in the queue when the file of a
- * place names it; its turn may have come already, and it computes a run. */
+ * summary of the earlier end (session/training/resume_work.c). It waits in the queue when the file
+ * of a place names it; its turn may have come already, and it computes a run. */
 #include "session/history/handover.h"
 
 #include "base/files/file.h"

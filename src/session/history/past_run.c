@@ -47,7 +47,8 @@ bool past_run_is_alike(const struct run_config *a, const struct run_config *b)
     for (size_t i = 0; keys[i]; i++)
         if (!config_field_equal(a, b, config_find(keys[i])))
             return false;
-    return config_memory_limit(a) == config_memory_limit(b) && threads_of(a) == threads_of(b);
+    return machine_settings(a).memory_bytes == machine_settings(b).memory_bytes &&
+           threads_of(a) == threads_of(b);
 }
 
 /* Returns an RFC 3339 time in UTC as seconds since 1970; negative if it is malformed. */

@@ -18,8 +18,8 @@ enum { PREVIEW_MAX_PICTURES = 128 }; /* in one request */
 
 struct preview;
 
-/* Begins to open config->data. `input` is the network's input shape, or NULL if it is unknown.
- * Returns NULL with an error if no thread can start. */
+/* Begins to open the training data of `config`. `input` is the network's input shape, or NULL if it
+ * is unknown. Returns NULL with an error if no thread can start. */
 struct preview *preview_open(const struct run_config *config, const struct shape *input,
                              struct error *error);
 

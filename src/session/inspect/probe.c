@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/threads/thread.h"
 #include "data/loader/data_loader.h"
-#include "session/measure/memory_check.h"
+#include "session/measure/forecast.h"
 #include "session/model/picture.h"
 #include "session/model/translate.h"
 
@@ -254,7 +254,7 @@ static bool check_memory(struct probe *probe, struct error *error)
                                                   .settings = &settings,
                                                   .device = device->name,
                                                   .beforehand = true};
-    memory_check(&question, &forecast);
+    memory_check(&question, &forecast, NULL, NULL);
     probe->batch = forecast.fits && !forecast.swaps ? settings.batch : forecast.largest_batch;
     return probe->batch > 0 || forecast_refuse(&forecast, 1, error);
 }

@@ -145,6 +145,24 @@ static void set_figures(struct device *device, struct machine_origin *origin)
     free(path);
 }
 
+struct machine_model tuned_device_figures(const struct device_driver *driver, size_t threads)
+{
+    struct machine_model model = {0};
+    struct error unused;
+    if (!driver->measure_machine)
+        return model;
+    const struct machine_key key = machine_key_here(threads);
+    char *path = machine_file_path(&unused);
+    pthread_mutex_lock(&mutex);
+    if (is_kept(&key))
+        model = kept.model;
+    else if (path && !machine_file_read(path, &key, &model, NULL))
+        model = (struct machine_model){0};
+    pthread_mutex_unlock(&mutex);
+    free(path);
+    return model;
+}
+
 static bool take_measure_again(void)
 {
     pthread_mutex_lock(&mutex);

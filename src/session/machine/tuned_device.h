@@ -35,6 +35,10 @@ struct machine_origin {
 struct device *tuned_device_open(const char *name, size_t threads, struct machine_origin *origin,
                                  struct error *error);
 
+/* Returns the figures that tuned_device_open would set without measuring; not measured if there are
+ * none. Opens no device. */
+struct machine_model tuned_device_figures(const struct device_driver *driver, size_t threads);
+
 /* Makes the next tuned_device_open of this process measure, whatever the cache has. */
 void tuned_device_measure_again(void);
 

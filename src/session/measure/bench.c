@@ -21,7 +21,7 @@
 #include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
 #include "session/measure/bench_int8.h"
-#include "session/measure/memory_check.h"
+#include "session/measure/forecast.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,7 +177,7 @@ static bool check_memory(const struct bench *bench, const struct plan_settings *
                                                   .driver = bench->device->driver,
                                                   .settings = settings,
                                                   .device = bench->device->name};
-    memory_check(&question, &forecast);
+    memory_check(&question, &forecast, NULL, NULL);
     return forecast.fits || forecast_refuse(&forecast, bench->batch, error);
 }
 

@@ -1,184 +1,407 @@
-/* Builds the network and a plan for it, and lets memory_check.c compute the memory. The data set is
- * not opened: its kind gives the number of classes and the size of the images. */
+/* Forecasts the peak memory of a run, because a run that swaps is up to 32 times slower (Trindade
+ * 2017).
+ *
+ * The peak is the sum of the process's present memory, the plan's forecast, the data loader's
+ * prefetch queue, and the rest: data sets in memory, validation, samples, curves, and the tables of
+ * plan and execution. Each term is computed from the sizes that will be allocated;
+ * tests/cli/forecast_test.sh compares the sum with the measured peak.
+ *
+ * Validation uses the largest batch that fits, which is often the first that is tried; its plan is
+ * the one that the run then uses. Only where not even a batch of one image fits does that decide
+ * whether the run does, and only then other batches of training are planned, to say which one
+ * would fit. */
 #include "session/measure/forecast.h"
 
 #include "base/host/host.h"
+#include "base/host/memory_room.h"
 #include "base/language.h"
 #include "base/text.h"
-#include "data/dataset/dataset.h"
-#include "data/images/spec_value.h"
-#include "data/loader/augmentation.h"
-#include "engine/quantize/simulate.h"
-#include "session/config/config_data.h"
-#include "session/config/settings.h"
-#include "session/machine/autotune_file.h"
-#include "session/measure/memory_check.h"
-#include "session/model/class_match.h"
-#include "session/model/evaluator.h"
-#include "session/teacher/teacher.h"
-#include "session/values/series.h"
+#include "data/loader/data_loader.h"
+#include "engine/execution/gan.h"
+#include "session/files/sample_files.h"
 
 #include <stdio.h>
-#include <string.h>
 
-/* --- the data --- */
+enum { LISTED_FILE = 400 }; /* bytes of an entry of data.json: five JSON values and their text */
+enum { PNG_WRITER = 268 << 10 }; /* bytes of zlib's window and tables in libpng */
+/* A run loads at most half of the code that is absent when it begins: the rest belongs to screens
+ * and to other commands (1.3 MiB were absent before training SqueezeNet, and 0.3 MiB of them were
+ * read). */
+enum { LOADED_SHARE = 2 };
+enum { RESERVE_SHARE = 20 }; /* a twentieth stays free, because the forecast may be wrong by it */
 
-/* Returns N of the option classes=N of a SPEC, or 0. */
-static size_t classes_option(const char *spec)
+/* Returns how many of `bytes` free bytes the run may use; at least 1, because 0 means unknown. */
+static uint64_t usable_bytes(uint64_t bytes, const struct memory_check_request *request)
 {
-    static const char name[] = ",classes=";
-    char number[24];
-    size_t classes = 0;
-    const char *option = spec + spec_head_length(spec);
-    while (*option && strncmp(option, name, strlen(name)) != 0) {
-        const size_t value = 1 + strcspn(option + 1, "=,");
-        option += value;
-        option += *option == '=' ? 1 + spec_value_length(option + 1) : 0;
-    }
-    if (!*option)
-        return 0;
-    option += strlen(name);
-    snprintf(number, sizeof number, "%.*s", (int)strcspn(option, ","), option);
-    return text_to_size(number, &classes) ? classes : 0;
+    uint64_t reserve = memory_room_reserve(request->settings->threads, request->beforehand);
+    if (request->beforehand)
+        bytes -= bytes / RESERVE_SHARE;
+    return bytes > reserve ? bytes - reserve : 1;
 }
 
-static bool check_kind(const struct run_config *config, const struct network *network,
+/* --- what a run holds --- */
+
+static size_t gpu_count(const struct memory_check_request *request)
+{
+    return request->settings->ranks ? request->settings->ranks : 1;
+}
+
+/* Returns the bytes of batches in a GPU's memory: one is computed and two are being copied, as
+ * floats or as 8-bit samples. Each of several GPUs holds its share of a batch. */
+static uint64_t device_batch_bytes(const struct memory_check_request *request,
+                                   const struct forecast *forecast, size_t batch)
+{
+    const uint64_t images = (uint64_t)batch / gpu_count(request) * (forecast->classes ? 1 : 2);
+    const size_t copied = request->settings->sample_batches ? sizeof(uint8_t) : sizeof(float);
+    return images * shape_count(forecast->input) * (sizeof(float) + 2 * copied);
+}
+
+/* Returns the bytes of batches that are prepared ahead. Networks that generate images (no classes)
+ * have a target for each image. */
+static uint64_t loader_bytes(const struct memory_check_request *request,
+                             const struct forecast *forecast, size_t batch)
+{
+    const struct data_loader_settings settings = {.batch = batch, .training = true};
+    if (!request->driver->computes_on_host)
+        return device_batch_bytes(request, forecast, batch);
+    return data_loader_bytes(&settings, SIZE_MAX, shape_count(forecast->input), !forecast->classes,
+                             request->stored);
+}
+
+bool memory_check_plan(const struct network *network, const struct device_driver *driver,
+                       const struct plan_settings *settings, struct memory_forecast *memory,
                        struct error *error)
 {
-    const struct dataset_kind *kind = dataset_kind_of(config->data);
-    struct shape in = network->input;
-    if (!kind)
-        return error_set(error, ERROR_USAGE, config->data, "tinca datasets lists them",
-                         "there is no data set of this kind");
-    if ((kind->channels && kind->channels != in.channels) ||
-        (kind->height && kind->height != in.height) || (kind->width && kind->width != in.width))
-        return error_set(error, ERROR_INPUT, config->data, "choose another network or data set",
-                         ngettext("its images are %zux%zu with %zu channel, but %s wants "
-                                  "%zux%zu with %zu",
-                                  "its images are %zux%zu with %zu channels, but %s wants "
-                                  "%zux%zu with %zu",
-                                  kind->channels),
-                         kind->height ? kind->height : in.height,
-                         kind->width ? kind->width : in.width, kind->channels, network->name,
-                         in.height, in.width, in.channels);
+    if (settings->mode == PLAN_TRAINING && network_has_discriminator(network)) {
+        struct gan_plan plan;
+        bool built = gan_plan_build(&plan, network, driver, settings, error);
+        *memory = plan.forecast;
+        gan_plan_free(&plan);
+        return built;
+    }
+    struct plan *plan = plan_build(&network->graph, driver, settings, error);
+    if (plan)
+        *memory = plan->forecast;
+    bool built = plan;
+    plan_free(plan);
+    return built;
+}
+
+/* Returns the bytes of the picture of all samples while it is written, see samples_write. */
+static uint64_t bytes_of_sheet(const struct memory_check_request *request)
+{
+    const struct shape in = request->network->input;
+    return request->samples ? PNG_WRITER + 3 * in.width * SAMPLES * in.height * 3 : 0;
+}
+
+/* Returns the bytes of pictures while they are decoded or written, and of the list of their files.
+ * The workers of one data loader at a time decode (data_loader_pause), and they rest while the
+ * samples are written, so the largest of the three counts. GPU memory holds none of this. */
+static uint64_t bytes_of_files(const struct memory_check_request *request)
+{
+    const struct data_loader_settings any = {.batch = 1};
+    if (!request->driver->computes_on_host)
+        return 0;
+    const uint64_t training =
+        data_loader_worker_count(&any, request->stored) * request->decode_bytes;
+    const uint64_t validation = data_loader_worker_count(&any, request->validation_stored) *
+                                request->validation_decode_bytes;
+    const uint64_t most = training > validation ? training : validation;
+    const uint64_t sheet = bytes_of_sheet(request);
+    return (most > sheet ? most : sheet) + LISTED_FILE * (uint64_t)request->files;
+}
+
+/* Returns the bytes of an inference plan without the weights, which training holds already. */
+static uint64_t inference_bytes(const struct plan *plan)
+{
+    return plan->forecast.total - plan->forecast.weights + plan->forecast.tables;
+}
+
+/* Makes *plan the inference plan of batches of `batch` images, if it is none yet. Returns false
+ * with an error. */
+static bool plan_inference(const struct memory_check_request *request, size_t batch,
+                           struct plan **plan, struct error *error)
+{
+    if (*plan && (*plan)->batch == batch)
+        return true;
+    plan_free(*plan);
+    const struct plan_settings settings = {.mode = PLAN_INFERENCE,
+                                           .batch = batch,
+                                           .threads = request->settings->threads,
+                                           .strict_device = request->settings->strict_device,
+                                           .precision = request->settings->precision,
+                                           .device = request->settings->device,
+                                           .machine = request->settings->machine,
+                                           .choices = request->settings->choices,
+                                           .sample_batches = request->validation_samples,
+                                           .with_loss = request->validation > 0};
+    *plan = plan_build(&request->network->graph, request->driver, &settings, error);
+    return *plan;
+}
+
+/* Returns the bytes of a validation with this plan. */
+static uint64_t validation_bytes(const struct memory_check_request *request,
+                                 const struct plan *plan)
+{
+    const struct data_loader_settings loader = {.batch = plan->batch};
+    const size_t values = shape_count(request->network->input);
+    const size_t images = request->validation_images ? request->validation_images : SIZE_MAX;
+    return inference_bytes(plan) + data_loader_bytes(&loader, images, values,
+                                                     !request->network->classes,
+                                                     request->validation_stored);
+}
+
+/* Returns the bytes of the weights beside those that are trained: their average, and those that
+ * the test set is evaluated with. */
+static uint64_t bytes_of_other_weights(const struct memory_check_request *request)
+{
+    const uint64_t sets = (uint64_t)request->average + request->tested;
+    return sets * request->network->graph.total_floats * sizeof(float);
+}
+
+/* Returns the bytes of the samples, which `plan` computes one by one. */
+static uint64_t bytes_of_samples(const struct memory_check_request *request,
+                                 const struct plan *plan)
+{
+    const struct graph *graph = &request->network->graph;
+    const size_t values =
+        shape_count(request->network->input) + shape_count(graph->nodes[graph->output].output);
+    return inference_bytes(plan) + SAMPLES * values * sizeof(float);
+}
+
+uint64_t forecast_needed(const struct forecast *forecast)
+{
+    return forecast->memory.total + forecast->loader_bytes + forecast->other_bytes;
+}
+
+uint64_t forecast_peak(const struct forecast *forecast)
+{
+    return forecast->program_bytes + forecast_needed(forecast);
+}
+
+/* --- what fits --- */
+
+/* Returns the bytes that a run with this batch takes, `least` of them for everything but plan and
+ * batches; UINT64_MAX if it cannot be planned. */
+static uint64_t bytes_at_batch(const struct memory_check_request *request,
+                               const struct forecast *forecast, size_t batch, uint64_t least)
+{
+    struct plan_settings smaller = *request->settings;
+    struct memory_forecast memory;
+    smaller.batch = batch;
+    smaller.only_forecast = true;
+    const bool planned =
+        request->method
+            ? method_forecast(request->method, request->driver, &smaller, &memory, NULL)
+            : memory_check_plan(request->network, request->driver, &smaller, &memory, NULL);
+    return planned ? memory.total + memory.tables + loader_bytes(request, forecast, batch) + least
+                   : UINT64_MAX;
+}
+
+static size_t find_largest_batch(const struct memory_check_request *request,
+                                 const struct forecast *forecast, uint64_t least)
+{
+    const size_t gpus = gpu_count(request);
+    size_t fits = 0, too_large = request->settings->batch / gpus; /* per GPU */
+    while (too_large - fits > 1) {
+        size_t middle = fits + (too_large - fits) / 2;
+        if (bytes_at_batch(request, forecast, middle * gpus, least) <= forecast->memory_free)
+            fits = middle;
+        else
+            too_large = middle;
+    }
+    return fits * gpus;
+}
+
+/* Fills what is free for the run. */
+static void set_free(const struct memory_check_request *request,
+                     const struct available_memory *available, struct forecast *forecast)
+{
+    forecast->memory_free = usable_bytes(available->without_swap, request);
+    forecast->memory_bound = available->bound;
+    forecast->memory_limit = available->bound == BOUND_ULIMIT ? available->without_swap : 0;
+    forecast->reserved_bytes = memory_room_reserve(request->settings->threads, request->beforehand);
+}
+
+/* Compares what the run needs with what is free. `validation` is in the smallest batch that was
+ * tried: larger ones do not decide. */
+static void compare(const struct memory_check_request *request,
+                    const struct available_memory *available, uint64_t validation,
+                    struct forecast *forecast)
+{
+    const uint64_t needed = forecast_needed(forecast) + validation;
+    const uint64_t least = forecast->other_bytes - forecast->memory.tables + validation;
+    forecast->fits = needed <= usable_bytes(available->with_swap, request);
+    forecast->swaps = forecast->fits && needed > forecast->memory_free;
+    if (!forecast->fits || forecast->swaps)
+        forecast->largest_batch = find_largest_batch(request, forecast, least);
+}
+
+/* Plans validations in the largest batch that fits into what is left, and sets *bytes to what they
+ * take. Returns false with an error. */
+static bool choose_validation(const struct memory_check_request *request, uint64_t left,
+                              struct plan **plan, uint64_t *bytes, struct error *error)
+{
+    size_t batch = request->validation;
+    do {
+        if (!plan_inference(request, batch, plan, error))
+            return false;
+        *bytes = validation_bytes(request, *plan);
+        batch /= 2;
+    } while (batch > 0 && *bytes > left);
     return true;
 }
 
-/* Returns the number of classes if the SPEC or its kind gives it; else 0. */
-static size_t known_classes(const char *spec)
+/* Returns the available memory of the host or the GPU, which cannot swap; BOUND_UNKNOWN if it is
+ * unknown. */
+static struct available_memory find_available(const struct memory_check_request *request)
 {
-    const struct dataset_kind *kind = dataset_kind_of(spec);
-    size_t option = classes_option(spec);
-    return option ? option : kind ? kind->classes : 0;
+    struct available_memory available = {.bound = BOUND_UNKNOWN};
+    if (request->available)
+        return *request->available;
+    if (request->driver->computes_on_host)
+        host_available_memory(&available);
+    else if (request->device &&
+             (available.without_swap = device_memory_free(request->device)) > 0) {
+        available.with_swap = available.without_swap;
+        available.bound = BOUND_MACHINE;
+    }
+    return available;
 }
 
-/* --- the device --- */
-
-static size_t usable_threads(size_t asked)
+/* Returns the memory of the process now, and that of the parts of the program that it will load. */
+static uint64_t bytes_of_program(const struct memory_check_request *request)
 {
-    struct host host;
-    if (asked)
-        return asked;
-    host_describe(&host);
-    return host.cores;
+    const struct device_driver *driver = request->driver;
+    const uint64_t unloaded = host_program_unloaded_bytes();
+    const uint64_t idle =
+        driver->idle_code_bytes ? driver->idle_code_bytes(request->settings->precision) : 0;
+    return host_process_memory() + (unloaded > idle ? (unloaded - idle) / LOADED_SHARE : 0);
 }
 
-/* Returns whether batches will be of 8-bit samples, as far as the kind of the data set tells. */
-static bool has_sample_batches(const struct run_config *config, const struct network *network,
-                               const struct device_driver *driver)
+bool memory_check(const struct memory_check_request *request, struct forecast *forecast,
+                  struct plan **inference, struct error *error)
 {
-    struct augmentation augmentation = {0};
-    augmentation_parse(&augmentation, config->augment, NULL); /* config_set checked it */
-    return !driver->computes_on_host && augmentation_keeps_samples(&augmentation) &&
-           !dataset_kind_may_be_deep(dataset_kind_of(config->data), network->input.channels);
-}
-
-/* Opens a device with memory of its own, so that the plan can ask its libraries for the workspace
- * that the run will allocate. Returns NULL for other devices, and if it cannot be opened now: the
- * forecast then lacks that workspace, and the run will say why it cannot start. */
-static struct device *open_for_libraries(const struct run_config *config)
-{
-    struct error unused;
-    const struct device_driver *driver = device_find(config->device, NULL, &unused);
-    struct device *device =
-        driver && !driver->computes_on_host ? device_open(config->device, 1, &unused) : NULL;
-    if (device && driver->use_autotune)
-        autotune_file_use(device, false, false, NULL); /* a run may be using the GPU now */
-    if (!device || device_set_precision(device, (enum device_precision)config->precision, &unused))
-        return device;
-    device_close(device);
-    return NULL;
-}
-
-/* --- the forecast --- */
-
-static bool forecast_network(const struct run_config *config, const struct network *network,
-                             const struct teacher *teacher, const struct device *device,
-                             struct forecast *forecast, struct error *error)
-{
-    const struct device_driver *driver = device_find(config->device, NULL, error);
-    if (!driver)
+    const bool on_host = request->driver->computes_on_host;
+    const struct available_memory available = find_available(request);
+    uint64_t validation = 0;
+    if (request->samples && !plan_inference(request, 1, inference, error))
         return false;
-    struct plan_settings settings =
-        settings_plan(config, usable_threads(config->threads), PLAN_TRAINING);
-    settings.sample_batches = has_sample_batches(config, network, driver);
-    settings.device = device;
-    settings.distillation = teacher ? &teacher->settings : NULL;
-    if (!memory_check_plan(network, driver, &settings, &forecast->memory, error))
+    forecast->loader_bytes = loader_bytes(request, forecast, request->settings->batch);
+    forecast->program_bytes = on_host ? bytes_of_program(request) : 0;
+    forecast->other_bytes = (on_host ? request->data_bytes + request->curve_bytes : 0) +
+                            (request->samples ? bytes_of_samples(request, *inference) : 0) +
+                            bytes_of_files(request) + bytes_of_other_weights(request) +
+                            forecast->memory.tables;
+    forecast->fits = true;
+    forecast->validation_available = UINT64_MAX;
+    if (available.bound != BOUND_UNKNOWN) {
+        const uint64_t needed = forecast_needed(forecast);
+        set_free(request, &available, forecast);
+        forecast->validation_available =
+            needed < forecast->memory_free ? forecast->memory_free - needed : 0;
+    }
+    if (request->validation &&
+        !choose_validation(request, forecast->validation_available, inference, &validation, error))
         return false;
-    forecast->parameters = graph_parameter_count(&network->graph);
-    forecast->flops = graph_flops(&network->graph);
-    forecast->classes = network->classes;
-    char name[sizeof network->name + sizeof forecast->suffixes];
-    network_full_name(network, name, sizeof name);
-    snprintf(forecast->network, sizeof forecast->network, "%s", network->name);
-    snprintf(forecast->suffixes, sizeof forecast->suffixes, "%s", name + strlen(network->name));
-    forecast->input = network->input;
-    char held[CONFIG_SPEC], test[CONFIG_SPEC];
-    config_validation_spec(config, held);
-    config_test_spec(config, test);
-    const char *evaluated = held[0] ? held : test;
-    const struct dataset_kind *validation = evaluated[0] ? dataset_kind_of(evaluated) : NULL;
-    const struct memory_check_request question = {
-        .network = network,
-        .driver = driver,
-        .device = config->device,
-        .settings = &settings,
-        .beforehand = true,
-        .stored = dataset_kind_of(config->data)->stored,
-        .validation_stored = validation && validation->stored,
-        .samples = network->classes == 0,
-        .average = config->ema > 0,
-        .tested = test[0],
-        .data_bytes = dataset_bytes(config->data, "train") +
-                      (held[0] ? dataset_bytes(held, "test") : 0) +
-                      (test[0] ? dataset_bytes(test, "test") : 0),
-        .curve_bytes = config->has_iterations ? series_bytes(config->iterations) : 0,
-        .validation = evaluated[0] ? evaluator_batch(network, SIZE_MAX) : 0};
-    memory_check(&question, forecast);
+    if (available.bound != BOUND_UNKNOWN)
+        compare(request, &available, validation, forecast);
+    forecast->other_bytes += validation;
     return true;
 }
 
-bool forecast_make(const struct run_config *config, size_t classes, struct forecast *forecast,
-                   struct error *error)
+/* --- in words --- */
+
+static void advise(const struct forecast *forecast, char *advice, size_t size)
 {
-    *forecast = (struct forecast){0};
-    if (!config_check(config, error))
-        return false;
-    const size_t known = classes ? classes : known_classes(config->data);
-    struct network_request request = settings_network(config, known);
-    struct network *network = network_build(&request, error);
-    struct teacher teacher = {0};
-    const bool taught = config->teacher[0];
-    bool made = network && network_simulate(network, error) && check_kind(config, network, error) &&
-                (known == 0 || class_match_outputs(network, known, config->data, error)) &&
-                (!taught || (teacher_describe(&teacher, config, error) &&
-                             teacher_suits(&teacher, network, error)));
-    struct device *device = made ? open_for_libraries(config) : NULL;
-    made = made &&
-           forecast_network(config, network, taught ? &teacher : NULL, device, forecast, error);
-    device_close(device);
-    teacher_free(&teacher);
-    network_free(network);
-    return made;
+    if (forecast->largest_batch)
+        snprintf(advice, size, _("batch %zu would fit"), forecast->largest_batch);
+    else if (forecast->memory_limit)
+        snprintf(advice, size, "%s", _("give fewer --threads, or raise the limit (ulimit)"));
+    else
+        snprintf(advice, size, "%s", _("choose a smaller network, or free some memory"));
+}
+
+bool forecast_refuse(const struct forecast *forecast, size_t batch, struct error *error)
+{
+    char what[64], needed[32], reserved[32], free_bytes[32], advice[96];
+    snprintf(what, sizeof what, _("batch %zu"), batch);
+    advise(forecast, advice, sizeof advice);
+    text_bytes(forecast_needed(forecast), needed, sizeof needed);
+    if (forecast->memory_limit && forecast->memory_free == 1)
+        return error_set(error, ERROR_MEMORY, what, advice,
+                         N_("it needs %s of memory and %s of addresses for its threads, and the "
+                            "limit of the process leaves %s; not even one image fits"),
+                         needed, text_bytes(forecast->reserved_bytes, reserved, sizeof reserved),
+                         text_bytes(forecast->memory_limit, free_bytes, sizeof free_bytes));
+    return error_set(
+        error, ERROR_MEMORY, what, advice,
+        forecast->largest_batch
+            ? N_("it needs %s of memory, and %s are free for it")
+            : N_("it needs %s of memory, and %s are free for it; not even one image fits"),
+        needed, text_bytes(forecast->memory_free, free_bytes, sizeof free_bytes));
+}
+
+char *forecast_swap_text(const struct forecast *forecast, size_t batch, char *text, size_t size)
+{
+    char needed[32], free_bytes[32];
+    text_bytes(forecast_needed(forecast), needed, sizeof needed);
+    text_bytes(forecast->memory_free, free_bytes, sizeof free_bytes);
+    if (forecast->largest_batch)
+        snprintf(text, size,
+                 _("batch %zu needs %s of memory, and %s are free: it would swap, which can make "
+                   "it 4 to 32 times slower; batch %zu would not"),
+                 batch, needed, free_bytes, forecast->largest_batch);
+    else
+        snprintf(text, size,
+                 _("batch %zu needs %s of memory, and %s are free: it would swap, which can make "
+                   "it 4 to 32 times slower, and so would each smaller batch"),
+                 batch, needed, free_bytes);
+    return text;
+}
+
+char *forecast_limit_text(const struct memory_forecast *memory, char *text, size_t size)
+{
+    char limited[32], unlimited[32];
+    const double work = plan_recompute_overhead(memory);
+    if (size > 0)
+        text[0] = '\0';
+    if (memory->unlimited <= memory->total)
+        return text;
+    text_bytes(memory->total, limited, sizeof limited);
+    text_bytes(memory->unlimited, unlimited, sizeof unlimited);
+    if (work >= 0.05)
+        snprintf(text, size, _("%s instead of %s by recomputing values: %.1f %% more FLOPs"),
+                 limited, unlimited, work);
+    else
+        snprintf(text, size, _("%s instead of %s by recomputing values: under 0.1 %% more FLOPs"),
+                 limited, unlimited);
+    return text;
+}
+
+char *forecast_fallback_text(const struct memory_forecast *memory, char *text, size_t size)
+{
+    char bytes[32];
+    const size_t layers = (size_t)memory->fallback_nodes;
+    if (size > 0)
+        text[0] = '\0';
+    if (layers > 0 && memory->fallback_bytes > 0)
+        snprintf(
+            text, size,
+            ngettext("the device has no kernel for %zu layer: the reference kernel computes it "
+                     "on the host, and an iteration copies %s between host and device",
+                     "the device has no kernel for %zu layers: the reference kernels compute "
+                     "them on the host, and an iteration copies %s between host and device",
+                     layers),
+            layers, text_bytes(memory->fallback_bytes, bytes, sizeof bytes));
+    else if (layers > 0)
+        snprintf(
+            text, size,
+            ngettext("the device has no kernel for %zu layer: the reference kernel computes it "
+                     "on one thread",
+                     "the device has no kernel for %zu layers: the reference kernels compute "
+                     "them on one thread",
+                     layers),
+            layers);
+    return text;
 }

@@ -1,12 +1,12 @@
-/* forecast.h: predicts what a configuration will take (parameters, FLOPs, memory), before a run
- * starts. */
+/* forecast.h: whether a computation fits into memory, before it starts; and what a forecast says,
+ * in words. The forecast of a run is made by prepare/run_plans.h. */
 #ifndef TINCA_SESSION_MEASURE_FORECAST_H
 #define TINCA_SESSION_MEASURE_FORECAST_H
 
 #include "base/error.h"
 #include "base/host/host.h"
 #include "engine/plan/plan.h"
-#include "session/config/config.h"
+#include "session/training/methods/method.h"
 
 #include <stdint.h>
 
@@ -38,13 +38,47 @@ uint64_t forecast_needed(const struct forecast *forecast);
 /* Returns the highest number of bytes that the whole process will hold. */
 uint64_t forecast_peak(const struct forecast *forecast);
 
-/* Fills *forecast; takes milliseconds, and opens a GPU for as long as that takes: cuDNN says there
- * how much workspace it needs. Builds network and plan, and frees them again. Opens no data
- * set: `classes` is its number of classes if the caller knows it; 0: what its kind says or, of a
- * folder, the network's own number. Returns false with an error if the configuration cannot work.
- */
-bool forecast_make(const struct run_config *config, size_t classes, struct forecast *forecast,
-                   struct error *error);
+/* --- what fits --- */
+
+/* Fills *memory with what the network's plan takes, together with its discriminator if it trains
+ * with one, but without a teacher (method_forecast). Builds the plans and frees them again. Returns
+ * false with an error. */
+bool memory_check_plan(const struct network *network, const struct device_driver *driver,
+                       const struct plan_settings *settings, struct memory_forecast *memory,
+                       struct error *error);
+
+/* The run whose memory is to be checked. */
+struct memory_check_request {
+    const struct network *network;
+    const struct method *method; /* that trains it; NULL: memory_check_plan says what is computed */
+    const struct device_driver *driver;
+    const struct plan_settings *settings;
+    const char *device;     /* name of the device, whose own memory is checked if it has any */
+    bool beforehand;        /* data set and threads do not exist yet: leave a margin for them */
+    bool stored;            /* the training images are in memory (dataset_kind.stored) */
+    bool validation_stored; /* the images of validations and of the test are */
+    bool samples;           /* the run writes sample pictures (samples.h) */
+    uint64_t data_bytes;    /* data sets that are not open yet */
+    uint64_t curve_bytes;   /* recorded curves */
+    bool average;           /* the run keeps averaged weights, too */
+    bool tested;            /* it reads its best weights for the test set at its end */
+    uint64_t decode_bytes;  /* a decode worker of training (dataset_facts); 0: unknown */
+    uint64_t validation_decode_bytes; /* a decode worker of validation */
+    size_t files;                     /* images that are separate files, listed in data.json */
+    const struct available_memory *available; /* for tests; NULL: the machine's present memory */
+    size_t validation_images;                 /* 0: unknown */
+    size_t validation;       /* images in the largest batch of validation; 0: none */
+    bool validation_samples; /* its batches are of 8-bit samples (plan_settings.sample_batches) */
+};
+
+/* Fills the memory members of a forecast whose `memory`, `input` and `classes` are filled already.
+ * With validation or samples, *inference becomes the plan that computes them, in the largest batch
+ * that fits; the caller frees it. A plan that it has before must be for the same settings, and
+ * serves if its batch does. Returns false with an error if there can be no such plan. */
+bool memory_check(const struct memory_check_request *request, struct forecast *forecast,
+                  struct plan **inference, struct error *error);
+
+/* --- in words --- */
 
 /* Writes what a memory limit saves and costs, as a sentence without full stop, or "" if it changes
  * nothing. Returns `text`. */

@@ -36,7 +36,8 @@ static struct data_loader_settings loader_settings(const struct evaluator_settin
     return loader;
 }
 
-/* Builds the plan of the largest batch that leaves memory for the images: 100, 50, 25, ... */
+/* Takes the plan of the settings, or builds that of the largest batch that leaves memory for the
+ * images: 100, 50, 25, ... */
 static bool make_plan(struct evaluator *evaluator, const struct evaluator_settings *settings,
                       struct error *error)
 {
@@ -45,6 +46,10 @@ static bool make_plan(struct evaluator *evaluator, const struct evaluator_settin
     size_t batch = settings->batch ? settings->batch : evaluator_batch(settings->network, images);
     const size_t values = shape_count(settings->network->input);
     const bool paired = dataset_facts(settings->dataset)->paired;
+    const bool has_samples = data_loader_has_samples(settings->dataset, &wanted);
+    evaluator->plan = settings->plan;
+    if (settings->plan && settings->plan->sample_batches == has_samples)
+        return true;
     if (batch > images)
         batch = images;
     for (;; batch /= 2) {
@@ -56,10 +61,9 @@ static bool make_plan(struct evaluator *evaluator, const struct evaluator_settin
                                      .device = settings->device,
                                      .machine = &settings->device->machine,
                                      .choices = settings->device->choices,
-                                     .sample_batches =
-                                         data_loader_has_samples(settings->dataset, &wanted),
+                                     .sample_batches = has_samples,
                                      .with_loss = true};
-        evaluator->plan =
+        evaluator->plan = evaluator->own_plan =
             plan_build(&settings->network->graph, settings->device->driver, &plan, error);
         if (!evaluator->plan)
             return false;
@@ -70,8 +74,8 @@ static bool make_plan(struct evaluator *evaluator, const struct evaluator_settin
         const bool fits = settings->memory_free == 0 || needed <= settings->memory_free;
         if (fits || (!settings->refuse_memory && (settings->batch || batch == 1)))
             return true;
-        plan_free(evaluator->plan);
-        evaluator->plan = NULL;
+        plan_free(evaluator->own_plan);
+        evaluator->plan = evaluator->own_plan = NULL;
         if (settings->refuse_memory)
             return error_set_memory(error, "the evaluation", needed);
     }
@@ -127,7 +131,7 @@ void evaluator_free(struct evaluator *evaluator)
 {
     execution_free(evaluator->execution); /* before the loader, whose batches it may still read */
     data_loader_free(evaluator->loader);
-    plan_free(evaluator->plan);
+    plan_free(evaluator->own_plan);
     free(evaluator->times);
     free(evaluator->losses);
     free(evaluator->results);

@@ -1,7 +1,7 @@
 /* evaluator.h: computes a network's loss and accuracy on a data set, for validation and for eval.
  * Internal to session/.
  *
- * It has an inference plan and borrows weights, device and data set. Losses are summed
+ * It borrows weights, device and data set. Losses are summed
  * in double, in the order of the images: the same for any number of threads.
  *
  * Several evaluators, in one process each, can divide a pass: each computes some of the batches
@@ -31,7 +31,8 @@ struct evaluator {
     struct device *device;
     const struct dataset *dataset;
     struct normalisation normalisation;
-    struct plan *plan;
+    const struct plan *plan;
+    struct plan *own_plan; /* NULL: it is the caller's */
     struct execution *execution;
     struct data_loader *loader;
     struct data_loader_settings loader_settings;
@@ -53,10 +54,12 @@ struct evaluator_settings {
     struct device *device;
     const struct dataset *dataset;
     const struct normalisation *normalisation;
-    size_t batch;         /* 0: as large as fits, at most EVALUATOR_BATCH */
-    uint64_t memory_free; /* bytes; 0: not known */
-    double tolerance;     /* a pixel is right when every channel is within this, of 255 */
-    size_t images;        /* only the first so many, rounded up to whole batches; 0: all */
+    const struct plan *plan; /* of an inference with loss, which must live as long; NULL: it makes
+                                one, in batches as the next members say */
+    size_t batch;            /* 0: as large as fits, at most EVALUATOR_BATCH */
+    uint64_t memory_free;    /* bytes; 0: not known */
+    double tolerance;        /* a pixel is right when every channel is within this, of 255 */
+    size_t images;           /* only the first so many, rounded up to whole batches; 0: all */
     bool warm_up;         /* before measuring times, compute the first batches without measuring */
     bool keep_losses;     /* evaluator->losses shall have the loss of each image */
     bool refuse_memory;   /* the given batch must fit memory_free; else memory decides nothing */

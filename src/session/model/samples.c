@@ -49,23 +49,6 @@ static bool read_examples(struct samples *samples, const struct dataset *dataset
     return read;
 }
 
-static bool make_execution(struct samples *samples, struct weights *weights, struct device *device,
-                           struct error *error)
-{
-    struct plan_settings settings = {.mode = PLAN_INFERENCE,
-                                     .batch = 1,
-                                     .threads = device->threads,
-                                     .strict_device = device->strict,
-                                     .precision = device->precision,
-                                     .device = device,
-                                     .machine = &device->machine,
-                                     .choices = device->choices};
-    samples->plan = plan_build(&samples->network->graph, device->driver, &settings, error);
-    if (samples->plan)
-        samples->execution = execution_create(samples->plan, device, weights, NULL, 0, error);
-    return samples->execution;
-}
-
 static bool allocate(struct samples *samples, struct error *error)
 {
     const size_t inputs = SAMPLES * shape_count(samples->network->input);
@@ -77,21 +60,22 @@ static bool allocate(struct samples *samples, struct error *error)
 
 bool samples_create(struct samples *samples, const struct network *network, struct weights *weights,
                     struct device *device, const struct dataset *dataset,
-                    const struct normalisation *normalisation, struct error *error)
+                    const struct normalisation *normalisation, const struct plan *plan,
+                    struct error *error)
 {
     *samples = (struct samples){.network = network, .normalisation = *normalisation};
     const struct shape in = network->input, out = output_shape(network);
     if (!dataset_facts(dataset)->paired || !is_picture(in) || !is_picture(out) ||
         in.height != out.height || in.width != out.width)
         return true;
-    return allocate(samples, error) && make_execution(samples, weights, device, error) &&
-           read_examples(samples, dataset, error);
+    samples->plan = plan;
+    samples->execution = execution_create(plan, device, weights, NULL, 0, error);
+    return samples->execution && allocate(samples, error) && read_examples(samples, dataset, error);
 }
 
 void samples_free(struct samples *samples)
 {
     execution_free(samples->execution);
-    plan_free(samples->plan);
     free(samples->inputs);
     free(samples->targets);
     *samples = (struct samples){0};
@@ -103,15 +87,15 @@ static void lay_row(struct image *picture, const struct samples *samples, size_t
 {
     const struct shape in = samples->network->input, out = output_shape(samples->network);
     const float *input = samples->inputs + row * shape_count(in);
-    struct execution_batch batch = {.images = input, .count = 1};
+    const float *target = samples->targets + row * shape_count(out);
+    const struct execution_batch batch = {.images = input, .targets = target, .count = 1};
     const size_t top = row * in.height;
     execution_bind(samples->execution, &batch);
     execution_forward(samples->execution, row);
     const struct normalisation *normalisation = &samples->normalisation;
     picture_paste(picture, 0, top, normalisation, in, input);
     picture_paste(picture, in.width, top, normalisation, out, execution_output(samples->execution));
-    picture_paste(picture, 2 * in.width, top, normalisation, out,
-                  samples->targets + row * shape_count(out));
+    picture_paste(picture, 2 * in.width, top, normalisation, out, target);
 }
 
 bool samples_write(const struct samples *samples, const char *path, struct error *error)

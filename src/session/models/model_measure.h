@@ -1,5 +1,5 @@
 /* model_measure.h: measures a model file: its accuracy on a data set, and the time and energy of
- * one image on a device. */
+ * one image on a device; and reads what quantization has measured of it. */
 #ifndef TINCA_SESSION_MODELS_MODEL_MEASURE_H
 #define TINCA_SESSION_MODELS_MODEL_MEASURE_H
 
@@ -34,5 +34,25 @@ bool model_measure_pairs(const char *const *paths, size_t count,
 /* Computes the median of `count` times and its 95 % interval by order statistics: NaN for none, an
  * interval of NaN for fewer than six. Sorts the times. */
 void model_median(double *times, size_t count, double *median, double *low, double *high);
+
+/* --- what tinca quantize has measured of each layer of a model, from the model's file
+ * (session/model/model_file.h: tinca.quantization) --- */
+
+struct model_layer {
+    char name[NODE_NAME_SIZE];
+    bool int8;                       /* else its weights are float32 */
+    double weight_sqnr, output_sqnr; /* signal to quantization noise, dB; NaN: none */
+    double top1_loss, loss_rise;     /* of this layer alone: points, and loss; NaN: not measured */
+};
+
+struct model_layers {
+    struct model_layer *list; /* in the order of the network; free() */
+    size_t count;             /* 0: the model is not quantized */
+    size_t images;            /* with which the losses were measured */
+};
+
+/* Reads the layers of a model file; a model without a report has none. Returns false with an error
+ * if the file cannot be read, its report is damaged, or memory runs out. */
+bool model_layers_read(const char *path, struct model_layers *layers, struct error *error);
 
 #endif

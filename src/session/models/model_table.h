@@ -23,7 +23,6 @@
 
 #include "base/json/json.h"
 #include "session/models/model_figures.h"
-#include "session/models/model_layers.h"
 #include "session/models/model_measure.h"
 
 #include <stdbool.h>

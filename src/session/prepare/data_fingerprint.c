@@ -298,8 +298,8 @@ struct json *data_fingerprint_make(const struct preparation *prepared,
         made = json_add_null(tree, "validation") || error_set_memory(error, "data.json", 0);
     if (made && prepared->test)
         made = add_set(prepared, config, prepared->test, json_add_object(tree, "test"), error);
-    if (made && prepared->teacher)
-        made = teacher_to_json(prepared->teacher, tree) || error_set_memory(error, "data.json", 0);
+    made = made &&
+           (method_to_json(&prepared->method, tree) || error_set_memory(error, "data.json", 0));
     if (made)
         return tree;
     json_free(tree);

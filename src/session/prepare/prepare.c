@@ -1,11 +1,7 @@
 /* The order matters: the network's input decides how images are read, the data's classes how many
  * outputs the network has. Nothing large is allocated before the forecast says that it fits.
  * Samples are read before the decode workers of the data loader start. */
-#include "session/prepare/prepare.h"
-
 #include "base/memory.h"
-#include "engine/network/network_compression.h"
-#include "engine/quantize/simulate.h"
 #include "engine/training/soft_targets.h"
 #include "engine/weights/weights_average.h"
 #include "session/config/config_data.h"
@@ -15,28 +11,13 @@
 #include "session/model/class_match.h"
 #include "session/model/device_batch.h"
 #include "session/prepare/class_weights.h"
-#include "session/prepare/prepare_internal.h"
+#include "session/prepare/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* --- network and data --- */
-
-static struct network *build_network(const struct run_config *config, size_t classes,
-                                     struct error *error)
-{
-    struct network_request request = settings_network(config, classes);
-    struct network *network = network_build(&request, error);
-    /* a network file may have another name inside; a saved model keeps its own */
-    if (network && strchr(config->network, '/') && !network_is_model(config->network))
-        config_network_name(config->network, network->name, sizeof network->name);
-    if (network && !network_simulate(network, error)) {
-        network_free(network);
-        return NULL;
-    }
-    return network;
-}
 
 static bool open_data(struct preparation *prepared, const struct run_config *config,
                       struct error *error)
@@ -53,23 +34,28 @@ static bool open_data(struct preparation *prepared, const struct run_config *con
            prepare_open_test(prepared, config, &wish, error);
 }
 
-/* Builds the network once more, with as many outputs as the data set has classes. A run of an
- * earlier version goes on with more. */
+/* A network file may have another name inside; a saved model keeps its own. */
+static void name_network(const struct run_config *config, struct network *network)
+{
+    if (strchr(config->network, '/') && !network_is_model(config->network))
+        config_network_name(config->network, network->name, sizeof network->name);
+}
+
+/* Builds the network once more if the data set has another number of classes than was expected. A
+ * run of an earlier version goes on with more. */
 static bool fit_classes(struct preparation *prepared, const struct run_config *config, bool begins,
                         struct error *error)
 {
-    size_t classes = dataset_facts(prepared->data)->classes;
+    const struct dataset_facts *facts = dataset_facts(prepared->data);
     const struct network *network = prepared->network;
     /* a model that a technique has made from another one keeps its outputs, unless asked */
     const bool kept = network->compression[0] && !config->reset_classes;
-    if (!kept && !dataset_facts(prepared->data)->paired && network->classes &&
-        network->classes != classes) {
-        struct network *fitted = build_network(config, classes, error);
-        if (!fitted)
+    if (!kept && !facts->paired && network->classes && network->classes != facts->classes) {
+        prepare_drop_network(prepared);
+        if (!prepare_network(prepared, config, facts->classes, error))
             return false;
-        network_free(prepared->network);
-        prepared->network = fitted;
     }
+    name_network(config, prepared->network);
     return begins ? class_match_training(prepared->network, prepared->data, error)
                   : class_match_labels(prepared->network, prepared->data, error);
 }
@@ -91,29 +77,21 @@ static bool check_cross_entropy(const struct network *network, const char *what,
                      network->name, loss);
 }
 
-static bool smooth_labels(struct preparation *prepared, const struct run_config *config,
-                          struct error *error)
+bool prepare_smooth_labels(struct preparation *prepared, const struct run_config *config,
+                           struct error *error)
 {
     return config->label_smoothing == 0 ||
            (check_cross_entropy(prepared->network, "--label-smoothing", error) &&
             network_set_label_smoothing(prepared->network, (float)config->label_smoothing));
 }
 
-/* Reads the teacher, if the run has one, and checks that the network can learn from it. */
-static bool open_teacher(struct preparation *prepared, const struct run_config *config,
-                         struct error *error)
+/* Opens the method, which reads the teacher if there is one. */
+static bool open_method(struct preparation *prepared, const struct run_config *config,
+                        struct error *error)
 {
-    if (!config->teacher[0])
-        return true;
-    struct teacher *teacher = memory_new(1, sizeof *teacher, "the teacher", error);
-    char step[96];
-    prepared->teacher = teacher;
-    return teacher && teacher_describe(teacher, config, error) &&
-           teacher_suits(teacher, prepared->network, error) &&
-           teacher_knows_classes(teacher, prepared->data, error) &&
-           network_append_compression(prepared->network, teacher_step(teacher, step, sizeof step),
-                                      error) &&
-           teacher_load(teacher, config, error);
+    return (prepared->method.type ||
+            method_open(&prepared->method, config, prepared->network, error)) &&
+           method_open_data(&prepared->method, config, prepared->data, error);
 }
 
 /* Makes the class weights and the memory of soft targets, if the run has them. */
@@ -183,30 +161,11 @@ static bool choose_normalisation(struct preparation *prepared, const struct run_
     if (!prepared->follows && !normalisation_choose(&normalisation, name, prepared->data, error))
         return false;
     prepared->preprocessing = preprocessing_of(prepared->data, &normalisation);
-    return !prepared->teacher ||
-           teacher_prepares_alike(prepared->teacher, &prepared->preprocessing,
-                                  dataset_facts(prepared->data)->fixed, error);
+    return method_check_preprocessing(&prepared->method, &prepared->preprocessing,
+                                      dataset_facts(prepared->data)->fixed, error);
 }
 
 /* --- memory --- */
-
-static bool build_plans(struct preparation *prepared, const struct run_config *config,
-                        const struct plan_settings *settings, struct error *error)
-{
-    const struct device_driver *driver = prepared->device->driver;
-    if (network_has_discriminator(prepared->network)) {
-        network_set_loss_weight(prepared->network, (float)config->l1_weight);
-        return gan_plan_build(&prepared->gan_plan, prepared->network, driver, settings, error);
-    }
-    if (prepared->teacher) {
-        if (distillation_plan_build(&prepared->distillation, &prepared->network->graph, driver,
-                                    settings, error))
-            prepared->plan = prepared->distillation.student;
-        return prepared->plan;
-    }
-    prepared->plan = plan_build(&prepared->network->graph, driver, settings, error);
-    return prepared->plan;
-}
 
 static struct data_loader_settings loader_settings(const struct preparation *prepared,
                                                    const struct run_config *config,
@@ -237,58 +196,22 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
     settings.device = prepared->device;
     settings.machine = &prepared->device->machine;
     settings.choices = prepared->device->choices;
-    settings.distillation = prepared->teacher ? &prepared->teacher->settings : NULL;
-    if (!build_plans(prepared, config, &settings, error))
-        return false;
-    return prepare_fits_memory(prepared, config, &settings, error);
-}
-
-static bool allocate_teacher(struct preparation *prepared, const struct run_config *config,
-                             struct error *error)
-{
-    const size_t logits = distillation_logits(&prepared->distillation);
-    if (logits > 0)
-        prepared->teacher_logits = memory_new_aligned(logits, sizeof *prepared->teacher_logits,
-                                                      "the teacher's predictions", error);
-    prepared->teaching =
-        execution_create(prepared->distillation.teacher, prepared->device,
-                         &prepared->teacher->model.weights, NULL, config->seed, error);
-    return prepared->teaching && (logits == 0 || prepared->teacher_logits);
+    return prepare_plan(prepared, prepared->device->driver, &settings, error) &&
+           prepare_fits_memory(prepared, config, &settings, error);
 }
 
 static bool allocate(struct preparation *prepared, const struct run_config *config,
                      struct error *error)
 {
-    const struct solver_settings solver = settings_solver(config);
-    const struct gradient_clipping clipping = settings_clipping(config);
-    const struct gradient_sums sums = settings_sums(config);
-    const struct graph *graph = &prepared->network->graph;
-    if (!weights_create(&prepared->weights, graph, error))
+    if (!weights_create(&prepared->weights, &prepared->network->graph, error))
         return false;
     weights_initialise(&prepared->weights, config->seed, prepared->device->pool);
-    if (!prepared->plan) {
-        prepared->gan = gan_create(&prepared->gan_plan, prepared->device, &prepared->weights,
-                                   &solver, config->seed, error);
-        if (prepared->gan)
-            gan_set_sums(prepared->gan, &sums);
-        return prepared->gan && gan_set_clipping(prepared->gan, &clipping, error);
-    }
-    prepared->execution = execution_create(prepared->plan, prepared->device, &prepared->weights,
-                                           &solver, config->seed, error);
-    if (prepared->teacher && !allocate_teacher(prepared, config, error))
-        return false;
-    if (prepared->execution)
-        execution_set_sums(prepared->execution, &sums);
-    return prepared->execution && execution_set_clipping(prepared->execution, &clipping, error);
+    return method_create(&prepared->method, prepared->device, &prepared->weights, config, error);
 }
 
 static bool allocate_average(struct preparation *prepared, const struct run_config *config,
                              struct error *error)
 {
-    if (config->ema > 0 && prepared->gan)
-        return error_set(error, ERROR_UNSUPPORTED, "--ema", "train without it",
-                         "%s trains against a discriminator, and its weights are not averaged",
-                         prepared->network->name);
     return config->ema == 0 ||
            (weights_create(&prepared->average, &prepared->network->graph, error) &&
             weights_on_device(&prepared->average, prepared->device, error));
@@ -341,14 +264,9 @@ bool prepare_order_outputs(struct preparation *prepared, const char *weights, st
 static bool begin_weights(struct preparation *prepared, const struct run_config *config,
                           uint64_t first_iteration, struct error *error)
 {
-    const bool asked = config->weights[0] || config->freeze[0] || config->rates[0];
     const struct weights_source source = {config->weights, config->reset, config->names,
                                           config->reset_classes ? WEIGHTS_OUTPUTS_RESET
                                                                 : WEIGHTS_OUTPUTS_FIT};
-    if (asked && prepared->gan)
-        return error_set(error, ERROR_UNSUPPORTED, prepared->network->name,
-                         "leave out --weights, --freeze and --rates",
-                         "a network with a discriminator cannot begin with weights or freeze them");
     if (!config->weights[0] || first_iteration > 0)
         return true;
     note_parent(prepared, config->weights);
@@ -371,7 +289,7 @@ bool prepare_groups(struct preparation *prepared, const struct run_config *confi
     prepared->unfrozen = unfrozen;
     return parameter_groups_make(&prepared->groups, &prepared->network->graph, &rates, iteration,
                                  error) &&
-           execution_set_groups(prepared->execution, &prepared->groups, error);
+           execution_set_groups(method_execution(&prepared->method), &prepared->groups, error);
 }
 
 /* --- batches --- */
@@ -384,13 +302,9 @@ static bool open_feed(struct preparation *prepared, const struct run_config *con
     if (!prepared->loader)
         return false;
     prepared->per_epoch = data_loader_batches_per_epoch(prepared->loader);
-    prepared->iterations = prepare_count_iterations(prepared, config);
+    prepared->iterations =
+        config->has_iterations ? config->iterations : prepared->per_epoch * config->epochs;
     return true;
-}
-
-struct execution *prepare_execution(const struct preparation *prepared)
-{
-    return prepared->gan ? gan_generator_execution(prepared->gan) : prepared->execution;
 }
 
 const struct weights *prepare_model_weights(const struct preparation *prepared)
@@ -405,19 +319,15 @@ static bool make_samples(struct preparation *prepared, struct error *error)
     return prepared->network->classes || cluster_rank(prepared->cluster) > 0 ||
            samples_create(&prepared->samples, prepared->network,
                           prepare_validated_weights(prepared), prepared->device, dataset,
-                          &prepared->preprocessing.normalisation, error);
+                          &prepared->preprocessing.normalisation, prepared->inference, error);
 }
 
 void prepare_momentum(struct preparation *prepared, const struct run_config *config,
                       uint64_t iteration)
 {
     const struct lr_schedule_settings schedule = settings_schedule(config, prepared->iterations);
-    if (schedule.low_momentum == 0)
-        return;
-    const float momentum = (float)lr_schedule_momentum(&schedule, iteration);
-    execution_set_momentum(prepare_execution(prepared), momentum);
-    if (prepared->gan)
-        execution_set_momentum(gan_discriminator_execution(prepared->gan), momentum);
+    if (schedule.low_momentum > 0)
+        method_set_momentum(&prepared->method, (float)lr_schedule_momentum(&schedule, iteration));
 }
 
 void prepare_average(struct preparation *prepared, const struct run_config *config,
@@ -434,21 +344,6 @@ void prepare_average(struct preparation *prepared, const struct run_config *conf
 
 /* --- everything --- */
 
-/* Checks that several processes can share the batches. */
-static bool check_cluster(const struct preparation *prepared, const struct run_config *config,
-                          struct error *error)
-{
-    if (!prepared->cluster || !config_on_gpu(config))
-        return true;
-    if (network_has_discriminator(prepared->network))
-        return error_set(error, ERROR_UNSUPPORTED, prepared->network->name,
-                         "train it in one process, or choose the device cpu",
-                         "a network with a discriminator trains on one GPU");
-    return !config->teacher[0] || error_set(error, ERROR_UNSUPPORTED, "--teacher",
-                                            "train it in one process, or choose the device cpu",
-                                            "a student with a teacher trains on one GPU");
-}
-
 static bool set_up_device(struct device *device, const struct run_config *config,
                           const struct plan_choices *choices, struct cluster *cluster,
                           struct error *error)
@@ -464,10 +359,11 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
                         struct error *error)
 {
     const bool begins = !choices && first_iteration == 0;
-    if (!(prepared->network = build_network(config, 0, error)) ||
+    if ((!prepared->network && !prepare_network(prepared, config, 0, error)) ||
         !open_data(prepared, config, error) || !fit_classes(prepared, config, begins, error) ||
-        !open_teacher(prepared, config, error) || !smooth_labels(prepared, config, error) ||
-        !make_soft_targets(prepared, config, error) || !check_cluster(prepared, config, error) ||
+        !open_method(prepared, config, error) || !prepare_smooth_labels(prepared, config, error) ||
+        !make_soft_targets(prepared, config, error) ||
+        !method_check(&prepared->method, config, prepared->cluster, error) ||
         !check_stop_metric(prepared, config, error) ||
         (!prepare_check_class_names(prepared, prepared->validation, error) &&
          !prepare_drop_validation(prepared, error)) ||
@@ -492,7 +388,8 @@ bool prepare(struct preparation *prepared, const struct run_config *config,
              const struct run_preprocessing *from, uint64_t first_iteration,
              const struct plan_choices *choices, struct cluster *cluster, struct error *error)
 {
-    *prepared = (struct preparation){.cluster = cluster, .from = *from};
+    prepared->cluster = cluster;
+    prepared->from = *from;
     if (prepare_all(prepared, config, first_iteration, choices, error))
         return true;
     prepare_free(prepared);
@@ -527,27 +424,12 @@ void prepare_share(const struct preparation *prepared, const struct execution_ba
 
 struct recording_refusals prepare_recording_refusals(const struct preparation *prepared)
 {
-    const struct execution *const executions[] = {prepared->execution, prepared->teaching,
-                                                  prepared->evaluator.execution};
-    struct recording_refusals sum = {0};
-    if (prepared->gan)
-        sum = gan_recording_refusals(prepared->gan);
+    const struct recording_refusals validation =
+        execution_recording_refusals(prepared->evaluator.execution);
+    struct recording_refusals sum = method_recording_refusals(&prepared->method);
     recording_refusals_add(&sum, &prepared->refused);
-    for (size_t i = 0; i < sizeof executions / sizeof *executions; i++) {
-        const struct recording_refusals each = execution_recording_refusals(executions[i]);
-        recording_refusals_add(&sum, &each);
-    }
+    recording_refusals_add(&sum, &validation);
     return sum;
-}
-
-void prepare_bind(const struct preparation *prepared, const struct execution_batch *batch,
-                  uint64_t iteration)
-{
-    if (prepared->teaching)
-        distillation_bind(prepared->execution, prepared->teaching, prepared->teacher_logits, batch,
-                          iteration);
-    else
-        execution_bind(prepared->execution, batch);
 }
 
 const struct plan *prepare_inference_plan(const struct preparation *prepared)
@@ -559,27 +441,18 @@ void prepare_free(struct preparation *prepared)
 {
     samples_free(&prepared->samples);
     evaluator_free(&prepared->evaluator);
-    gan_free(prepared->gan);
-    gan_plan_free(&prepared->gan_plan);
-    execution_free(prepared->execution);
-    execution_free(prepared->teaching);
+    method_close(&prepared->method);
+    plan_free(prepared->inference);
     data_loader_free(prepared->loader); /* the executions may have been reading its batches */
-    free(prepared->teacher_logits);
     free(prepared->soft_targets);
     free(prepared->class_weights);
     if (cluster_check(prepared->cluster, NULL)) { /* else MPI may still write to them */
         free(prepared->part_weights);
         free(prepared->batch_weights);
     }
-    if (prepared->plan != prepared->distillation.student)
-        plan_free(prepared->plan);
-    distillation_plan_free(&prepared->distillation);
     parameter_groups_free(&prepared->groups);
     weights_free(&prepared->average);
     weights_free(&prepared->weights);
-    if (prepared->teacher)
-        teacher_free(prepared->teacher);
-    free(prepared->teacher);
     device_close(prepared->device);
     dataset_free(prepared->validation);
     dataset_free(prepared->test);

@@ -1,19 +1,30 @@
-/* prepare.h: builds everything that a run needs from its configuration. Internal to session/. */
+/* prepare.h: builds everything that a run needs from its configuration. Internal to session/.
+ *
+ * It has two parts. prepare_plans (plans.h) needs milliseconds and opens no data: it builds the
+ * network and the plans, and forecasts with them what the run will take. prepare opens data and
+ * device and goes on with the same network and plans. */
 #ifndef TINCA_SESSION_PREPARE_PREPARE_H
 #define TINCA_SESSION_PREPARE_PREPARE_H
 
 #include "data/loader/data_loader.h"
 #include "engine/cluster/cluster.h"
-#include "engine/execution/gan.h"
 #include "engine/weights/weights_match.h"
 #include "session/config/config.h"
-#include "session/measure/forecast.h"
 #include "session/model/class_order.h"
 #include "session/model/evaluator.h"
 #include "session/model/model_file.h"
 #include "session/model/run_preprocessing.h"
 #include "session/model/samples.h"
-#include "session/teacher/teacher.h"
+#include "session/prepare/plans.h"
+#include "session/training/methods/method.h"
+
+/* With what the method's plans and `inference` were built, as far as it depends on the device. */
+struct planned {
+    bool done;
+    size_t threads;
+    struct machine_model machine;
+    const struct plan_choices *choices; /* borrowed */
+};
 
 struct preparation {
     struct cluster *cluster; /* the processes that share every batch; NULL: there are no others */
@@ -22,7 +33,7 @@ struct preparation {
     struct dataset *test;              /* NULL: none, or a rank other than 0 */
     struct error no_validation; /* ranks other than 0: why `validation` cannot be used here */
     struct device *device;
-    struct plan *plan; /* with a discriminator, this and the execution are NULL: gan has its own */
+    struct method method; /* how the network is trained: plans and executions */
     struct weights weights;
     struct weights average;     /* of `weights`; without --ema it has no values */
     struct weights_match match; /* of the configured file of weights, if there is one */
@@ -30,14 +41,9 @@ struct preparation {
     char parent[MODEL_CHECKSUM];    /* tinca.parent of the models that are saved; "": not known */
     struct parameter_groups groups; /* empty: all weights are trained at one rate */
     bool unfrozen;                  /* `groups` are those after the configured number of epochs */
-    struct execution *execution;
-    struct teacher *teacher; /* NULL: there is none */
-    /* With a teacher: both plans, of which `plan` is the student's, and the teacher's execution. */
-    struct distillation_plan distillation;
-    struct execution *teaching;
-    float *teacher_logits; /* distillation_bind; NULL: none */
-    struct gan_plan gan_plan;
-    struct gan *gan; /* NULL: there is no discriminator */
+    struct planned planned;
+    struct plan *inference; /* of validations, the test and samples; NULL: there are none */
+    size_t inference_batch; /* its batch, unless memory has made it smaller; 0: of samples only */
     struct samples samples;
     struct data_loader *loader;
     float *class_weights;             /* [network->classes]; NULL: none */
@@ -55,13 +61,14 @@ struct preparation {
     uint64_t memory_expected;       /* resident bytes, with everything that was forecast */
 };
 
-/* Opens data and device, and builds network, plan and execution. Call it in the thread that trains,
- * because the device belongs to that thread. Pictures are prepared as `from` says. The first batch
- * is that of `first_iteration` (0, except in a resumed run). `choices`, which must live as long,
- * are the kernels that the run has recorded; NULL: it begins. `cluster`, which must live as long
- * too, has the processes that share every batch; NULL: there are no others. Ranks other than 0 make
- * no samples and no evaluator (prepare_evaluator), and need no validation set. Returns false with
- * an error, and frees everything, if the configuration cannot work. */
+/* Opens data and device, and creates the executions of what prepare_plans has made with the same
+ * configuration, or of what it makes itself if `prepared` is {0}. Call it in the thread that
+ * trains, because the device belongs to that thread. Pictures are prepared as `from` says. The
+ * first batch is that of `first_iteration` (0, except in a resumed run). `choices`, which must live
+ * as long, are the kernels that the run has recorded; NULL: it begins. `cluster`, which must live
+ * as long too, has the processes that share every batch; NULL: there are no others. Ranks other
+ * than 0 make no samples and no evaluator (prepare_evaluator), and need no validation set. Returns
+ * false with an error, and frees everything, if the configuration cannot work. */
 bool prepare(struct preparation *prepared, const struct run_config *config,
              const struct run_preprocessing *from, uint64_t first_iteration,
              const struct plan_choices *choices, struct cluster *cluster, struct error *error);
@@ -97,9 +104,6 @@ void prepare_momentum(struct preparation *prepared, const struct run_config *con
 void prepare_average(struct preparation *prepared, const struct run_config *config,
                      uint64_t iteration);
 
-/* Returns the execution of the network; of one with a discriminator, the generator's. */
-struct execution *prepare_execution(const struct preparation *prepared);
-
 /* Returns the weights that are validated and saved: the average, if there is one. */
 const struct weights *prepare_model_weights(const struct preparation *prepared);
 
@@ -112,14 +116,8 @@ struct execution_batch prepare_batch(const struct preparation *prepared,
  * without a cluster. After a failure, cluster_check returns false. */
 void prepare_share(const struct preparation *prepared, const struct execution_batch *batch);
 
-/* Returns which CUDA graphs the device has refused: those of training, of validations and of the
- * teacher. */
+/* Returns which CUDA graphs the device has refused: those of training and of validations. */
 struct recording_refusals prepare_recording_refusals(const struct preparation *prepared);
-
-/* Binds a batch for a step of the network, with the predictions of its teacher if it has one. Not
- * for a network with a discriminator. */
-void prepare_bind(const struct preparation *prepared, const struct execution_batch *batch,
-                  uint64_t iteration);
 
 /* Returns the plan of validations or, without a validation, that of samples; NULL: there is none.
  */

@@ -3,7 +3,7 @@
 #include "engine/cluster/cluster.h"
 #include "session/config/config_data.h"
 #include "session/model/class_match.h"
-#include "session/prepare/prepare_internal.h"
+#include "session/prepare/internal.h"
 
 bool prepare_open_validation(struct preparation *prepared, const struct run_config *config,
                              const struct dataset_request *wish, struct error *error)
@@ -45,12 +45,16 @@ static struct evaluator_settings evaluator_settings_of(const struct preparation 
                                                        const struct dataset *dataset, size_t batch)
 {
     const uint64_t room = prepared->forecast.validation_available;
+    const size_t images = dataset_facts(dataset)->images;
+    const bool planned =
+        batch == 0 && evaluator_batch(prepared->network, images) == prepared->inference_batch;
     return (struct evaluator_settings){
         .network = prepared->network,
         .weights = weights,
         .device = prepared->device,
         .dataset = dataset,
         .normalisation = &prepared->preprocessing.normalisation,
+        .plan = planned ? prepared->inference : NULL,
         .batch = batch,
         .refuse_memory = batch > 0,
         .tolerance = (double)config->tolerance,

@@ -131,7 +131,7 @@ static void fill_report(struct report *report, const struct run_config *config,
                                            graph->total_floats,
                                            sum_names(graph),
                                            prepared->per_epoch,
-                                           prepared->teacher ? prepared->teacher->crc32 : 0,
+                                           method_checksum(&prepared->method),
                                            dataset_checksum(prepared->data)};
     memcpy(report->facts, values, sizeof values);
     if (facts->broken)
@@ -257,11 +257,11 @@ bool ranks_begin(struct cluster *cluster, const struct run_config *config,
 }
 
 /* Broadcasts the weights of a network and the state of its solver. */
-static bool broadcast_network(struct cluster *cluster, const struct weights *weights,
-                              struct execution *execution)
+static bool broadcast_network(struct cluster *cluster, const struct method_network *network)
 {
-    const struct graph *graph = weights->graph;
-    if (!cluster_broadcast(cluster, weights->values, graph->total_floats * sizeof(float)))
+    struct execution *execution = network->execution;
+    const struct graph *graph = network->weights->graph;
+    if (!cluster_broadcast(cluster, network->weights->values, graph->total_floats * sizeof(float)))
         return false;
     for (size_t i = 0; i < 2; i++) {
         float *state = execution_solver_state(execution, i);
@@ -274,12 +274,12 @@ static bool broadcast_network(struct cluster *cluster, const struct weights *wei
 
 bool ranks_broadcast_state(struct cluster *cluster, struct preparation *preparation)
 {
-    struct gan *gan = preparation->gan;
+    struct method_network networks[METHOD_NETWORKS];
+    const size_t count = method_networks(&preparation->method, networks);
     struct weights *average = &preparation->average;
-    if (!broadcast_network(cluster, &preparation->weights, prepare_execution(preparation)) ||
-        (gan &&
-         !broadcast_network(cluster, gan_discriminator(gan), gan_discriminator_execution(gan))))
-        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!broadcast_network(cluster, &networks[i]))
+            return false;
     if (!average->values)
         return true;
     if (!cluster_broadcast(cluster, average->values, average->graph->total_floats * sizeof(float)))
@@ -291,16 +291,12 @@ bool ranks_broadcast_state(struct cluster *cluster, struct preparation *preparat
 bool ranks_share_state(struct cluster *cluster, struct preparation *preparation,
                        struct error *error)
 {
-    struct execution *execution = prepare_execution(preparation);
-    struct gan *gan = preparation->gan;
     if (!cluster)
         return true;
-    const struct ranks_command state = {
-        .order = RANKS_STATE,
-        .solver_step = execution_solver_step(execution),
-        .discriminator_step = gan ? execution_solver_step(gan_discriminator_execution(gan)) : 0,
-        .loss_scale = execution_loss_scale(execution)};
-    return ranks_command(cluster, &state, error) && execution_join(execution, error) &&
+    const struct ranks_command state = {.order = RANKS_STATE,
+                                        .counters = method_save(&preparation->method)};
+    return ranks_command(cluster, &state, error) &&
+           execution_join(method_execution(&preparation->method), error) &&
            (ranks_broadcast_state(cluster, preparation) || cluster_check(cluster, error));
 }
 
@@ -375,20 +371,13 @@ static size_t place_of(const struct network *network, const char *name)
                : place_in(&network->graph, name);
 }
 
-static bool find_own(const struct preparation *prepared, uint64_t iteration,
-                     struct bad_layer *layer)
-{
-    return prepared->gan ? gan_find_first_bad_layer(prepared->gan, iteration, layer)
-                         : execution_find_first_bad_layer(prepared->execution, iteration, layer);
-}
-
 bool ranks_gather_bad_layers(struct cluster *cluster, const struct preparation *prepared,
                              uint64_t iteration, struct bad_layer *layer)
 {
     const size_t ranks = cluster_ranks(cluster);
     struct found mine = {0};
     struct found *all = memory_new(ranks, sizeof *all, "the ranks", NULL);
-    mine.found = find_own(prepared, iteration, &mine.layer);
+    mine.found = method_find_first_bad_layer(&prepared->method, iteration, &mine.layer);
     mine.place = mine.found ? place_of(prepared->network, mine.layer.node) : SIZE_MAX;
     struct found first = mine;
     if (!all || !cluster_gather(cluster, &mine, sizeof mine, all))
@@ -408,7 +397,7 @@ bool ranks_find_first_bad_layer(struct cluster *cluster, const struct preparatio
 {
     const struct ranks_command find = {.order = RANKS_FIND, .iteration = iteration};
     if (!cluster)
-        return find_own(prepared, iteration, layer);
+        return method_find_first_bad_layer(&prepared->method, iteration, layer);
     ranks_command(cluster, &find, NULL);
     return ranks_gather_bad_layers(cluster, prepared, iteration, layer);
 }

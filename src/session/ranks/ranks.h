@@ -76,8 +76,7 @@ bool ranks_validate(struct cluster *cluster, struct ranks_validation *validation
  * on that of the last one. */
 void ranks_step(struct cluster *cluster, uint64_t iteration, float learning_rate, bool next);
 
-/* Finds the first bad layer of all parts of a batch (execution_find_first_bad_layer,
- * gan_find_first_bad_layer). */
+/* Finds the first bad layer of all parts of a batch (method_find_first_bad_layer). */
 bool ranks_find_first_bad_layer(struct cluster *cluster, const struct preparation *prepared,
                                 uint64_t iteration, struct bad_layer *layer);
 

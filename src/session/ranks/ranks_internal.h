@@ -23,9 +23,8 @@ enum ranks_order {
  * and RANKS_DIVIDE by the record of the kernels. */
 struct ranks_command {
     uint64_t order, iteration;
-    uint64_t solver_step, discriminator_step; /* RANKS_STATE; the second with a discriminator */
-    uint64_t batch, bytes;                    /* RANKS_DIVIDE: of a validation; of the record */
-    struct loss_scale loss_scale;
+    struct method_counters counters; /* RANKS_STATE */
+    uint64_t batch, bytes;           /* RANKS_DIVIDE: of a validation; of the record */
     float learning_rate;
     bool next;
 };

@@ -8,7 +8,6 @@
 #include "session/ranks/ranks_internal.h"
 #include "session/ranks/ranks_work.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -77,16 +76,12 @@ static void end_run(struct service *service)
 static bool take_state(struct service *service, const struct ranks_command *command,
                        struct error *error)
 {
-    struct execution *execution = prepare_execution(&service->prepared);
-    struct gan *gan = service->prepared.gan;
-    if (!execution_join(execution, error))
+    struct method *method = &service->prepared.method;
+    if (!execution_join(method_execution(method), error))
         return cluster_check(service->cluster, error); /* rank 0 ends the run */
     if (!ranks_broadcast_state(service->cluster, &service->prepared))
         return cluster_check(service->cluster, error);
-    execution_set_solver_step(execution, command->solver_step);
-    execution_set_loss_scale(execution, command->loss_scale);
-    if (gan)
-        execution_set_solver_step(gan_discriminator_execution(gan), command->discriminator_step);
+    method_restore(method, &command->counters);
     return true;
 }
 
@@ -94,16 +89,12 @@ static bool take_state(struct service *service, const struct ranks_command *comm
 static bool iterate(struct service *service, const struct ranks_command *command)
 {
     struct preparation *prepared = &service->prepared;
-    struct gan_losses unused;
+    struct step_losses unused;
     if (command->next)
         prepare_share(prepared, &service->batch);
     prepare_momentum(prepared, &service->config, command->iteration);
-    if (prepared->gan)
-        return gan_iterate(prepared->gan, &service->batch, command->iteration,
-                           command->learning_rate, &unused);
-    prepare_bind(prepared, &service->batch, command->iteration);
-    return isfinite(
-        execution_iterate(prepared->execution, command->iteration, command->learning_rate));
+    return method_step(&prepared->method, &service->batch, command->iteration,
+                       command->learning_rate, &unused);
 }
 
 static bool step(struct service *service, const struct ranks_command *command, struct error *error)

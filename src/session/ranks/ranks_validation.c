@@ -316,7 +316,7 @@ bool ranks_validate_part(struct cluster *cluster, const struct ranks_command *va
 {
     struct part part = {cluster, validate->iteration};
     if (validation->part < validation->parts) {
-        execution_wait(prepare_execution(prepared));
+        execution_wait(method_execution(&prepared->method));
         data_loader_pause(prepared->loader);
         cluster_set_activity(cluster, CLUSTER_VALIDATING, 0);
         const bool good = evaluator_run_part(&prepared->evaluator, goes_on, &part, error);

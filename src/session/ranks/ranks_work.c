@@ -64,7 +64,7 @@ static uint64_t nanoseconds(double seconds)
     return (uint64_t)(seconds * 1e9);
 }
 
-void ranks_record_begin(struct ranks_record *record, struct run *run)
+void ranks_record_begin(struct ranks_record *record, struct run *run, struct ranks_meter *meter)
 {
     struct cluster *cluster = run->cluster;
     const struct run_ranks none = {0};
@@ -90,7 +90,8 @@ void ranks_record_begin(struct ranks_record *record, struct run *run)
     }
     record->began = clock_nanoseconds();
     record->due = record->began + nanoseconds(first_seconds);
-    ranks_meter_begin(&record->meter, cluster);
+    record->meter = meter;
+    ranks_meter_begin(meter, cluster);
 }
 
 /* Takes the means over the iterations between two states of a rank; without any, those before stay.
@@ -127,7 +128,7 @@ static bool is_of_run(const struct ranks_record *record, size_t rank,
                       const struct cluster_work *work)
 {
     const struct cluster_work *before = &record->before[rank];
-    return work->process != 0 && work->iterations <= record->meter.work.iterations + 1 &&
+    return work->process != 0 && work->iterations <= record->meter->work.iterations + 1 &&
            work->iterations >= before->iterations && work->computing >= before->computing &&
            work->reading >= before->reading && work->waiting >= before->waiting;
 }
@@ -155,7 +156,7 @@ void ranks_record_end(struct ranks_record *record, uint64_t iteration)
         return;
     struct cluster *cluster = record->run->cluster;
     const struct cluster_work none = {0};
-    struct cluster_work *all = ranks_collect_work(cluster, &record->meter.work);
+    struct cluster_work *all = ranks_collect_work(cluster, &record->meter->work);
     for (size_t r = 0; r < record->ranks.count; r++) {
         struct cluster_work work;
         if (all)

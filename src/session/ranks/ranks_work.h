@@ -27,16 +27,16 @@ void ranks_meter_stop(struct ranks_meter *meter);
 
 /* The record of all ranks, on rank 0. Starts as {0}. */
 struct ranks_record {
-    struct ranks_meter meter;    /* of rank 0 */
+    struct ranks_meter *meter;   /* borrowed: that of rank 0 */
     struct run *run;             /* NULL: nothing is recorded */
     struct cluster_work *before; /* at the last record, of each rank */
     struct run_ranks ranks;      /* as they were recorded last */
     uint64_t began, due;         /* clock_nanoseconds */
 };
 
-/* Begins the record of a run that all ranks have prepared. A run of one process gets an empty one.
- * Does nothing else if out of memory. */
-void ranks_record_begin(struct ranks_record *record, struct run *run);
+/* Begins the record of a run that all ranks have prepared, and the meter of rank 0. A run of one
+ * process gets an empty one. Does nothing else if out of memory. */
+void ranks_record_begin(struct ranks_record *record, struct run *run, struct ranks_meter *meter);
 /* Records if it is due; `now` is clock_nanoseconds. */
 void ranks_record_step(struct ranks_record *record, uint64_t iteration, uint64_t now);
 /* Records the means over all iterations. */

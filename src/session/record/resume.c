@@ -7,6 +7,7 @@
 #include "engine/network/network.h"
 #include "engine/training/lr_schedule.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,34 +34,37 @@ bool resume_allows(const struct run_snapshot *snapshot, const char *id, struct e
 }
 
 /* Returns whether a longer run would have computed the iterations so far differently. */
-static bool depends_on_length(const struct run_config *config)
+static bool depends_on_length(const struct training_settings *training)
 {
-    return config->schedule == LR_SCHEDULE_POLY || config->schedule == LR_SCHEDULE_COSINE ||
-           config->schedule == LR_SCHEDULE_LINEAR || config->schedule == LR_SCHEDULE_ONECYCLE ||
-           (config->schedule == LR_SCHEDULE_STEP && config->step_size == 0);
+    const size_t schedule = training->schedule;
+    return schedule == LR_SCHEDULE_POLY || schedule == LR_SCHEDULE_COSINE ||
+           schedule == LR_SCHEDULE_LINEAR || schedule == LR_SCHEDULE_ONECYCLE ||
+           (schedule == LR_SCHEDULE_STEP && training->step_size == 0);
 }
 
 static bool check_length(const struct run_config *config, const struct run_config *changes,
                          struct error *error)
 {
     const bool counts = config_is_given(changes, KEY(iterations));
-    const size_t old = config->has_iterations ? config->iterations : config->epochs;
-    const size_t wanted = counts ? changes->iterations : changes->epochs;
-    const char *what = counts ? "--iterations" : "--epochs";
+    const struct training_settings had = training_settings(config);
+    const struct training_settings asked = training_settings(changes);
+    const size_t old = had.has_iterations ? had.iterations : had.epochs;
+    const size_t wanted = counts ? asked.iterations : asked.epochs;
+    const char *what = counts ? OPTION(iterations) : OPTION(epochs);
     if (!counts && !config_is_given(changes, KEY(epochs)))
         return true;
-    if (counts != config->has_iterations)
+    if (counts != had.has_iterations)
         return error_set(error, ERROR_USAGE, what,
-                         config->has_iterations ? N_("give --iterations") : N_("give --epochs"),
+                         had.has_iterations ? N_("give --iterations") : N_("give --epochs"),
                          "the run's length was given in the other unit");
     if (wanted < old)
         return error_set(error, ERROR_USAGE, what, "stop it when it has trained enough",
                          "a resumed run can become longer, not shorter: it is to have %zu", old);
-    if (wanted > old && depends_on_length(config))
+    if (wanted > old && depends_on_length(&had))
         return error_set(error, ERROR_USAGE, what, "train a longer run from its start",
                          "the schedule %s spreads over the whole run: what has been trained would "
                          "have been another",
-                         lr_schedule_names[config->schedule]);
+                         lr_schedule_names[had.schedule]);
     return true;
 }
 
@@ -79,17 +83,18 @@ bool resume_check_processes(const struct run_config *config, const char *id, siz
                             struct error *error)
 {
     char advice[200];
-    const size_t blocks = config->blocks;
+    const struct training_settings training = training_settings(config);
+    const size_t blocks = training.blocks;
     const char *const alone = N_("it resumes in one process");
-    if (processes <= 1 || config_on_gpu(config))
+    if (processes <= 1 || machine_settings(config).on_gpu)
         return true;
     if (blocks <= 1)
         return error_set(error, ERROR_USAGE, id, alone, "this run was begun with one block");
-    if (config->batch % blocks != 0)
+    if (training.batch % blocks != 0)
         return error_set(error, ERROR_USAGE, id, alone,
                          "the %zu blocks of this run have unequal parts of its batches of %zu "
                          "images, which several processes cannot share",
-                         blocks, config->batch);
+                         blocks, training.batch);
     advise_processes(blocks, advice, sizeof advice);
     return blocks % processes == 0 ||
            error_set(error, ERROR_USAGE, id, advice,
@@ -102,21 +107,22 @@ bool resume_check_network(const struct run_config *config, const char *directory
 {
     char operand[400], advice[sizeof error->advice];
     char *kept = file_join(directory, "network.json");
-    if (!network_is_path(config->network) || file_exists(config->network)) {
+    const char *network = network_settings(config).network;
+    if (!network_is_path(network) || file_exists(network)) {
         free(kept);
         return true;
     }
     snprintf(advice, sizeof advice, _("bring it back, or train %s with --weights"),
              kept ? shell_operand(kept, operand, sizeof operand) : "network.json");
     free(kept);
-    return error_set(error, ERROR_INPUT, config->network, advice,
+    return error_set(error, ERROR_INPUT, network, advice,
                      "the run's network is that of this file, which is missing");
 }
 
 bool resume_change(struct run_config *config, const struct run_config *changes, bool *changed,
                    struct error *error)
 {
-    char given[sizeof config->tensorboard], value[sizeof given], old[sizeof given];
+    char given[CONFIG_LONGEST], value[sizeof given], old[sizeof given];
     *changed = false;
     if (!check_length(config, changes, error))
         return false;

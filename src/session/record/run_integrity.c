@@ -3,6 +3,7 @@
 
 #include "base/files/file.h"
 #include "base/text.h"
+#include "session/config/settings.h"
 #include "session/files/checkpoint_position.h"
 #include "session/files/journal.h"
 #include "session/files/run_files.h"
@@ -23,9 +24,10 @@ static bool read_count(const struct safetensors *file, const char *key, uint64_t
 static uint64_t iterations_of(const struct run_config *config, uint64_t per_epoch)
 {
     uint64_t all;
-    if (config->has_iterations)
-        return config->iterations;
-    return __builtin_mul_overflow(per_epoch, (uint64_t)config->epochs, &all) ? UINT64_MAX : all;
+    const struct training_settings training = training_settings(config);
+    if (training.has_iterations)
+        return training.iterations;
+    return __builtin_mul_overflow(per_epoch, (uint64_t)training.epochs, &all) ? UINT64_MAX : all;
 }
 
 bool run_integrity_check_place(const struct safetensors *checkpoint,

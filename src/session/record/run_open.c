@@ -51,7 +51,7 @@ bool run_state_read_config(const char *directory, struct run_config *config,
     if (!folder_trust_check(directory, error) ||
         !run_files_read_config(config, facts, directory, error))
         return false;
-    config_network_name(config->network, facts->network, sizeof facts->network);
+    config_network_name(network_settings(config).network, facts->network, sizeof facts->network);
     snprintf(facts->technique, sizeof facts->technique, "%s", settings_technique(config));
     return true;
 }

@@ -3,6 +3,7 @@
 #include "session/record/run_reading.h"
 
 #include "base/number.h"
+#include "session/config/settings.h"
 #include "session/files/run_files.h"
 
 #include <math.h>
@@ -13,8 +14,9 @@
 static void update_length(struct run_snapshot *now, const struct run_config *config, bool forked)
 {
     const double per_epoch = now->epochs > 0 ? (double)now->iterations / now->epochs : 0;
-    const double asked = config->has_iterations ? (double)config->iterations
-                                                : round(per_epoch * (double)config->epochs);
+    const struct training_settings training = training_settings(config);
+    const double asked = training.has_iterations ? (double)training.iterations
+                                                 : round(per_epoch * (double)training.epochs);
     const bool differs = forked || asked > (double)now->iterations;
     if (!(per_epoch > 0) || !differs || !(asked >= 1 && asked <= 1e15))
         return;
@@ -41,7 +43,7 @@ static bool take_start(struct run_reading *reading, const struct json *line, str
         points = reading->snapshot->iterations;
     reading->phase = RUN_RUNNING;
     reading->started = series_create(&run->own_series, points, (size_t)epochs, error);
-    series_set_smoothing(&run->own_series, run->config.average_loss,
+    series_set_smoothing(&run->own_series, measurement_settings(&run->config).average_loss,
                          !reading->facts.discriminator_parameters && !reading->facts.imported[0]);
     return reading->started;
 }

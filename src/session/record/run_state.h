@@ -1,6 +1,6 @@
 /* run_state.h: the members of struct run. Internal to session/.
  *
- * Only the worker writes. Readers see the snapshot (snapshot.h); facts and series, each published
+ * Only the worker writes. Readers see the snapshot; facts and series, each published
  * once through an atomic pointer; the findings below an atomic count, which never change; and the
  * newest inspection, which the worker publishes and a reader takes by exchanging a pointer (the
  * worker frees an older one that was not taken). A run that was opened from its folder has no
@@ -8,19 +8,68 @@
 #ifndef TINCA_SESSION_RECORD_RUN_STATE_H
 #define TINCA_SESSION_RECORD_RUN_STATE_H
 
+#include "base/threads/wake.h"
 #include "session/files/journal.h"
 #include "session/files/run_hold.h"
-#include "session/record/commands.h"
 #include "session/record/run.h"
-#include "session/record/snapshot.h"
 #include "session/values/run_ranks.h"
 #include "session/values/tempo.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* --- the queue of commands from the user to the worker --- */
+
+struct command_box {
+    atomic_uint pending; /* one bit per command */
+    _Atomic uint64_t rate_bits;
+    struct wake wake;
+};
+
+struct commands {
+    unsigned set; /* one bit per command */
+    double learning_rate;
+};
+
+/* Creates an empty queue. Returns false with an error. */
+bool commands_create(struct command_box *box, struct error *error);
+void commands_free(struct command_box *box);
+
+/* Sends a command; `value` is the rate of COMMAND_LEARNING_RATE. Any thread and any signal handler
+ * may call it. */
+void commands_send(struct command_box *box, enum run_command command, double value);
+
+/* Returns the pending commands and clears them; only the worker calls it. */
+struct commands commands_take(struct command_box *box);
+/* Waits until a command is pending; only the worker calls it. */
+void commands_wait(struct command_box *box);
+
+/* Returns whether the command is among those taken. */
+static inline bool commands_have(const struct commands *commands, enum run_command command)
+{
+    return commands->set >> command & 1;
+}
+
+/* --- the snapshot, written by one thread and copied by any number of others --- */
+
+enum { SNAPSHOT_WORDS = (sizeof(struct run_snapshot) + sizeof(uint64_t) - 1) / sizeof(uint64_t) };
+
+struct snapshot_cell {
+    atomic_uint sequence; /* odd while it is being written */
+    _Atomic uint64_t words[SNAPSHOT_WORDS];
+};
+
+/* Publishes a snapshot. Only one thread may call it; it never waits. */
+void snapshot_publish(struct snapshot_cell *cell, const struct run_snapshot *snapshot);
+
+/* Copies the snapshot, once more if the writer changed it meanwhile. Any thread may call it. */
+void snapshot_read(const struct snapshot_cell *cell, struct run_snapshot *snapshot);
+
+/* --- the run --- */
+
 struct cluster;
 struct follower;
+struct preparation;
 
 struct run {
     atomic_size_t users; /* run_free counts them down */
@@ -29,6 +78,7 @@ struct run {
     struct run_hold hold;        /* while this process trains it */
     struct journal journal;      /* the worker's */
     struct cluster *cluster;     /* borrowed: the processes that train it; NULL: this one alone */
+    struct preparation *planned; /* the worker takes and frees it (prepare_plans); else NULL */
     bool compares;               /* first finds out whether one process would be as fast */
     bool resumes;                /* continues from the files in its folder */
     bool is_new;                 /* its folder goes if it is refused before it begins */

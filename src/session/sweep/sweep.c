@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/config/settings.h"
-#include "session/measure/forecast.h"
+#include "session/prepare/plans.h"
 #include "session/record/run_open.h"
 #include "session/sweep/internal.h"
 #include "session/sweep/sweep_after.h"

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "session/config/settings.h"
 #include "session/files/run_directory.h"
-#include "session/measure/forecast.h"
+#include "session/prepare/plans.h"
 #include "session/record/run_open.h"
 
 #include <math.h>

@@ -98,11 +98,12 @@ void run_events_add_weights(struct run_events *events, const struct preparation 
     const bool affordable = events->seconds + events->cost <= histogram_share * run_seconds;
     if (!is_open(events) || events->histogram == events->step || (!last && !affordable))
         return;
-    const struct weights *other = prepared->gan ? gan_discriminator(prepared->gan) : NULL;
-    if (weights_fetch(&prepared->weights, &unread))
-        run_records_add_weights(&events->file.log, time, "weights", &prepared->weights);
-    if (other && weights_fetch(other, &unread))
-        run_records_add_weights(&events->file.log, time, "discriminator", other);
+    struct method_network networks[METHOD_NETWORKS];
+    const size_t count = method_networks(&prepared->method, networks);
+    for (size_t i = 0; i < count; i++)
+        if (weights_fetch(networks[i].weights, &unread))
+            run_records_add_weights(&events->file.log, time, i == 0 ? "weights" : networks[i].name,
+                                    networks[i].weights);
     events->histogram = events->step;
     events->cost = clock_seconds(began, clock_nanoseconds());
     events->seconds += events->cost;

@@ -27,11 +27,13 @@ enum finding_kind {
     FINDING_KINDS
 };
 
+enum { FINDING_SIZE = 320 };
+
 struct finding {
     enum finding_kind kind;
     uint64_t iteration; /* at which it began */
     double epoch;
-    char text[320];
+    char text[FINDING_SIZE];
 };
 
 enum { FINDINGS_MAX = 64 };

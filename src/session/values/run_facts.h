@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where a forked run comes from (session/run/fork.h). */
+/* Where a forked run comes from (session/training/fork.h). */
 struct run_fork {
     char ancestor[RUN_ID_SIZE]; /* "": the run is no fork */
     char checkpoint[12];        /* "last", "previous", "final" or "best" */

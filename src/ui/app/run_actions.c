@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "session/import/import.h"
 #include "session/record/resume.h"
-#include "session/run/fork.h"
+#include "session/training/fork.h"
 #include "session/values/run_facts.h"
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"

@@ -10,7 +10,7 @@
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
 #include "session/record/run_open.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "session/history/run_owner.h"
 #include "session/history/run_queue.h"
 #include "session/history/run_reader.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 
 #include <stdbool.h>
 #include <stddef.h>

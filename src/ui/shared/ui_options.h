@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "session/config/config.h"
-#include "session/run/run_start.h"
+#include "session/training/run_start.h"
 #include "ui/shared/preferences.h"
 
 #include <stdbool.h>

@@ -1,0 +1,56 @@
+/* internal.h: the parts of prepare (prepare.h). Internal to session/prepare.
+ *
+ * Functions that return false have set the error. */
+#ifndef TINCA_SESSION_PREPARE_INTERNAL_H
+#define TINCA_SESSION_PREPARE_INTERNAL_H
+
+#include "session/prepare/prepare.h"
+
+/* Opens the validation set, if the run has one. A rank other than 0 can do without: rank 0 then
+ * validates alone, or with those that have it. */
+bool prepare_open_validation(struct preparation *prepared, const struct run_config *config,
+                             const struct dataset_request *wish, struct error *error);
+
+/* Opens the test set on rank 0, if the run has one. */
+bool prepare_open_test(struct preparation *prepared, const struct run_config *config,
+                       const struct dataset_request *wish, struct error *error);
+
+/* Leaves a rank other than 0 without the validation set, because of an error. Returns false on rank
+ * 0, for which that is a failure. */
+bool prepare_drop_validation(struct preparation *prepared, const struct error *error);
+
+/* Checks that a set has the same classes as the training set, and numbers them alike. `other` may
+ * be NULL. */
+bool prepare_check_class_names(const struct preparation *prepared, struct dataset *other,
+                               struct error *error);
+
+/* Returns the weights that are validated: the average, if there is one. */
+struct weights *prepare_validated_weights(struct preparation *prepared);
+
+/* Makes the evaluator of validations; `batch` 0: in batches as large as fit, else in these if they
+ * fit. */
+bool prepare_make_evaluator(struct preparation *prepared, const struct run_config *config,
+                            size_t batch, struct error *error);
+
+/* Builds the network with as many outputs as the data have classes; `classes` 0: as the SPEC says.
+ */
+bool prepare_network(struct preparation *prepared, const struct run_config *config, size_t classes,
+                     struct error *error);
+
+/* Frees the network and its plans. */
+void prepare_drop_network(struct preparation *prepared);
+
+/* Smooths the labels, as configured, before the plans are built. */
+bool prepare_smooth_labels(struct preparation *prepared, const struct run_config *config,
+                           struct error *error);
+
+/* Builds the method's plans, unless it has those of these settings. */
+bool prepare_plan(struct preparation *prepared, const struct device_driver *driver,
+                  const struct plan_settings *settings, struct error *error);
+
+/* Fills the forecast from the plans of these settings, and returns whether the run fits into
+ * memory; a rank other than 0 may do without validation. */
+bool prepare_fits_memory(struct preparation *prepared, const struct run_config *config,
+                         const struct plan_settings *settings, struct error *error);
+
+#endif

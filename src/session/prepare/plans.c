@@ -1,0 +1,360 @@
+/* The first part of prepare: the network, the plans of its method and of validations, and from them
+ * the forecast, before data and device are opened. A run is refused here if it does not fit into
+ * memory; otherwise the worker goes on with these objects (prepare.c).
+ *
+ * What the data will be is expected from their SPECs: a generated set says everything, the files of
+ * others are not opened. The forecast is made again once they are open, from the same plans. Plans
+ * are built anew only if the open device disagrees: it has measured the machine for the first time,
+ * a resumed run has recorded its kernels, or it is a GPU, whose libraries must be asked. */
+#include "base/host/host.h"
+#include "base/language.h"
+#include "base/text.h"
+#include "data/images/spec_value.h"
+#include "data/loader/augmentation.h"
+#include "engine/quantize/simulate.h"
+#include "session/config/config_data.h"
+#include "session/config/settings.h"
+#include "session/machine/autotune_file.h"
+#include "session/machine/tuned_device.h"
+#include "session/model/class_match.h"
+#include "session/prepare/internal.h"
+#include "session/values/series.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- the data --- */
+
+/* Returns N of the option NAME=N of a SPEC, or 0; `name` is ",NAME=". */
+static size_t count_option(const char *spec, const char *name)
+{
+    char number[24];
+    size_t count = 0;
+    const char *option = spec + spec_head_length(spec);
+    while (*option && strncmp(option, name, strlen(name)) != 0) {
+        const size_t value = 1 + strcspn(option + 1, "=,");
+        option += value;
+        option += *option == '=' ? 1 + spec_value_length(option + 1) : 0;
+    }
+    if (!*option)
+        return 0;
+    option += strlen(name);
+    snprintf(number, sizeof number, "%.*s", (int)strcspn(option, ","), option);
+    return text_to_size(number, &count) ? count : 0;
+}
+
+/* Returns the number of classes if the SPEC or its kind gives it; else 0. */
+static size_t known_classes(const char *spec)
+{
+    const struct dataset_kind *kind = dataset_kind_of(spec);
+    const size_t option = count_option(spec, ",classes=");
+    return option ? option : kind ? kind->classes : 0;
+}
+
+static bool check_kind(const struct run_config *config, const struct network *network,
+                       struct error *error)
+{
+    const struct dataset_kind *kind = dataset_kind_of(config->data);
+    struct shape in = network->input;
+    if (!kind)
+        return error_set(error, ERROR_USAGE, config->data, "tinca datasets lists them",
+                         "there is no data set of this kind");
+    if ((kind->channels && kind->channels != in.channels) ||
+        (kind->height && kind->height != in.height) || (kind->width && kind->width != in.width))
+        return error_set(error, ERROR_INPUT, config->data, "choose another network or data set",
+                         ngettext("its images are %zux%zu with %zu channel, but %s wants "
+                                  "%zux%zu with %zu",
+                                  "its images are %zux%zu with %zu channels, but %s wants "
+                                  "%zux%zu with %zu",
+                                  kind->channels),
+                         kind->height ? kind->height : in.height,
+                         kind->width ? kind->width : in.width, kind->channels, network->name,
+                         in.height, in.width, in.channels);
+    return true;
+}
+
+/* What a forecast needs to know of a data set. */
+struct set {
+    bool stored;           /* its images are in memory */
+    bool deep;             /* some of them have more than 8 bits a sample */
+    size_t images;         /* 0: unknown */
+    size_t files;          /* images that are files of their own */
+    uint64_t decode_bytes; /* of a worker; 0: unknown */
+    uint64_t bytes;        /* that it will keep in memory */
+};
+
+/* Returns what an open set is; NULL: there is none. */
+static struct set set_of(const struct dataset *dataset)
+{
+    const struct dataset_facts *facts = dataset ? dataset_facts(dataset) : NULL;
+    if (!facts)
+        return (struct set){0};
+    return (struct set){.stored = dataset_kind_of(facts->spec)->stored,
+                        .deep = facts->deep,
+                        .images = facts->images,
+                        .files = facts->decode_bytes && !facts->generator ? facts->images : 0,
+                        .decode_bytes = facts->decode_bytes};
+}
+
+/* Returns what is known of a set before it is opened; "": there is none. */
+static struct set expect_set(const char *spec, const char *split, struct shape input)
+{
+    const struct dataset_request wish = {input.channels, input.height, input.width};
+    const struct dataset_kind *kind = spec[0] ? dataset_kind_of(spec) : NULL;
+    if (!kind)
+        return (struct set){0};
+    struct set set = {.stored = kind->stored,
+                      .deep = dataset_kind_may_be_deep(kind, input.channels),
+                      .images = count_option(spec, ",limit=")};
+    const size_t drawn = count_option(spec, ",sample=");
+    if (drawn && (!set.images || drawn < set.images))
+        set.images = drawn;
+    struct dataset *generated =
+        kind->argument[0] ? NULL : dataset_open(spec, split, &wish, NULL); /* reads nothing */
+    if (generated)
+        set = set_of(generated);
+    dataset_free(generated);
+    set.bytes = dataset_bytes(spec, split);
+    return set;
+}
+
+/* The sets of a run. */
+struct sets {
+    struct set training, validation, test;
+    bool validates, tests;
+};
+
+static struct sets expect_sets(const struct run_config *config, struct shape input)
+{
+    char validation[CONFIG_SPEC], test[CONFIG_SPEC], training[CONFIG_SPEC];
+    config_training_spec(config, training);
+    config_validation_spec(config, validation);
+    config_test_spec(config, test);
+    return (struct sets){.training = expect_set(training, "train", input),
+                         .validation = expect_set(validation, "test", input),
+                         .test = expect_set(test, "test", input),
+                         .validates = validation[0],
+                         .tests = test[0]};
+}
+
+static struct sets open_sets(const struct preparation *prepared)
+{
+    return (struct sets){.training = set_of(prepared->data),
+                         .validation = set_of(prepared->validation),
+                         .test = set_of(prepared->test),
+                         .validates = prepared->validation,
+                         .tests = prepared->test};
+}
+
+/* --- the network --- */
+
+bool prepare_network(struct preparation *prepared, const struct run_config *config, size_t classes,
+                     struct error *error)
+{
+    const size_t known = classes ? classes : known_classes(config->data);
+    struct network_request request = settings_network(config, known);
+    struct network *network = network_build(&request, error);
+    /* a model that a technique has made from another one keeps its outputs, unless asked */
+    if (network && network->compression[0] && !config->reset_classes && known > 0) {
+        network_free(network);
+        request = settings_network(config, 0);
+        network = network_build(&request, error);
+    }
+    prepared->network = network;
+    return network && network_simulate(network, error);
+}
+
+void prepare_drop_network(struct preparation *prepared)
+{
+    method_close(&prepared->method);
+    plan_free(prepared->inference);
+    network_free(prepared->network);
+    prepared->inference = NULL;
+    prepared->network = NULL;
+    prepared->planned.done = false;
+}
+
+/* --- the plans --- */
+
+static bool same_machine(const struct machine_model *a, const struct machine_model *b)
+{
+    return a->measured == b->measured &&
+           (!a->measured || memcmp(a->seconds, b->seconds, sizeof a->seconds) == 0);
+}
+
+bool prepare_plan(struct preparation *prepared, const struct device_driver *driver,
+                  const struct plan_settings *settings, struct error *error)
+{
+    const struct planned now = {.done = true,
+                                .threads = settings->threads,
+                                .machine = *settings->machine,
+                                .choices = settings->choices};
+    const struct planned *then = &prepared->planned;
+    if (then->done && driver->computes_on_host && then->threads == now.threads &&
+        then->choices == now.choices && same_machine(&then->machine, &now.machine))
+        return true;
+    plan_free(prepared->inference);
+    prepared->inference = NULL;
+    prepared->planned = now;
+    return method_plan(&prepared->method, driver, settings, error);
+}
+
+/* --- the forecast --- */
+
+/* Returns the number of the run's iterations. */
+static uint64_t count_iterations(const struct run_config *config, size_t images)
+{
+    const uint64_t per_epoch = images / config->batch;
+    return config->has_iterations ? config->iterations : per_epoch * config->epochs;
+}
+
+/* Fills the forecast with what training, validation and the test take; one evaluator at a time
+ * exists, so that of the larger set counts. Returns false with an error. */
+static bool forecast_memory(struct preparation *prepared, const struct run_config *config,
+                            const struct device_driver *driver,
+                            const struct plan_settings *settings, const struct sets *sets,
+                            struct error *error)
+{
+    const bool tests =
+        !sets->validates || (sets->tests && sets->test.images > sets->validation.images);
+    const struct set *evaluated = tests ? &sets->test : &sets->validation;
+    const bool evaluates = sets->validates || sets->tests;
+    const size_t images = evaluated->images ? evaluated->images : SIZE_MAX;
+    const struct network *network = prepared->network;
+    prepared->inference_batch = evaluates ? evaluator_batch(network, images) : 0;
+    const struct memory_check_request question = {
+        .network = network,
+        .method = &prepared->method,
+        .driver = driver,
+        .device = config->device,
+        .settings = settings,
+        .beforehand = !prepared->data,
+        .stored = sets->training.stored,
+        .validation_stored = evaluated->stored,
+        .samples = network->classes == 0,
+        .average = config->ema > 0,
+        .tested = sets->tests,
+        .data_bytes = sets->training.bytes + sets->validation.bytes + sets->test.bytes,
+        .curve_bytes = config->has_iterations || sets->training.images
+                           ? series_bytes(count_iterations(config, sets->training.images))
+                           : 0,
+        .files = sets->training.files + sets->validation.files + sets->test.files,
+        .decode_bytes = sets->training.decode_bytes,
+        .validation_decode_bytes = evaluated->decode_bytes,
+        .validation_images = evaluated->images,
+        .validation = prepared->inference_batch,
+        .validation_samples =
+            !driver->computes_on_host && !evaluated->deep && network->classes > 0};
+    struct forecast *forecast = &prepared->forecast;
+    *forecast = (struct forecast){.parameters = graph_parameter_count(&network->graph),
+                                  .flops = graph_flops(&network->graph),
+                                  .classes = network->classes,
+                                  .input = network->input,
+                                  .memory = *method_memory(&prepared->method)};
+    char name[sizeof network->name + sizeof forecast->suffixes];
+    network_full_name(network, name, sizeof name);
+    snprintf(forecast->network, sizeof forecast->network, "%s", network->name);
+    snprintf(forecast->suffixes, sizeof forecast->suffixes, "%s", name + strlen(network->name));
+    return memory_check(&question, forecast, &prepared->inference, error);
+}
+
+bool prepare_fits_memory(struct preparation *prepared, const struct run_config *config,
+                         const struct plan_settings *settings, struct error *error)
+{
+    const struct device_driver *driver = prepared->device->driver;
+    const struct forecast *forecast = &prepared->forecast;
+    struct sets sets = open_sets(prepared);
+    if (!forecast_memory(prepared, config, driver, settings, &sets, error))
+        return false;
+    if (!forecast->fits && prepared->validation && cluster_rank(prepared->cluster) > 0) {
+        forecast_refuse(forecast, config->batch, error);
+        prepare_drop_validation(prepared, error);
+        sets = open_sets(prepared);
+        if (!forecast_memory(prepared, config, driver, settings, &sets, error))
+            return false;
+    }
+    return forecast->fits || forecast_refuse(forecast, config->batch, error);
+}
+
+/* --- before data and device are open --- */
+
+static size_t usable_threads(size_t asked)
+{
+    struct host host;
+    if (asked)
+        return asked;
+    host_describe(&host);
+    return host.cores;
+}
+
+/* Returns whether batches will be of 8-bit samples, as far as the kind of the data set tells. */
+static bool has_sample_batches(const struct run_config *config, const struct network *network,
+                               const struct device_driver *driver)
+{
+    struct augmentation augmentation = {0};
+    augmentation_parse(&augmentation, config->augment, NULL); /* config_set checked it */
+    return !driver->computes_on_host && augmentation_keeps_samples(&augmentation) &&
+           !dataset_kind_may_be_deep(dataset_kind_of(config->data), network->input.channels);
+}
+
+/* Opens a device with memory of its own, so that the plan can ask its libraries for the workspace
+ * that the run will allocate. Returns NULL for other devices, and if it cannot be opened now: the
+ * forecast then lacks that workspace, and the run will say why it cannot start. */
+static struct device *open_for_libraries(const struct run_config *config,
+                                         const struct device_driver *driver)
+{
+    struct error unused;
+    struct device *device =
+        driver->computes_on_host ? NULL : device_open(config->device, 1, &unused);
+    if (device && driver->use_autotune)
+        autotune_file_use(device, false, false, NULL); /* a run may be using the GPU now */
+    if (!device || device_set_precision(device, (enum device_precision)config->precision, &unused))
+        return device;
+    device_close(device);
+    return NULL;
+}
+
+static bool plan_all(struct preparation *prepared, const struct run_config *config,
+                     const struct device_driver *driver, const struct device *device,
+                     struct error *error)
+{
+    const size_t threads = usable_threads(config->threads);
+    const struct machine_model machine = tuned_device_figures(driver, threads);
+    const struct sets sets = expect_sets(config, prepared->network->input);
+    struct plan_settings settings = settings_plan(config, threads, PLAN_TRAINING);
+    settings.sample_batches = has_sample_batches(config, prepared->network, driver);
+    settings.device = device;
+    settings.machine = &machine;
+    return prepare_plan(prepared, driver, &settings, error) &&
+           forecast_memory(prepared, config, driver, &settings, &sets, error);
+}
+
+static bool plan_unopened(struct preparation *prepared, const struct run_config *config,
+                          size_t classes, struct error *error)
+{
+    const size_t known = classes ? classes : known_classes(config->data);
+    if (!config_check(config, error) || !prepare_network(prepared, config, classes, error))
+        return false;
+    const struct network *network = prepared->network;
+    const bool kept = network->compression[0] && !config->reset_classes;
+    if (!check_kind(config, network, error) ||
+        (known > 0 && !kept && !class_match_outputs(network, known, config->data, error)) ||
+        !method_open(&prepared->method, config, prepared->network, error) ||
+        !prepare_smooth_labels(prepared, config, error))
+        return false;
+    const struct device_driver *driver = device_find(config->device, NULL, error);
+    struct device *device = driver ? open_for_libraries(config, driver) : NULL;
+    const bool planned = driver && plan_all(prepared, config, driver, device, error);
+    device_close(device);
+    return planned;
+}
+
+bool prepare_plans(struct preparation *prepared, const struct run_config *config, size_t classes,
+                   struct error *error)
+{
+    *prepared = (struct preparation){0};
+    if (plan_unopened(prepared, config, classes, error))
+        return true;
+    prepare_free(prepared);
+    return false;
+}

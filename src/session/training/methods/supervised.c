@@ -1,0 +1,97 @@
+/* One network is trained on its own losses. */
+#include "base/memory.h"
+#include "session/training/methods/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct supervised {
+    struct plan *plan;
+    struct weights *weights; /* borrowed */
+    struct execution *execution;
+};
+
+static bool open_supervised(struct method *method, const struct run_config *config,
+                            struct error *error)
+{
+    (void)config;
+    method->state = memory_new(1, sizeof(struct supervised), "the training", error);
+    return method->state;
+}
+
+static void close_supervised(struct method *method)
+{
+    struct supervised *state = method->state;
+    execution_free(state->execution);
+    plan_free(state->plan);
+    free(state);
+}
+
+static bool plan_supervised(struct method *method, const struct device_driver *driver,
+                            const struct plan_settings *settings, struct error *error)
+{
+    struct supervised *state = method->state;
+    plan_free(state->plan);
+    state->plan = plan_build(&method->network->graph, driver, settings, error);
+    return state->plan;
+}
+
+static bool forecast(const struct method *method, const struct device_driver *driver,
+                     const struct plan_settings *settings, struct memory_forecast *memory,
+                     struct error *error)
+{
+    struct plan *plan = plan_build(&method->network->graph, driver, settings, error);
+    if (!plan)
+        return false;
+    *memory = plan->forecast;
+    plan_free(plan);
+    return true;
+}
+
+static const struct memory_forecast *memory_of(const struct method *method)
+{
+    const struct supervised *state = method->state;
+    return &state->plan->forecast;
+}
+
+static bool create(struct method *method, struct device *device, struct weights *weights,
+                   const struct run_config *config, struct error *error)
+{
+    struct supervised *state = method->state;
+    state->weights = weights;
+    state->execution = method_create_execution(state->plan, device, weights, config, error);
+    return state->execution;
+}
+
+static bool step(struct method *method, const struct execution_batch *batch, uint64_t iteration,
+                 float learning_rate, struct step_losses *losses)
+{
+    const struct supervised *state = method->state;
+    execution_bind(state->execution, batch);
+    *losses =
+        (struct step_losses){.total = execution_iterate(state->execution, iteration, learning_rate),
+                             .discriminator = NAN,
+                             .l1 = NAN,
+                             .labels = NAN,
+                             .teacher = NAN};
+    return isfinite(losses->total);
+}
+
+static size_t list_networks(const struct method *method, struct method_network *networks)
+{
+    const struct supervised *state = method->state;
+    networks[0] =
+        (struct method_network){"network", "", state->plan, NULL, state->weights, state->execution};
+    return state->execution ? 1 : 0;
+}
+
+const struct method_type method_supervised = {
+    .open = open_supervised,
+    .close = close_supervised,
+    .plan = plan_supervised,
+    .forecast = forecast,
+    .memory = memory_of,
+    .create = create,
+    .step = step,
+    .networks = list_networks,
+};

@@ -1,0 +1,55 @@
+/* The observers of every run.
+ *
+ * Their order (observers.inc) matters in these places. The utilisation completes the point that
+ * journal and event file record. Records come before the findings about them. Samples come before
+ * the histograms in the event file. The best model is saved before a validation may end the run.
+ * What the inspector measures includes the average of the weights. */
+#include "session/training/observer.h"
+
+#include "base/memory.h"
+#include "session/training/checkpoint.h"
+
+#include <stdlib.h>
+
+#define OBSERVER(name) extern const struct observer observer_##name;
+#include "session/training/observers.inc"
+#undef OBSERVER
+#define OBSERVER(name) &observer_##name,
+static const struct observer *const list[] = {
+#include "session/training/observers.inc"
+    NULL};
+#undef OBSERVER
+enum { OBSERVERS = sizeof list / sizeof *list - 1 };
+
+bool observers_create(struct trainer *trainer)
+{
+    trainer->observers = list;
+    trainer->states = memory_new(OBSERVERS, sizeof *trainer->states, "the run", trainer->error);
+    for (size_t i = 0; trainer->states && i < OBSERVERS; i++)
+        if (list[i]->state_bytes > 0 &&
+            !(trainer->states[i] =
+                  memory_new(1, list[i]->state_bytes, "the run", trainer->error))) {
+            observers_free(trainer);
+            return false;
+        }
+    for (size_t i = 0; trainer->states && i < OBSERVERS; i++)
+        if (list[i]->create)
+            list[i]->create(trainer->states[i], trainer);
+    return trainer->states;
+}
+
+void observers_free(struct trainer *trainer)
+{
+    for (size_t i = 0; trainer->states && i < OBSERVERS; i++) {
+        if (list[i]->close && trainer->states[i])
+            list[i]->close(trainer->states[i], trainer);
+        free(trainer->states[i]);
+    }
+    free(trainer->states);
+    trainer->states = NULL;
+}
+
+const char *checkpoint_missing(const struct safetensors *file)
+{
+    return checkpoint_find_missing(file, list);
+}

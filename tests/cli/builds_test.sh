@@ -1,0 +1,57 @@
+#!/bin/sh
+# Counts the networks and plans that commands build: each that a run needs is built once, for its forecast, and is the
+# one that the run computes with. The program is counted_tinca (tests/count_builds.c). Plans that are searched for a
+# smaller batch, when a run is refused, are not counted.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+TINCA=$(dirname "$TINCA")/counted_tinca
+
+# builds NETWORKS PLANS WHAT ARGUMENT...: runs a command and compares what it has built
+builds() {
+    expected="$1 networks, $2 plans" what=$3
+    shift 3
+    rm -f "$T/builds"
+    TINCA_BUILDS="$T/builds" "$TINCA" "$@" >"$T/out" 2>"$T/err"
+    status=$?
+    if [ "$status" = 0 ] && [ "$(cat "$T/builds")" = "$expected" ]; then
+        ok "$what: $expected"
+    else
+        not_ok "$what: $expected" "exit $status, $(cat "$T/builds"): $(head -c 400 "$T/err")"
+    fi
+}
+
+job="--data digits,limit=200 --batch 20 --iterations 2 --threads 1 -q"
+cat >"$T/tiny.json" <<'END'
+{"name": "tiny", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss",
+ "layers": [{"block": "unet", "name": "unet", "width": 8, "widest": 16, "steps": 3, "dropout_steps": 1},
+            {"op": "tanh", "name": "tanh"}],
+ "discriminator": {"layers": [
+  {"op": "conv", "output": 8, "kernel": 4, "stride": 2, "pad": 1},
+  {"op": "leaky_relu", "slope": 0.2},
+  {"op": "conv", "output": 1, "kernel": 4, "stride": 2, "pad": 1}]}}
+END
+
+# shellcheck disable=SC2086 # lists of options
+{
+    # the training plan; the plan of validations, which the test and its evaluator share
+    builds 1 1 "train" train lenet $job --save "$T/teacher.safetensors"
+    builds 1 2 "train --validate" train lenet $job --validate digits,split=test
+    builds 1 2 "train --validate --test" train lenet $job --validate digits,split=test --test digits,split=test
+    builds 1 2 "train --test" train lenet $job --test digits,split=test
+    builds 1 2 "a training that stops in the middle" train lenet $job --validate digits,split=test --run-dir "$T/stopped" \
+        --iterations 400 --max-time 1s
+    # the kernels of a resumed run are those of its record
+    builds 1 4 "resume" resume "$T/stopped" -q
+    # generator, discriminator and its pass with frozen weights; validations and samples share one
+    builds 1 4 "a generator against a discriminator" train "$T/tiny.json" --data maps,limit=4 --epochs 1 --batch 1 \
+        --threads 1 --solver adam --lr 0.002 --validate maps,split=test,limit=2 -q
+    builds 1 4 "and without validation" train "$T/tiny.json" --data maps,limit=4 --epochs 1 --batch 1 --threads 1 \
+        --solver adam --lr 0.002 -q
+    # student and teacher; the teacher's file is described once more for how pictures are prepared
+    builds 3 3 "a student beside a teacher" train lenet $job --teacher "$T/teacher.safetensors" \
+        --validate digits,split=test
+    builds 1 1 "find-rate" find-rate lenet --data digits,limit=200 --batch 20 --threads 1 --iterations 10
+    builds 1 2 "info" info lenet --threads 1
+    builds 1 5 "info of two networks" info "$T/tiny.json" --threads 1
+}
+done_testing
