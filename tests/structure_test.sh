@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks the rules of the source tree that a compiler does not check: which folder may include which,
 # no cycle of includes or calls between folders, where libraries are used, who may print, how long
-# functions and folders are, and the layout of the code (clang-format).
+# functions are, and the layout of the code (clang-format).
 #
 # A folder is a directory with source files, named relative to src: base, engine/plan, ui/screens/run.
 # The check of calls needs a build tree ($builddir, default: the current directory) and nm.

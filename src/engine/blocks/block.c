@@ -3,7 +3,6 @@
  * later calls do nothing. */
 #include "engine/blocks/block.h"
 
-#include "engine/blocks/technique.h"
 #include "engine/ops/op.h"
 
 #include <stddef.h>
