@@ -14,10 +14,10 @@
 #include "base/text.h"
 #include "session/config/config_differences.h"
 #include "session/config/settings.h"
-#include "session/prepare/plans.h"
 #include "session/record/run_open.h"
 #include "session/sweep/internal.h"
 #include "session/sweep/sweep_after.h"
+#include "session/training/forecast_make.h"
 #include "session/values/run_cause.h"
 #include "session/values/run_figures.h"
 
