@@ -266,7 +266,7 @@ quoted_settings() { # quoted_settings ROOT
             RS = ";"
             key = "\"(" keys ")\""
             option = "\"--(" keys ")\""
-            rule[1] = "config_(set|put|put_count|get|find|forget|is_given|is_known|suggestion|short_value|absolute_value)[(][^\"]*" key "[,)]"
+            rule[1] = "config_(set|put|put_count|get|find|forget|is_given|is_known|suggestion|short_value|absolute_value)[(][^\"?]*" key "[,)]"
             rule[2] = "(sweep_grid_(axis|varies|vary|add)|run_field_find)[(][^\"]*" key "[,)]"
             rule[3] = "strcmp[(][^\",]*key[^\",]*,[[:space:]]*" key "[)]"
             rule[4] = "error_set[(][^\"]*" option
