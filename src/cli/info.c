@@ -518,10 +518,8 @@ static int print_tables(const struct info *info)
 static int info_run(const struct command *command, int argc, char **argv)
 {
     static const char *const fields[] = {
-        KEY(technique), KEY(groups),     KEY(width_rate),    KEY(block_rate),
-        KEY(widths),    KEY(activation), KEY(batch),         KEY(device),
-        KEY(threads),   KEY(precision),  KEY(strict_device), KEY(memory_limit),
-        KEY(blocks),    KEY(solver),     KEY(teacher),       NULL};
+        KEY(batch),        KEY(device), KEY(threads), KEY(precision), KEY(strict_device),
+        KEY(memory_limit), KEY(blocks), KEY(solver),  KEY(teacher),   NULL};
     struct run_config config;
     struct info info = {0};
     struct error error;
@@ -549,6 +547,7 @@ static int info_run(const struct command *command, int argc, char **argv)
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &config,
+                                   .classes = SETTINGS_NETWORK,
                                    .fields = fields,
                                    .operands_min = 1,
                                    .operands_max = 1,

@@ -402,9 +402,7 @@ static int work(struct weights_request *request)
 
 static int weights_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {
-        KEY(technique),  KEY(groups), KEY(width_rate), KEY(block_rate),     KEY(widths),
-        KEY(activation), KEY(names),  KEY(reset),      KEY(save_precision), NULL};
+    static const char *const fields[] = {KEY(names), KEY(reset), KEY(save_precision), NULL};
     int status;
     struct operands operands;
     struct weights_request request = {0};
@@ -435,6 +433,7 @@ static int weights_run(const struct command *command, int argc, char **argv)
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &request.config,
+                                   .classes = SETTINGS_NETWORK,
                                    .fields = fields,
                                    .operands_min = 1,
                                    .operands_max = 1};

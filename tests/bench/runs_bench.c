@@ -70,7 +70,8 @@ int main(int argc, char **argv)
     struct error error = {0};
     const size_t count = argc > 2 ? strtoull(argv[1], NULL, 10) : 0;
     char *home = run_directory_home(&error);
-    for (size_t i = 0; home && i < count; i++)
+    const bool made = home && file_make_directories(home, &error);
+    for (size_t i = 0; made && i < count; i++)
         if (!copy_run(home, argv[2 + i % (size_t)(argc - 2)], i)) {
             fprintf(stderr, "run %zu cannot be copied\n", i);
             return 1;

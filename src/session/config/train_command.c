@@ -74,9 +74,8 @@ void train_command_append(struct text *text, const struct run_config *config, co
 
 void bench_command_append(struct text *text, const struct run_config *config)
 {
-    static const char *const keys[] = {
-        KEY(technique),  KEY(groups),    KEY(width_rate),    KEY(block_rate),   KEY(widths),
-        KEY(activation), KEY(precision), KEY(strict_device), KEY(memory_limit), KEY(blocks)};
+    static const char *const keys[] = {KEY(precision), KEY(strict_device), KEY(memory_limit),
+                                       KEY(blocks)}; /* beside those of the network */
     const char *technique = config_find(KEY(technique))->choices[config->technique];
     struct run_config plain;
     char network[4 * sizeof config->network + 8];
@@ -89,8 +88,13 @@ void bench_command_append(struct text *text, const struct run_config *config)
         text_append(text, " --device ");
         shell_word_append(text, config->device);
     }
+    for (size_t i = 0; i < config_field_count; i++) {
+        const struct config_field *field = &config_fields[i];
+        const bool meant = field->key != KEY(groups) || strcmp(technique, "shuffle") == 0;
+        if (field->class == SETTINGS_NETWORK && field->key != KEY(network) && meant)
+            append_setting(text, config, &plain, field->key);
+    }
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (strcmp(keys[i], KEY(groups)) != 0 || strcmp(technique, "shuffle") == 0)
-            append_setting(text, config, &plain, keys[i]);
+        append_setting(text, config, &plain, keys[i]);
     text_append(text, " --profile %s", shell_operand(config->network, network, sizeof network));
 }
