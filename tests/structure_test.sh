@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks the rules of the source tree that a compiler does not check: which folder may include which,
 # no cycle of includes or calls between folders, where libraries are used, who may print, how long
-# functions and folders are, and the layout of the code (clang-format).
+# functions are, and the layout of the code (clang-format).
 #
 # A folder is a directory with source files, named relative to src: base, engine/plan, ui/screens/run.
 # The check of calls needs a build tree ($builddir, default: the current directory) and nm.
@@ -266,7 +266,7 @@ quoted_settings() { # quoted_settings ROOT
             RS = ";"
             key = "\"(" keys ")\""
             option = "\"--(" keys ")\""
-            rule[1] = "config_(set|put|put_count|get|find|forget|is_given|is_known|suggestion|short_value|absolute_value)[(][^\"]*" key "[,)]"
+            rule[1] = "config_(set|put|put_count|get|find|forget|is_given|is_known|suggestion|short_value|absolute_value)[(][^\"?]*" key "[,)]"
             rule[2] = "(sweep_grid_(axis|varies|vary|add)|run_field_find)[(][^\"]*" key "[,)]"
             rule[3] = "strcmp[(][^\",]*key[^\",]*,[[:space:]]*" key "[)]"
             rule[4] = "error_set[(][^\"]*" option

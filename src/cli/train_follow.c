@@ -20,8 +20,8 @@
 #include "session/config/settings.h"
 #include "session/export/export.h"
 #include "session/files/run_outputs.h"
-#include "session/prepare/plans.h"
 #include "session/record/resume.h"
+#include "session/training/forecast_make.h"
 #include "session/training/run_start.h"
 #include "session/values/run_figures.h"
 

@@ -11,7 +11,7 @@
 
 #include "engine/devices/device_backend.h"
 #include "session/model/device_batch.h"
-#include "session/prepare/plans.h"
+#include "session/training/forecast_make.h"
 #include "session/training/run_start.h"
 
 #include <sys/stat.h>

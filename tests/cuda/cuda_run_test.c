@@ -12,9 +12,9 @@
 #include "engine/ops/op.h"
 #include "session/measure/bench.h"
 #include "session/model/evaluate.h"
-#include "session/prepare/plans.h"
 #include "session/record/resume.h"
 #include "session/record/run_open.h"
+#include "session/training/forecast_make.h"
 #include "session/training/run_start.h"
 
 #include <math.h>

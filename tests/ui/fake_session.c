@@ -4,8 +4,8 @@
  * thread that asks for its snapshot, one thread at a time. Configurations are real. */
 #include "session/export/export.h"
 #include "session/history/follow.h"
-#include "session/prepare/plans.h"
 #include "session/sweep/sweep_process.h"
+#include "session/training/forecast_make.h"
 #include "session/training/run_start.h"
 #include "session/values/inspection.h"
 

@@ -2,7 +2,7 @@
 #include "session/config/config_data.h"
 #include "session/config/config_differences.h"
 #include "session/config/train_command.h"
-#include "session/prepare/plans.h"
+#include "session/training/forecast_make.h"
 
 #include "session_files.h"
 

@@ -7,8 +7,8 @@
 #include "session/export/export.h"
 #include "session/measure/bench.h"
 #include "session/model/evaluate.h"
-#include "session/prepare/plans.h"
 #include "session/study/study_pictures.h"
+#include "session/training/forecast_make.h"
 
 #include "base/json/json.h"
 #include "session/record/run_open.h"

@@ -3,7 +3,7 @@
 #include "session/inspect/probe.h"
 
 #include "base/threads/background_job.h"
-#include "session/model/confusion.h"
+#include "session/model/error_analysis.h"
 #include "session/model/evaluate.h"
 #include "session/model/translate.h"
 

@@ -332,8 +332,7 @@ static bool train(struct finder *finder, find_rate_progress *progress, void *con
 {
     struct rate_search *search = finder->search;
     for (size_t i = 0; i < search->iterations && !search->diverged; i++)
-        if (!prepare_groups(&finder->prepared, &search->config, i, error) ||
-            !step(finder, i, error) ||
+        if (!prepare_groups(&finder->prepared, i, error) || !step(finder, i, error) ||
             (progress && !progress(context, i + 1, search->iterations, error)))
             return false;
     return true;

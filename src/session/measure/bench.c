@@ -17,14 +17,69 @@
 #include "engine/devices/device.h"
 #include "engine/execution/execution.h"
 #include "engine/ops/op.h"
+#include "engine/quantize/fold_batch_norm.h"
+#include "engine/quantize/quantize.h"
 #include "engine/weights/weights.h"
 #include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
-#include "session/measure/bench_int8.h"
 #include "session/measure/forecast.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* --- a quantized network, of one that was never trained --- */
+
+static const struct sample_range assumed = {-4, 4}, assumed_after_relu = {0, 4};
+
+/* Quantizes a network without batch norms. */
+static struct network *quantize(const struct network *network, const struct weights *weights,
+                                struct error *error)
+{
+    const struct graph *graph = &network->graph;
+    const size_t nodes = graph->node_count;
+    bool *layers = memory_new(nodes, sizeof *layers, "the network", error);
+    struct sample_range *ranges = memory_new(nodes, sizeof *ranges, "the network", error);
+    struct quantization *grids = memory_new(nodes, sizeof *grids, "the network", error);
+    struct quantize_plan plan = {0};
+    struct weights quantized = {0};
+    struct network *made = NULL;
+    for (size_t i = 0; layers && ranges && i < nodes; i++) {
+        layers[i] = quantize_has_weights(&graph->nodes[i]);
+        ranges[i] = graph->nodes[i].op == &op_relu ? assumed_after_relu : assumed;
+    }
+    if (layers && ranges && grids && quantize_plan_make(&plan, graph, layers, false, error)) {
+        quantize_set_grids(&plan, ranges, grids);
+        made = quantize_network(&plan, network, weights, grids, true, NULL, &quantized, error);
+    }
+    if (made)
+        weights_free(&quantized);
+    quantize_plan_free(&plan);
+    free(grids);
+    free(ranges);
+    free(layers);
+    return made;
+}
+
+/* Returns the network with its batch norms folded and all of its layers in int8, which network_free
+ * frees. The ranges of values are assumed, -4 to 4, or 0 to 4 after a relu: the times of integers
+ * do not depend on them. Returns NULL with an error. */
+static struct network *quantize_all(const struct network *network, uint64_t seed,
+                                    struct error *error)
+{
+    struct weights weights = {0}, folded = {0};
+    struct network *without_norms = NULL, *made = NULL;
+    if (weights_create(&weights, &network->graph, error)) {
+        weights_initialise(&weights, seed, NULL);
+        without_norms = fold_batch_norm(network, &weights, &folded, error);
+    }
+    if (without_norms) {
+        made = quantize(without_norms, &folded, error);
+        weights_free(&folded);
+    }
+    network_free(without_norms);
+    weights_free(&weights);
+    return made;
+}
 
 enum { WARM_UP = 2, TRAIN_BATCH = 32, TRAIN_ITERATIONS = 10, INFER_ITERATIONS = 50 };
 static const double GPU_WARM_UP_SECONDS = 1;
@@ -222,7 +277,7 @@ static bool quantize_if_asked(struct bench *bench, const struct bench_settings *
     if (settings->precision != PRECISION_INT8 || bench->mode != PLAN_INFERENCE ||
         graph_is_quantized(&bench->network->graph) || !bench->network->classes)
         return true;
-    struct network *quantized = bench_quantize(bench->network, settings->seed, error);
+    struct network *quantized = quantize_all(bench->network, settings->seed, error);
     if (!quantized)
         return false;
     network_free(bench->network);
@@ -428,17 +483,20 @@ static bool measure_all(struct bench *bench, struct workload *workload,
 
 struct bench_settings bench_settings_of(const struct run_config *config)
 {
-    return (struct bench_settings){.network = settings_network(config, 0),
-                                   .device = config->device,
-                                   .threads = config->threads,
+    const struct training_settings training = training_settings(config);
+    const struct machine_settings machine = machine_settings(config);
+    return (struct bench_settings){.network = network_settings(config).request,
+                                   .device = machine.device,
+                                   .threads = machine.threads,
                                    .mode = PLAN_TRAINING,
-                                   .batch = config_is_given(config, "batch") ? config->batch : 0,
-                                   .seed = config->seed,
-                                   .strict_device = config->strict_device,
-                                   .memory_limit = config_memory_limit(config),
-                                   .precision = (enum device_precision)config->precision,
-                                   .precision_chosen = config_is_given(config, "precision"),
-                                   .image_blocks = config->blocks};
+                                   .batch =
+                                       config_is_given(config, KEY(batch)) ? training.batch : 0,
+                                   .seed = training.seed,
+                                   .strict_device = machine.strict_device,
+                                   .memory_limit = machine.memory_bytes,
+                                   .precision = (enum device_precision)machine.precision,
+                                   .precision_chosen = config_is_given(config, KEY(precision)),
+                                   .image_blocks = training.blocks};
 }
 
 bool bench_run(const struct bench_settings *settings, struct bench *bench, struct error *error)

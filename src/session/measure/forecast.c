@@ -151,12 +151,10 @@ static uint64_t validation_bytes(const struct memory_check_request *request,
                                                      request->validation_stored);
 }
 
-/* Returns the bytes of the weights beside those that are trained: their average, and those that
- * the test set is evaluated with. */
-static uint64_t bytes_of_other_weights(const struct memory_check_request *request)
+/* Returns the bytes of the average of the weights. */
+static uint64_t bytes_of_average(const struct memory_check_request *request)
 {
-    const uint64_t sets = (uint64_t)request->average + request->tested;
-    return sets * request->network->graph.total_floats * sizeof(float);
+    return request->average ? request->network->graph.total_floats * sizeof(float) : 0;
 }
 
 /* Returns the bytes of the samples, which `plan` computes one by one. */
@@ -289,9 +287,9 @@ bool memory_check(const struct memory_check_request *request, struct forecast *f
         return false;
     forecast->loader_bytes = loader_bytes(request, forecast, request->settings->batch);
     forecast->program_bytes = on_host ? bytes_of_program(request) : 0;
-    forecast->other_bytes = (on_host ? request->data_bytes + request->curve_bytes : 0) +
+    forecast->other_bytes = (on_host ? request->data_bytes : 0) + request->beside +
                             (request->samples ? bytes_of_samples(request, *inference) : 0) +
-                            bytes_of_files(request) + bytes_of_other_weights(request) +
+                            bytes_of_files(request) + bytes_of_average(request) +
                             forecast->memory.tables;
     forecast->fits = true;
     forecast->validation_available = UINT64_MAX;

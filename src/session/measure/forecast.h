@@ -1,5 +1,5 @@
 /* forecast.h: whether a computation fits into memory, before it starts; and what a forecast says,
- * in words. The forecast of a run is made by prepare/run_plans.h. */
+ * in words. The forecast of a run is made by training/forecast_make.h. */
 #ifndef TINCA_SESSION_MEASURE_FORECAST_H
 #define TINCA_SESSION_MEASURE_FORECAST_H
 
@@ -59,9 +59,8 @@ struct memory_check_request {
     bool validation_stored; /* the images of validations and of the test are */
     bool samples;           /* the run writes sample pictures (samples.h) */
     uint64_t data_bytes;    /* data sets that are not open yet */
-    uint64_t curve_bytes;   /* recorded curves */
+    uint64_t beside;        /* of what else the run holds */
     bool average;           /* the run keeps averaged weights, too */
-    bool tested;            /* it reads its best weights for the test set at its end */
     uint64_t decode_bytes;  /* a decode worker of training (dataset_facts); 0: unknown */
     uint64_t validation_decode_bytes; /* a decode worker of validation */
     size_t files;                     /* images that are separate files, listed in data.json */

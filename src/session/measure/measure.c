@@ -1,6 +1,7 @@
 /* Measures the inference time of a run's model: one image at a time, on one device, as in the
  * dissertation that tinca follows. */
 #include "session/config/config_data.h"
+#include "session/config/settings.h"
 #include "session/measure/measurement.h"
 
 #include "base/files/output_file.h"
@@ -17,38 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-static bool file_size(const char *path, uint64_t *bytes)
-{
-    struct stat status;
-    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
-        return false;
-    *bytes = (uint64_t)status.st_size;
-    return true;
-}
-
-char *measurement_model_path(const char *run_directory, uint64_t *bytes, struct error *error)
-{
-    static const char *const names[] = {"best.safetensors", "weights.safetensors"};
-    uint64_t size = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = file_join(run_directory, names[i]);
-        if (!path) {
-            error_set_memory(error, "a path", 0);
-            return NULL;
-        }
-        if (file_size(path, &size)) {
-            if (bytes)
-                *bytes = size;
-            return path;
-        }
-        free(path);
-    }
-    error_set(error, ERROR_INPUT, run_directory, "let the run end, or train again",
-              "this run has saved no weights");
-    return NULL;
-}
 
 static void fill(struct measurement *measurement, const struct evaluation *evaluation,
                  const struct energy *energy, const struct device *device)
@@ -71,51 +40,13 @@ static void fill(struct measurement *measurement, const struct evaluation *evalu
              energy->why_unknown);
 }
 
-bool model_stamp_read(struct model_stamp *stamp, const char *path, struct error *error)
-{
-    struct stat status;
-    *stamp = (struct model_stamp){.bytes = 0};
-    if (stat(path, &status) != 0)
-        return error_set_errno(error, path, "measure again", "it cannot be looked at");
-    snprintf(stamp->weights, sizeof stamp->weights, "%s", file_base_name(path));
-    stamp->bytes = (uint64_t)status.st_size;
-    stamp->changed = status.st_mtime > 0 ? (uint64_t)status.st_mtime : 0;
-    return true;
-}
-
-bool measurement_note_model(struct measurement *measurement, const char *path, struct error *error)
-{
-    struct model_stamp stamp;
-    if (!model_stamp_read(&stamp, path, error))
-        return false;
-    snprintf(measurement->weights, sizeof measurement->weights, "%s", stamp.weights);
-    measurement->model_bytes = stamp.bytes;
-    measurement->model_changed = stamp.changed;
-    return true;
-}
-
-bool measurement_set_precision(struct model *model, const struct run_config *config,
-                               const char *wanted, struct error *error)
-{
-    struct device *device = model->device;
-    size_t precision = config->precision;
-    if (!wanted && device->precision == PRECISION_INT8)
-        return true;
-    for (size_t i = 0; wanted && i < PRECISIONS; i++)
-        if (strcmp(device_precision_names[i], wanted) == 0)
-            precision = i;
-    if (!wanted && !device_check_precision(device->driver, (enum device_precision)precision, NULL))
-        return true;
-    return model_compute_in(model, (enum device_precision)precision, error);
-}
-
 static bool measure_model(const char *path, const struct run_config *config,
                           const struct measure_request *request, struct measurement *measurement,
                           struct error *error)
 {
     struct model model;
     struct evaluation evaluation;
-    const char *device = request->device ? request->device : config->device;
+    const char *device = request->device ? request->device : machine_settings(config).device;
     char spec[CONFIG_SPEC];
     const char *data = config_measured_spec(config, spec);
     if (request->data)

@@ -14,11 +14,68 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char file_name[] = "measurements.json";
 static const char measure_again[] = N_("remove it and measure again");
 enum { FILE_LIMIT = 1 << 20 };
+
+/* --- the model --- */
+
+static bool file_size(const char *path, uint64_t *bytes)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+        return false;
+    *bytes = (uint64_t)status.st_size;
+    return true;
+}
+
+char *measurement_model_path(const char *run_directory, uint64_t *bytes, struct error *error)
+{
+    static const char *const names[] = {"best.safetensors", "weights.safetensors"};
+    uint64_t size = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = file_join(run_directory, names[i]);
+        if (!path) {
+            error_set_memory(error, "a path", 0);
+            return NULL;
+        }
+        if (file_size(path, &size)) {
+            if (bytes)
+                *bytes = size;
+            return path;
+        }
+        free(path);
+    }
+    error_set(error, ERROR_INPUT, run_directory, "let the run end, or train again",
+              "this run has saved no weights");
+    return NULL;
+}
+
+bool model_stamp_read(struct model_stamp *stamp, const char *path, struct error *error)
+{
+    struct stat status;
+    *stamp = (struct model_stamp){.bytes = 0};
+    if (stat(path, &status) != 0)
+        return error_set_errno(error, path, "measure again", "it cannot be looked at");
+    snprintf(stamp->weights, sizeof stamp->weights, "%s", file_base_name(path));
+    stamp->bytes = (uint64_t)status.st_size;
+    stamp->changed = status.st_mtime > 0 ? (uint64_t)status.st_mtime : 0;
+    return true;
+}
+
+bool measurement_note_model(struct measurement *measurement, const char *path, struct error *error)
+{
+    struct model_stamp stamp;
+    if (!model_stamp_read(&stamp, path, error))
+        return false;
+    snprintf(measurement->weights, sizeof measurement->weights, "%s", stamp.weights);
+    measurement->model_bytes = stamp.bytes;
+    measurement->model_changed = stamp.changed;
+    return true;
+}
 
 /* --- the table --- */
 

@@ -15,7 +15,6 @@
 #include "base/threads/background_job.h"
 #include "engine/devices/device.h"
 #include "session/files/kernel_choices.h"
-#include "session/measure/measured_on.h"
 #include "session/measure/turns.h"
 #include "session/model/evaluate.h"
 #include "session/values/energy.h"
@@ -143,12 +142,6 @@ bool measure_run(const struct run *run, const struct measure_request *request,
  * first run) and stores the turns of each two. Returns false with an error. */
 bool measure_turns(const struct run *const *runs, size_t count,
                    const struct measure_request *request, struct error *error);
-
-/* Sets the precision of a loaded model's device: `wanted` (one of device_precision_names) or, if
- * that is NULL, the run's where the device computes in it. A quantized model then stays as
- * model_load sets it. Returns false with an error. */
-bool measurement_set_precision(struct model *model, const struct run_config *config,
-                               const char *wanted, struct error *error);
 
 /* Writes the time of each image in the order of the set, as CSV or, to a name that ends in .npy, as
  * an array of float64. Returns false with an error. */

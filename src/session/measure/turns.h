@@ -24,11 +24,53 @@
 
 #include "base/error.h"
 #include "base/json/json.h"
-#include "session/measure/measured_on.h"
+#include "engine/devices/device.h"
 #include "session/model/evaluate.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* --- where and how --- */
+
+/* Where, how and when times were measured. Every stored time has one description, so that the same
+ * members decide everywhere whether two times are of the same machine and settings. */
+enum { PRECISION_NAME_SIZE = 16 };
+struct measured_on {
+    char device[DEVICE_NAME_SIZE];
+    char precision[PRECISION_NAME_SIZE]; /* of the computation; "": an older version measured, in
+                                            float32 */
+    char host[128], cpu[128];            /* the machine and its processor */
+    char created[24];                    /* RFC 3339 */
+    size_t threads;
+};
+
+/* Describes this machine and this moment, and the device as it computes now. */
+struct measured_on measured_on_now(const struct device *device);
+
+/* Describes this machine, for queries: no precision and no moment. `threads` 0: all cores. */
+struct measured_on measured_on_here(const char *device, size_t threads);
+
+/* Returns whether two times are of the same device, machine and number of threads. The precision is
+ * a property of the model and not of the machine: a model in int8 may take turns with one in
+ * float32. */
+bool measured_on_same(const struct measured_on *a, const struct measured_on *b);
+
+/* Returns whether a time is of the device, machine and threads that are wanted; "cuda" also stands
+ * for "cuda:0". */
+bool measured_on_is(const struct measured_on *on, const struct measured_on *wanted);
+
+/* Returns whether a device's name is `wanted`; "cuda" also stands for "cuda:0". */
+bool measured_on_device(const char *name, const char *wanted);
+
+struct run_config;
+
+/* Sets the precision of a loaded model's device: `wanted` (one of device_precision_names) or, if
+ * that is NULL, the run's where the device computes in it. A quantized model then stays as
+ * model_load sets it. Returns false with an error. */
+bool measurement_set_precision(struct model *model, const struct run_config *config,
+                               const char *wanted, struct error *error);
+
+/* --- turns --- */
 
 enum {
     TURNS_LEAST = 10, /* unmarked blocks that a verdict needs */

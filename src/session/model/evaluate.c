@@ -8,12 +8,13 @@
 #include "data/formats/image_file.h"
 #include "data/loader/augment.h"
 #include "session/config/config.h"
+#include "session/config/settings.h"
 #include "session/files/kernel_choices.h"
 #include "session/machine/tuned_device.h"
 #include "session/model/class_match.h"
 #include "session/model/evaluator.h"
+#include "session/model/internal.h"
 #include "session/model/model_file.h"
-#include "session/model/translate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -88,8 +89,19 @@ bool model_load_for(struct model *model, const char *path, const char *device, s
 
 bool model_set_precision(struct model *model, const struct run_config *config, struct error *error)
 {
-    return !config_is_given(config, "precision") ||
-           model_compute_in(model, (enum device_precision)config->precision, error);
+    return !config_is_given(config, KEY(precision)) ||
+           model_compute_in(model, (enum device_precision)machine_settings(config).precision,
+                            error);
+}
+
+void translator_free(struct translator *translator)
+{
+    if (!translator)
+        return;
+    execution_free(translator->execution);
+    plan_free(translator->plan);
+    network_free(translator->network);
+    free(translator);
 }
 
 void model_free(struct model *model)

@@ -3,6 +3,7 @@
 #include "session/model/run_preprocessing.h"
 
 #include "engine/network/network.h"
+#include "session/config/settings.h"
 #include "session/files/run_json.h"
 #include "session/model/model_file.h"
 
@@ -32,11 +33,11 @@ static void apply_filter(struct run_preprocessing *from, const struct run_config
 {
     struct preprocessing *given = &from->given;
     enum image_filter filter;
-    if (!image_filter_parse(config->filter, &filter))
+    if (!image_filter_parse(data_settings(config).filter, &filter))
         return;
     if (filter == IMAGE_BILINEAR2) { /* earlier versions followed only a teacher's normalisation */
         struct preprocessing earlier = {.filter = filter, .as_stored = true, .luma = true};
-        if (config->teacher[0])
+        if (training_settings(config).teacher[0])
             earlier.normalisation = given->normalisation;
         *given = earlier;
         return;
@@ -49,9 +50,12 @@ static void apply_filter(struct run_preprocessing *from, const struct run_config
 struct run_preprocessing run_preprocessing_of(const struct run_config *config, const char *ancestor)
 {
     struct run_preprocessing from = {.given = {.recorded = true}};
-    const char *weights = ancestor ? ancestor : config->weights;
-    const char *network = network_is_model(config->network) ? config->network : NULL;
-    if (!follow(&from, config->teacher) && !follow(&from, weights))
+    const struct training_settings training = training_settings(config);
+    const char *weights = ancestor ? ancestor : training.weights;
+    const char *network = network_settings(config).network;
+    if (!network_is_model(network))
+        network = NULL;
+    if (!follow(&from, training.teacher) && !follow(&from, weights))
         follow(&from, network);
     apply_filter(&from, config);
     return from;
@@ -100,7 +104,7 @@ struct run_preprocessing run_preprocessing_again(const struct run_config *config
         apply_filter(&from, config); /* whoever has changed it is refused */
         return from;
     }
-    earlier.weights[0] = '\0';
+    config_put(&earlier, KEY(weights), "", NULL);
     from = run_preprocessing_of(&earlier, NULL);
     from.given.luma = true;
     return from;

@@ -11,26 +11,11 @@
 #include "base/text.h"
 #include "data/formats/image_file.h"
 #include "data/loader/augment.h"
+#include "session/model/internal.h"
 #include "session/model/picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-struct translator {
-    struct network *network;
-    struct plan *plan;
-    struct execution *execution;
-};
-
-void translator_free(struct translator *translator)
-{
-    if (!translator)
-        return;
-    execution_free(translator->execution);
-    plan_free(translator->plan);
-    network_free(translator->network);
-    free(translator);
-}
 
 void translation_free(struct translation *translation)
 {

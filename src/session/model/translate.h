@@ -29,8 +29,4 @@ bool model_translate_file(struct model *model, const char *path, const char *out
 /* Frees both pictures and resets *translation to {0}. */
 void translation_free(struct translation *translation);
 
-/* The network rebuilt for pictures of another size. It shares the model's weights. */
-struct translator;
-void translator_free(struct translator *translator); /* may be NULL */
-
 #endif

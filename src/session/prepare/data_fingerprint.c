@@ -18,7 +18,6 @@ enum { FILES_AT_ONCE = 64, FILES_LISTED = 100000, NAME_SIZE = 1024, PATH_SIZE = 
 
 struct fingerprint {
     const struct preparation *prepared;
-    const struct run_config *config;
     const struct dataset *dataset;
     struct error *error;
 };
@@ -251,7 +250,7 @@ static bool add_part(struct json *set, const struct dataset_facts *facts)
 
 static bool add_facts(const struct fingerprint *fingerprint, bool training, struct json *set)
 {
-    const struct run_config *config = fingerprint->config;
+    const struct training_settings *settings = &fingerprint->prepared->settings.training;
     const struct dataset_facts *facts = dataset_facts(fingerprint->dataset);
     const size_t image[] = {facts->channels, facts->height, facts->width};
     const size_t stored[] = {facts->stored_height, facts->stored_width};
@@ -261,18 +260,19 @@ static bool add_facts(const struct fingerprint *fingerprint, bool training, stru
            (facts->share == 0 || add_part(set, facts)) &&
            (!facts->paired || json_add_string(set, "direction", facts->reversed ? "ba" : "ab")) &&
            add_sides(set, "image", image, 3) && add_sides(set, "stored", stored, 2) &&
-           add_augmentation(set, training ? config->augment : "no") &&
-           json_add_count(set, "pad", training ? settings_augmentation(config, facts).pad : 0) &&
+           add_augmentation(set, training ? settings->augment : "no") &&
+           json_add_count(set, "pad",
+                          training ? augmentation_for(&settings->augmentation, facts).pad : 0) &&
            (!training || add_class_weights(set, fingerprint->prepared)) &&
            add_preprocessing(set, facts) &&
            normalisation_to_json(&fingerprint->prepared->preprocessing.normalisation, set) &&
            add_classes(set, fingerprint->dataset);
 }
 
-static bool add_set(const struct preparation *prepared, const struct run_config *config,
-                    const struct dataset *dataset, struct json *set, struct error *error)
+static bool add_set(const struct preparation *prepared, const struct dataset *dataset,
+                    struct json *set, struct error *error)
 {
-    const struct fingerprint fingerprint = {prepared, config, dataset, error};
+    const struct fingerprint fingerprint = {prepared, dataset, error};
     if (!set || !add_facts(&fingerprint, dataset == prepared->data, set))
         return error_set_memory(error, "data.json", 0);
     if (dataset_files_root(dataset))
@@ -281,23 +281,20 @@ static bool add_set(const struct preparation *prepared, const struct run_config 
            error_set_memory(error, "data.json", 0);
 }
 
-struct json *data_fingerprint_make(const struct preparation *prepared,
-                                   const struct run_config *config, struct error *error)
+struct json *data_fingerprint_make(const struct preparation *prepared, struct error *error)
 {
     struct json *tree = json_new_object();
     bool made = (json_add_string(tree, "format", "tinca-data") &&
                  json_add_count(tree, "version", 1) && json_add_string(tree, "checksum", "crc32") &&
                  run_preprocessing_record(&prepared->preprocessing, tree)) ||
                 error_set_memory(error, "data.json", 0);
-    made =
-        made && add_set(prepared, config, prepared->data, json_add_object(tree, "training"), error);
+    made = made && add_set(prepared, prepared->data, json_add_object(tree, "training"), error);
     if (made && prepared->validation)
-        made = add_set(prepared, config, prepared->validation, json_add_object(tree, "validation"),
-                       error);
+        made = add_set(prepared, prepared->validation, json_add_object(tree, "validation"), error);
     else if (made)
         made = json_add_null(tree, "validation") || error_set_memory(error, "data.json", 0);
     if (made && prepared->test)
-        made = add_set(prepared, config, prepared->test, json_add_object(tree, "test"), error);
+        made = add_set(prepared, prepared->test, json_add_object(tree, "test"), error);
     made = made &&
            (method_to_json(&prepared->method, tree) || error_set_memory(error, "data.json", 0));
     if (made)

@@ -32,7 +32,6 @@
 /* Returns the fingerprint of the prepared data sets, which the caller frees. Reads each file that
  * has changed since it was last read (checksum_cache.h), on all threads of the device. Returns NULL
  * with an error if a file cannot be read or there is not enough memory. */
-struct json *data_fingerprint_make(const struct preparation *prepared,
-                                   const struct run_config *config, struct error *error);
+struct json *data_fingerprint_make(const struct preparation *prepared, struct error *error);
 
 #endif

@@ -8,12 +8,12 @@
 
 /* Opens the validation set, if the run has one. A rank other than 0 can do without: rank 0 then
  * validates alone, or with those that have it. */
-bool prepare_open_validation(struct preparation *prepared, const struct run_config *config,
-                             const struct dataset_request *wish, struct error *error);
+bool prepare_open_validation(struct preparation *prepared, const struct dataset_request *wish,
+                             struct error *error);
 
 /* Opens the test set on rank 0, if the run has one. */
-bool prepare_open_test(struct preparation *prepared, const struct run_config *config,
-                       const struct dataset_request *wish, struct error *error);
+bool prepare_open_test(struct preparation *prepared, const struct dataset_request *wish,
+                       struct error *error);
 
 /* Leaves a rank other than 0 without the validation set, because of an error. Returns false on rank
  * 0, for which that is a failure. */
@@ -29,20 +29,30 @@ struct weights *prepare_validated_weights(struct preparation *prepared);
 
 /* Makes the evaluator of validations; `batch` 0: in batches as large as fit, else in these if they
  * fit. */
-bool prepare_make_evaluator(struct preparation *prepared, const struct run_config *config,
-                            size_t batch, struct error *error);
+bool prepare_make_evaluator(struct preparation *prepared, size_t batch, struct error *error);
+
+/* Takes the settings of a configuration, which must live as long. */
+void prepare_take_settings(struct preparation *prepared, const struct run_config *config);
 
 /* Builds the network with as many outputs as the data have classes; `classes` 0: as the SPEC says.
  */
-bool prepare_network(struct preparation *prepared, const struct run_config *config, size_t classes,
-                     struct error *error);
+bool prepare_network(struct preparation *prepared, size_t classes, struct error *error);
 
-/* Frees the network and its plans. */
-void prepare_drop_network(struct preparation *prepared);
+/* Builds it once more, without plans, if the open data have another number of classes. */
+bool prepare_fit_classes(struct preparation *prepared, struct error *error);
+
+/* Checks that labels can be smoothed, mixed and weighted; `what` is the setting that does. */
+bool prepare_check_cross_entropy(const struct network *network, const char *what,
+                                 struct error *error);
 
 /* Smooths the labels, as configured, before the plans are built. */
-bool prepare_smooth_labels(struct preparation *prepared, const struct run_config *config,
-                           struct error *error);
+bool prepare_smooth_labels(struct preparation *prepared, struct error *error);
+
+/* Makes the class weights and the memory of soft targets, if the run has them. */
+bool prepare_soft_targets(struct preparation *prepared, struct error *error);
+
+/* Builds network and plans, and fills the forecast. */
+bool prepare_unopened(struct preparation *prepared, size_t classes, struct error *error);
 
 /* Builds the method's plans, unless it has those of these settings. */
 bool prepare_plan(struct preparation *prepared, const struct device_driver *driver,
@@ -50,7 +60,7 @@ bool prepare_plan(struct preparation *prepared, const struct device_driver *driv
 
 /* Fills the forecast from the plans of these settings, and returns whether the run fits into
  * memory; a rank other than 0 may do without validation. */
-bool prepare_fits_memory(struct preparation *prepared, const struct run_config *config,
-                         const struct plan_settings *settings, struct error *error);
+bool prepare_fits_memory(struct preparation *prepared, const struct plan_settings *settings,
+                         struct error *error);
 
 #endif

@@ -18,7 +18,6 @@
 #include "session/machine/tuned_device.h"
 #include "session/model/class_match.h"
 #include "session/prepare/internal.h"
-#include "session/values/series.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,17 +50,18 @@ static size_t known_classes(const char *spec)
     return option ? option : kind ? kind->classes : 0;
 }
 
-static bool check_kind(const struct run_config *config, const struct network *network,
-                       struct error *error)
+static bool check_kind(const struct preparation *prepared, struct error *error)
 {
-    const struct dataset_kind *kind = dataset_kind_of(config->data);
+    const struct network *network = prepared->network;
+    const char *data = prepared->settings.data.data;
+    const struct dataset_kind *kind = dataset_kind_of(data);
     struct shape in = network->input;
     if (!kind)
-        return error_set(error, ERROR_USAGE, config->data, "tinca datasets lists them",
+        return error_set(error, ERROR_USAGE, data, "tinca datasets lists them",
                          "there is no data set of this kind");
     if ((kind->channels && kind->channels != in.channels) ||
         (kind->height && kind->height != in.height) || (kind->width && kind->width != in.width))
-        return error_set(error, ERROR_INPUT, config->data, "choose another network or data set",
+        return error_set(error, ERROR_INPUT, data, "choose another network or data set",
                          ngettext("its images are %zux%zu with %zu channel, but %s wants "
                                   "%zux%zu with %zu",
                                   "its images are %zux%zu with %zu channels, but %s wants "
@@ -148,30 +148,78 @@ static struct sets open_sets(const struct preparation *prepared)
 
 /* --- the network --- */
 
-bool prepare_network(struct preparation *prepared, const struct run_config *config, size_t classes,
-                     struct error *error)
+/* Returns whether the network keeps its outputs, whatever the data: so does a model that a
+ * technique has made from another one, unless asked. */
+static bool keeps_outputs(const struct preparation *prepared)
 {
-    const size_t known = classes ? classes : known_classes(config->data);
-    struct network_request request = settings_network(config, known);
-    struct network *network = network_build(&request, error);
-    /* a model that a technique has made from another one keeps its outputs, unless asked */
-    if (network && network->compression[0] && !config->reset_classes && known > 0) {
-        network_free(network);
-        request = settings_network(config, 0);
-        network = network_build(&request, error);
-    }
-    prepared->network = network;
-    return network && network_simulate(network, error);
+    return prepared->network->compression[0] && !prepared->settings.training.reset_classes;
 }
 
-void prepare_drop_network(struct preparation *prepared)
+/* Builds the network with this number of outputs; 0: that of its file. Returns false with an error.
+ */
+static bool build_network(struct preparation *prepared, size_t classes, struct error *error)
 {
+    struct network_request request = prepared->settings.network.request;
+    request.classes = classes;
+    network_free(prepared->network);
+    prepared->network = network_build(&request, error);
+    return prepared->network;
+}
+
+bool prepare_network(struct preparation *prepared, size_t classes, struct error *error)
+{
+    const size_t known = classes ? classes : known_classes(prepared->settings.data.data);
+    return build_network(prepared, known, error) &&
+           (known == 0 || !keeps_outputs(prepared) || build_network(prepared, 0, error)) &&
+           network_simulate(prepared->network, error);
+}
+
+bool prepare_fit_classes(struct preparation *prepared, struct error *error)
+{
+    const struct dataset_facts *facts = dataset_facts(prepared->data);
+    const struct network *network = prepared->network;
+    if (keeps_outputs(prepared) || facts->paired || !network->classes ||
+        network->classes == facts->classes)
+        return true;
     method_close(&prepared->method);
     plan_free(prepared->inference);
-    network_free(prepared->network);
     prepared->inference = NULL;
-    prepared->network = NULL;
     prepared->planned.done = false;
+    return prepare_network(prepared, facts->classes, error);
+}
+
+void prepare_take_settings(struct preparation *prepared, const struct run_config *config)
+{
+    prepared->config = config;
+    prepared->settings =
+        (struct prepared_settings){network_settings(config), data_settings(config),
+                                   training_settings(config), machine_settings(config)};
+}
+
+/* --- the labels --- */
+
+bool prepare_check_cross_entropy(const struct network *network, const char *what,
+                                 struct error *error)
+{
+    const char *loss = network_class_loss(network);
+    if (network_has_cross_entropy(network))
+        return true;
+    if (!loss)
+        return error_set(error, ERROR_USAGE, what, "train without it",
+                         "%s has no loss over classes (softmax_cross_entropy)", network->name);
+    return error_set(error, ERROR_USAGE, what,
+                     "train without it, or with a network whose loss is softmax_cross_entropy",
+                     "%s has the loss %s, which compares the label with the predicted class: "
+                     "there are no target probabilities to smooth, mix or weight",
+                     network->name, loss);
+}
+
+bool prepare_smooth_labels(struct preparation *prepared, struct error *error)
+{
+    const double smoothing = prepared->settings.training.label_smoothing;
+    return smoothing == 0 ||
+           (prepare_check_cross_entropy(prepared->network, OPTION(label_smoothing), error) &&
+            network_set_label_smoothing(prepared->network, (float)smoothing));
 }
 
 /* --- the plans --- */
@@ -202,16 +250,15 @@ bool prepare_plan(struct preparation *prepared, const struct device_driver *driv
 /* --- the forecast --- */
 
 /* Returns the number of the run's iterations. */
-static uint64_t count_iterations(const struct run_config *config, size_t images)
+static uint64_t count_iterations(const struct training_settings *training, size_t images)
 {
-    const uint64_t per_epoch = images / config->batch;
-    return config->has_iterations ? config->iterations : per_epoch * config->epochs;
+    const uint64_t per_epoch = images / training->batch;
+    return training->has_iterations ? training->iterations : per_epoch * training->epochs;
 }
 
 /* Fills the forecast with what training, validation and the test take; one evaluator at a time
  * exists, so that of the larger set counts. Returns false with an error. */
-static bool forecast_memory(struct preparation *prepared, const struct run_config *config,
-                            const struct device_driver *driver,
+static bool forecast_memory(struct preparation *prepared, const struct device_driver *driver,
                             const struct plan_settings *settings, const struct sets *sets,
                             struct error *error)
 {
@@ -221,23 +268,27 @@ static bool forecast_memory(struct preparation *prepared, const struct run_confi
     const bool evaluates = sets->validates || sets->tests;
     const size_t images = evaluated->images ? evaluated->images : SIZE_MAX;
     const struct network *network = prepared->network;
+    const struct training_settings *training = &prepared->settings.training;
+    const bool counted = training->has_iterations || sets->training.images;
+    const struct run_extent extent = {
+        .network = network,
+        .iterations = counted ? count_iterations(training, sets->training.images) : 0,
+        .on_host = driver->computes_on_host,
+        .tests = sets->tests};
     prepared->inference_batch = evaluates ? evaluator_batch(network, images) : 0;
     const struct memory_check_request question = {
         .network = network,
         .method = &prepared->method,
         .driver = driver,
-        .device = config->device,
+        .device = prepared->settings.machine.device,
         .settings = settings,
         .beforehand = !prepared->data,
         .stored = sets->training.stored,
         .validation_stored = evaluated->stored,
         .samples = network->classes == 0,
-        .average = config->ema > 0,
-        .tested = sets->tests,
+        .average = training->ema > 0,
         .data_bytes = sets->training.bytes + sets->validation.bytes + sets->test.bytes,
-        .curve_bytes = config->has_iterations || sets->training.images
-                           ? series_bytes(count_iterations(config, sets->training.images))
-                           : 0,
+        .beside = prepared->besides ? prepared->besides(&extent) : 0,
         .files = sets->training.files + sets->validation.files + sets->test.files,
         .decode_bytes = sets->training.decode_bytes,
         .validation_decode_bytes = evaluated->decode_bytes,
@@ -258,22 +309,22 @@ static bool forecast_memory(struct preparation *prepared, const struct run_confi
     return memory_check(&question, forecast, &prepared->inference, error);
 }
 
-bool prepare_fits_memory(struct preparation *prepared, const struct run_config *config,
-                         const struct plan_settings *settings, struct error *error)
+bool prepare_fits_memory(struct preparation *prepared, const struct plan_settings *settings,
+                         struct error *error)
 {
     const struct device_driver *driver = prepared->device->driver;
     const struct forecast *forecast = &prepared->forecast;
     struct sets sets = open_sets(prepared);
-    if (!forecast_memory(prepared, config, driver, settings, &sets, error))
+    if (!forecast_memory(prepared, driver, settings, &sets, error))
         return false;
     if (!forecast->fits && prepared->validation && cluster_rank(prepared->cluster) > 0) {
-        forecast_refuse(forecast, config->batch, error);
+        forecast_refuse(forecast, prepared->settings.training.batch, error);
         prepare_drop_validation(prepared, error);
         sets = open_sets(prepared);
-        if (!forecast_memory(prepared, config, driver, settings, &sets, error))
+        if (!forecast_memory(prepared, driver, settings, &sets, error))
             return false;
     }
-    return forecast->fits || forecast_refuse(forecast, config->batch, error);
+    return forecast->fits || forecast_refuse(forecast, prepared->settings.training.batch, error);
 }
 
 /* --- before data and device are open --- */
@@ -288,73 +339,61 @@ static size_t usable_threads(size_t asked)
 }
 
 /* Returns whether batches will be of 8-bit samples, as far as the kind of the data set tells. */
-static bool has_sample_batches(const struct run_config *config, const struct network *network,
+static bool has_sample_batches(const struct preparation *prepared,
                                const struct device_driver *driver)
 {
-    struct augmentation augmentation = {0};
-    augmentation_parse(&augmentation, config->augment, NULL); /* config_set checked it */
-    return !driver->computes_on_host && augmentation_keeps_samples(&augmentation) &&
-           !dataset_kind_may_be_deep(dataset_kind_of(config->data), network->input.channels);
+    const struct dataset_kind *kind = dataset_kind_of(prepared->settings.data.data);
+    return !driver->computes_on_host &&
+           augmentation_keeps_samples(&prepared->settings.training.augmentation) &&
+           !dataset_kind_may_be_deep(kind, prepared->network->input.channels);
 }
 
 /* Opens a device with memory of its own, so that the plan can ask its libraries for the workspace
  * that the run will allocate. Returns NULL for other devices, and if it cannot be opened now: the
  * forecast then lacks that workspace, and the run will say why it cannot start. */
-static struct device *open_for_libraries(const struct run_config *config,
+static struct device *open_for_libraries(const struct machine_settings *machine,
                                          const struct device_driver *driver)
 {
     struct error unused;
     struct device *device =
-        driver->computes_on_host ? NULL : device_open(config->device, 1, &unused);
+        driver->computes_on_host ? NULL : device_open(machine->device, 1, &unused);
     if (device && driver->use_autotune)
         autotune_file_use(device, false, false, NULL); /* a run may be using the GPU now */
-    if (!device || device_set_precision(device, (enum device_precision)config->precision, &unused))
+    if (!device || device_set_precision(device, (enum device_precision)machine->precision, &unused))
         return device;
     device_close(device);
     return NULL;
 }
 
-static bool plan_all(struct preparation *prepared, const struct run_config *config,
-                     const struct device_driver *driver, const struct device *device,
-                     struct error *error)
+static bool plan_all(struct preparation *prepared, const struct device_driver *driver,
+                     const struct device *device, struct error *error)
 {
-    const size_t threads = usable_threads(config->threads);
+    const size_t threads = usable_threads(prepared->settings.machine.threads);
     const struct machine_model machine = tuned_device_figures(driver, threads);
-    const struct sets sets = expect_sets(config, prepared->network->input);
-    struct plan_settings settings = settings_plan(config, threads, PLAN_TRAINING);
-    settings.sample_batches = has_sample_batches(config, prepared->network, driver);
+    const struct sets sets = expect_sets(prepared->config, prepared->network->input);
+    struct plan_settings settings = settings_plan(prepared->config, threads, PLAN_TRAINING);
+    settings.sample_batches = has_sample_batches(prepared, driver);
     settings.device = device;
     settings.machine = &machine;
     return prepare_plan(prepared, driver, &settings, error) &&
-           forecast_memory(prepared, config, driver, &settings, &sets, error);
+           forecast_memory(prepared, driver, &settings, &sets, error);
 }
 
-static bool plan_unopened(struct preparation *prepared, const struct run_config *config,
-                          size_t classes, struct error *error)
+bool prepare_unopened(struct preparation *prepared, size_t classes, struct error *error)
 {
-    const size_t known = classes ? classes : known_classes(config->data);
-    if (!config_check(config, error) || !prepare_network(prepared, config, classes, error))
+    const char *data = prepared->settings.data.data;
+    const struct machine_settings *machine = &prepared->settings.machine;
+    const size_t known = classes ? classes : known_classes(data);
+    if (!config_check(prepared->config, error) || !prepare_network(prepared, classes, error) ||
+        !check_kind(prepared, error) ||
+        (known > 0 && !keeps_outputs(prepared) &&
+         !class_match_outputs(prepared->network, known, data, error)) ||
+        !method_open(&prepared->method, prepared->config, prepared->network, error) ||
+        !prepare_smooth_labels(prepared, error))
         return false;
-    const struct network *network = prepared->network;
-    const bool kept = network->compression[0] && !config->reset_classes;
-    if (!check_kind(config, network, error) ||
-        (known > 0 && !kept && !class_match_outputs(network, known, config->data, error)) ||
-        !method_open(&prepared->method, config, prepared->network, error) ||
-        !prepare_smooth_labels(prepared, config, error))
-        return false;
-    const struct device_driver *driver = device_find(config->device, NULL, error);
-    struct device *device = driver ? open_for_libraries(config, driver) : NULL;
-    const bool planned = driver && plan_all(prepared, config, driver, device, error);
+    const struct device_driver *driver = device_find(machine->device, NULL, error);
+    struct device *device = driver ? open_for_libraries(machine, driver) : NULL;
+    const bool planned = driver && plan_all(prepared, driver, device, error);
     device_close(device);
     return planned;
-}
-
-bool prepare_plans(struct preparation *prepared, const struct run_config *config, size_t classes,
-                   struct error *error)
-{
-    *prepared = (struct preparation){0};
-    if (plan_unopened(prepared, config, classes, error))
-        return true;
-    prepare_free(prepared);
-    return false;
 }

@@ -2,15 +2,12 @@
  * outputs the network has. Nothing large is allocated before the forecast says that it fits.
  * Samples are read before the decode workers of the data loader start. */
 #include "base/memory.h"
-#include "engine/training/soft_targets.h"
 #include "engine/weights/weights_average.h"
 #include "session/config/config_data.h"
 #include "session/config/config_paths.h"
-#include "session/config/settings.h"
 #include "session/machine/tuned_device.h"
 #include "session/model/class_match.h"
 #include "session/model/device_batch.h"
-#include "session/prepare/class_weights.h"
 #include "session/prepare/internal.h"
 
 #include <stdio.h>
@@ -19,127 +16,62 @@
 
 /* --- network and data --- */
 
-static bool open_data(struct preparation *prepared, const struct run_config *config,
-                      struct error *error)
+static bool open_data(struct preparation *prepared, struct error *error)
 {
     struct shape input = prepared->network->input;
     struct dataset_request wish = {input.channels, input.height, input.width};
     char spec[CONFIG_SPEC];
-    prepared->data = dataset_open_as(config_training_spec(config, spec), "train", &wish,
+    prepared->data = dataset_open_as(config_training_spec(prepared->config, spec), "train", &wish,
                                      &prepared->from.given, error);
     if (!prepared->data)
         return false;
     prepared->preprocessing = dataset_facts(prepared->data)->preprocessing;
-    return prepare_open_validation(prepared, config, &wish, error) &&
-           prepare_open_test(prepared, config, &wish, error);
+    return prepare_open_validation(prepared, &wish, error) &&
+           prepare_open_test(prepared, &wish, error);
 }
 
 /* A network file may have another name inside; a saved model keeps its own. */
-static void name_network(const struct run_config *config, struct network *network)
+static void name_network(const struct preparation *prepared)
 {
-    if (strchr(config->network, '/') && !network_is_model(config->network))
-        config_network_name(config->network, network->name, sizeof network->name);
+    const char *path = prepared->settings.network.network;
+    struct network *network = prepared->network;
+    if (strchr(path, '/') && !network_is_model(path))
+        config_network_name(path, network->name, sizeof network->name);
 }
 
-/* Builds the network once more if the data set has another number of classes than was expected. A
- * run of an earlier version goes on with more. */
-static bool fit_classes(struct preparation *prepared, const struct run_config *config, bool begins,
-                        struct error *error)
+/* Gives the network as many outputs as the data have classes. A run of an earlier version goes on
+ * with more. */
+static bool fit_classes(struct preparation *prepared, bool begins, struct error *error)
 {
-    const struct dataset_facts *facts = dataset_facts(prepared->data);
-    const struct network *network = prepared->network;
-    /* a model that a technique has made from another one keeps its outputs, unless asked */
-    const bool kept = network->compression[0] && !config->reset_classes;
-    if (!kept && !facts->paired && network->classes && network->classes != facts->classes) {
-        prepare_drop_network(prepared);
-        if (!prepare_network(prepared, config, facts->classes, error))
-            return false;
-    }
-    name_network(config, prepared->network);
+    if (!prepare_fit_classes(prepared, error))
+        return false;
+    name_network(prepared);
     return begins ? class_match_training(prepared->network, prepared->data, error)
                   : class_match_labels(prepared->network, prepared->data, error);
 }
 
-/* Checks that labels can be smoothed, mixed and weighted; `what` is the setting that does. */
-static bool check_cross_entropy(const struct network *network, const char *what,
-                                struct error *error)
-{
-    const char *loss = network_class_loss(network);
-    if (network_has_cross_entropy(network))
-        return true;
-    if (!loss)
-        return error_set(error, ERROR_USAGE, what, "train without it",
-                         "%s has no loss over classes (softmax_cross_entropy)", network->name);
-    return error_set(error, ERROR_USAGE, what,
-                     "train without it, or with a network whose loss is softmax_cross_entropy",
-                     "%s has the loss %s, which compares the label with the predicted class: "
-                     "there are no target probabilities to smooth, mix or weight",
-                     network->name, loss);
-}
-
-bool prepare_smooth_labels(struct preparation *prepared, const struct run_config *config,
-                           struct error *error)
-{
-    return config->label_smoothing == 0 ||
-           (check_cross_entropy(prepared->network, "--label-smoothing", error) &&
-            network_set_label_smoothing(prepared->network, (float)config->label_smoothing));
-}
-
 /* Opens the method, which reads the teacher if there is one. */
-static bool open_method(struct preparation *prepared, const struct run_config *config,
-                        struct error *error)
+static bool open_method(struct preparation *prepared, struct error *error)
 {
     return (prepared->method.type ||
-            method_open(&prepared->method, config, prepared->network, error)) &&
-           method_open_data(&prepared->method, config, prepared->data, error);
+            method_open(&prepared->method, prepared->config, prepared->network, error)) &&
+           method_open_data(&prepared->method, prepared->config, prepared->data, error);
 }
 
-/* Makes the class weights and the memory of soft targets, if the run has them. */
-static bool make_soft_targets(struct preparation *prepared, const struct run_config *config,
-                              struct error *error)
+static bool check_stop_metric(const struct preparation *prepared, struct error *error)
 {
-    const struct network *network = prepared->network;
-    const bool balanced = config->sampling == SAMPLING_BALANCED;
-    if (!settings_soft_targets(config) && !balanced)
-        return true;
-    if (balanced && !network_class_loss(network)) /* any loss over classes will do */
-        return check_cross_entropy(network, "--sampling balanced", error);
-    if (settings_soft_targets(config) &&
-        !check_cross_entropy(network, config->class_weights[0] ? "--class-weights" : "--augment",
-                             error))
-        return false;
-    if (config->class_weights[0] &&
-        !class_weights_make(&prepared->class_weights, config->class_weights, prepared->data,
-                            network->classes, error))
-        return false;
-    if (!settings_soft_targets(config))
-        return true;
-    prepared->soft_targets =
-        memory_new(config->batch, sizeof *prepared->soft_targets, "the soft targets", error);
-    if (!prepared->class_weights || !prepared->cluster)
-        return prepared->soft_targets;
-    prepared->part_weights =
-        memory_new(config->batch, sizeof *prepared->part_weights, "the soft targets", error);
-    prepared->batch_weights =
-        memory_new(config->batch, sizeof *prepared->batch_weights, "the soft targets", error);
-    return prepared->soft_targets && prepared->part_weights && prepared->batch_weights;
-}
-
-static bool check_stop_metric(const struct preparation *prepared, const struct run_config *config,
-                              struct error *error)
-{
-    return config->stop_patience == 0 || config->stop_metric != EARLY_STOPPING_TOP1 ||
+    const struct early_stopping_settings *stopping = &prepared->settings.training.early_stopping;
+    return stopping->patience == 0 || stopping->metric != EARLY_STOPPING_TOP1 ||
            prepared->network->classes > 0 ||
-           error_set(error, ERROR_USAGE, "--stop-metric", "give --stop-metric loss",
+           error_set(error, ERROR_USAGE, OPTION(stop_metric), "give --stop-metric loss",
                      "%s makes pictures and has no accuracy", prepared->network->name);
 }
 
 /* Returns whether the normalisation is that of the run's record or of the model that it follows,
  * which fits if that reads as many channels. */
-static bool follows_normalisation(const struct preparation *prepared,
-                                  const struct run_config *config)
+static bool follows_normalisation(const struct preparation *prepared)
 {
-    const char *name = config->normalise;
+    const char *name = prepared->settings.data.normalise;
     const struct run_preprocessing *from = &prepared->from;
     return (!name[0] || strcmp(name, "auto") == 0) && from->given.normalisation.name[0] &&
            (from->recorded || from->model.channels == prepared->network->input.channels);
@@ -147,17 +79,17 @@ static bool follows_normalisation(const struct preparation *prepared,
 
 /* Chooses the normalisation. "auto" is that of the model that the run follows, or without one what
  * the network expects; for CIFAR the measured mean and deviation are known. */
-static bool choose_normalisation(struct preparation *prepared, const struct run_config *config,
-                                 struct error *error)
+static bool choose_normalisation(struct preparation *prepared, struct error *error)
 {
-    const char *name = config->normalise, *kind = dataset_facts(prepared->data)->kind;
+    const char *name = prepared->settings.data.normalise,
+               *kind = dataset_facts(prepared->data)->kind;
     struct normalisation normalisation = prepared->from.given.normalisation;
     if (!name[0] || strcmp(name, "auto") == 0) {
         name = prepared->network->normalisation;
         if (strcmp(name, "measured") == 0 && strncmp(kind, "cifar", 5) == 0)
             name = kind;
     }
-    prepared->follows = follows_normalisation(prepared, config);
+    prepared->follows = follows_normalisation(prepared);
     if (!prepared->follows && !normalisation_choose(&normalisation, name, prepared->data, error))
         return false;
     prepared->preprocessing = preprocessing_of(prepared->data, &normalisation);
@@ -168,15 +100,15 @@ static bool choose_normalisation(struct preparation *prepared, const struct run_
 /* --- memory --- */
 
 static struct data_loader_settings loader_settings(const struct preparation *prepared,
-                                                   const struct run_config *config,
                                                    uint64_t first_iteration)
 {
+    const struct training_settings *training = &prepared->settings.training;
     struct data_loader_settings settings = {
-        .batch = config->batch,
+        .batch = training->batch,
         .training = true,
-        .balanced = config->sampling == SAMPLING_BALANCED,
-        .augmentation = settings_augmentation(config, dataset_facts(prepared->data)),
-        .seed = config->seed,
+        .balanced = training->sampling == SAMPLING_BALANCED,
+        .augmentation = augmentation_for(&training->augmentation, dataset_facts(prepared->data)),
+        .seed = training->seed,
         .first_batch = first_iteration,
         .parts = cluster_ranks(prepared->cluster),
         .part = cluster_rank(prepared->cluster),
@@ -187,32 +119,32 @@ static struct data_loader_settings loader_settings(const struct preparation *pre
     return settings;
 }
 
-static bool make_plan(struct preparation *prepared, const struct run_config *config,
-                      struct error *error)
+static bool make_plan(struct preparation *prepared, struct error *error)
 {
-    const struct data_loader_settings loader = loader_settings(prepared, config, 0);
-    struct plan_settings settings = settings_plan(config, prepared->device->threads, PLAN_TRAINING);
+    const struct data_loader_settings loader = loader_settings(prepared, 0);
+    struct plan_settings settings =
+        settings_plan(prepared->config, prepared->device->threads, PLAN_TRAINING);
     settings.sample_batches = data_loader_has_samples(prepared->data, &loader);
     settings.device = prepared->device;
     settings.machine = &prepared->device->machine;
     settings.choices = prepared->device->choices;
     return prepare_plan(prepared, prepared->device->driver, &settings, error) &&
-           prepare_fits_memory(prepared, config, &settings, error);
+           prepare_fits_memory(prepared, &settings, error);
 }
 
-static bool allocate(struct preparation *prepared, const struct run_config *config,
-                     struct error *error)
+static bool allocate(struct preparation *prepared, struct error *error)
 {
     if (!weights_create(&prepared->weights, &prepared->network->graph, error))
         return false;
-    weights_initialise(&prepared->weights, config->seed, prepared->device->pool);
-    return method_create(&prepared->method, prepared->device, &prepared->weights, config, error);
+    weights_initialise(&prepared->weights, prepared->settings.training.seed,
+                       prepared->device->pool);
+    return method_create(&prepared->method, prepared->device, &prepared->weights, prepared->config,
+                         error);
 }
 
-static bool allocate_average(struct preparation *prepared, const struct run_config *config,
-                             struct error *error)
+static bool allocate_average(struct preparation *prepared, struct error *error)
 {
-    return config->ema == 0 ||
+    return prepared->settings.training.ema == 0 ||
            (weights_create(&prepared->average, &prepared->network->graph, error) &&
             weights_on_device(&prepared->average, prepared->device, error));
 }
@@ -261,28 +193,29 @@ bool prepare_order_outputs(struct preparation *prepared, const char *weights, st
 }
 
 /* Reads the weights to begin with; a resumed run has its own in its checkpoint. */
-static bool begin_weights(struct preparation *prepared, const struct run_config *config,
-                          uint64_t first_iteration, struct error *error)
+static bool begin_weights(struct preparation *prepared, uint64_t first_iteration,
+                          struct error *error)
 {
-    const struct weights_source source = {config->weights, config->reset, config->names,
-                                          config->reset_classes ? WEIGHTS_OUTPUTS_RESET
-                                                                : WEIGHTS_OUTPUTS_FIT};
-    if (!config->weights[0] || first_iteration > 0)
+    const struct training_settings *training = &prepared->settings.training;
+    const struct weights_source source = {training->weights, training->reset, training->names,
+                                          training->reset_classes ? WEIGHTS_OUTPUTS_RESET
+                                                                  : WEIGHTS_OUTPUTS_FIT};
+    if (!training->weights[0] || first_iteration > 0)
         return true;
-    note_parent(prepared, config->weights);
+    note_parent(prepared, training->weights);
     return weights_begin(&prepared->weights, &source, &prepared->match, error) &&
-           prepare_order_outputs(prepared, config->weights, error);
+           prepare_order_outputs(prepared, training->weights, error);
 }
 
-bool prepare_groups(struct preparation *prepared, const struct run_config *config,
-                    uint64_t iteration, struct error *error)
+bool prepare_groups(struct preparation *prepared, uint64_t iteration, struct error *error)
 {
-    const struct parameter_rates rates = {.frozen = config->freeze,
-                                          .rates = config->rates,
+    const struct training_settings *training = &prepared->settings.training;
+    const struct parameter_rates rates = {.frozen = training->freeze,
+                                          .rates = training->rates,
                                           .frozen_steps =
-                                              config->unfreeze_at * prepared->per_epoch};
+                                              training->unfreeze_at * prepared->per_epoch};
     const bool unfrozen = rates.frozen_steps > 0 && iteration >= rates.frozen_steps;
-    if ((!config->freeze[0] && !config->rates[0]) ||
+    if ((!training->freeze[0] && !training->rates[0]) ||
         (prepared->groups.count > 0 && prepared->unfrozen == unfrozen))
         return true;
     parameter_groups_free(&prepared->groups);
@@ -294,16 +227,16 @@ bool prepare_groups(struct preparation *prepared, const struct run_config *confi
 
 /* --- batches --- */
 
-static bool open_feed(struct preparation *prepared, const struct run_config *config,
-                      uint64_t first_iteration, struct error *error)
+static bool open_feed(struct preparation *prepared, uint64_t first_iteration, struct error *error)
 {
-    const struct data_loader_settings settings = loader_settings(prepared, config, first_iteration);
+    const struct data_loader_settings settings = loader_settings(prepared, first_iteration);
     prepared->loader = data_loader_open(prepared->data, &settings, error);
     if (!prepared->loader)
         return false;
+    const struct training_settings *training = &prepared->settings.training;
     prepared->per_epoch = data_loader_batches_per_epoch(prepared->loader);
     prepared->iterations =
-        config->has_iterations ? config->iterations : prepared->per_epoch * config->epochs;
+        training->has_iterations ? training->iterations : prepared->per_epoch * training->epochs;
     return true;
 }
 
@@ -322,61 +255,61 @@ static bool make_samples(struct preparation *prepared, struct error *error)
                           &prepared->preprocessing.normalisation, prepared->inference, error);
 }
 
-void prepare_momentum(struct preparation *prepared, const struct run_config *config,
-                      uint64_t iteration)
+void prepare_momentum(struct preparation *prepared, uint64_t iteration)
 {
-    const struct lr_schedule_settings schedule = settings_schedule(config, prepared->iterations);
+    const struct lr_schedule_settings schedule =
+        training_schedule(&prepared->settings.training, prepared->iterations);
     if (schedule.low_momentum > 0)
         method_set_momentum(&prepared->method, (float)lr_schedule_momentum(&schedule, iteration));
 }
 
-void prepare_average(struct preparation *prepared, const struct run_config *config,
-                     uint64_t iteration)
+void prepare_average(struct preparation *prepared, uint64_t iteration)
 {
     if (!prepared->average.values)
         return;
     if (iteration == 0)
         weights_average_begin(&prepared->average, &prepared->weights);
     else
-        weights_average_update(&prepared->average, &prepared->weights, config->ema,
-                               prepared->device->pool);
+        weights_average_update(&prepared->average, &prepared->weights,
+                               prepared->settings.training.ema, prepared->device->pool);
 }
 
 /* --- everything --- */
 
-static bool set_up_device(struct device *device, const struct run_config *config,
-                          const struct plan_choices *choices, struct cluster *cluster,
-                          struct error *error)
-{
-    device->choices = choices;
-    device->cluster = cluster;
-    device->strict = config->strict_device;
-    return device_set_precision(device, (enum device_precision)config->precision, error);
-}
-
-static bool prepare_all(struct preparation *prepared, const struct run_config *config,
-                        uint64_t first_iteration, const struct plan_choices *choices,
+/* Opens the device that belongs to this thread. Returns false with an error. */
+static bool open_device(struct preparation *prepared, const struct plan_choices *choices,
                         struct error *error)
 {
+    const struct machine_settings *machine = &prepared->settings.machine;
+    prepared->device = tuned_device_open(machine->device, machine->threads, NULL, error);
+    if (!prepared->device)
+        return false;
+    prepared->device->choices = choices;
+    prepared->device->cluster = prepared->cluster;
+    prepared->device->strict = machine->strict_device;
+    return device_set_precision(prepared->device, (enum device_precision)machine->precision, error);
+}
+
+static bool prepare_all(struct preparation *prepared, uint64_t first_iteration,
+                        const struct plan_choices *choices, struct error *error)
+{
     const bool begins = !choices && first_iteration == 0;
-    if ((!prepared->network && !prepare_network(prepared, config, 0, error)) ||
-        !open_data(prepared, config, error) || !fit_classes(prepared, config, begins, error) ||
-        !open_method(prepared, config, error) || !prepare_smooth_labels(prepared, config, error) ||
-        !make_soft_targets(prepared, config, error) ||
-        !method_check(&prepared->method, config, prepared->cluster, error) ||
-        !check_stop_metric(prepared, config, error) ||
+    if ((!prepared->network && !prepare_network(prepared, 0, error)) ||
+        !open_data(prepared, error) || !fit_classes(prepared, begins, error) ||
+        !open_method(prepared, error) || !prepare_smooth_labels(prepared, error) ||
+        !prepare_soft_targets(prepared, error) ||
+        !method_check(&prepared->method, prepared->config, prepared->cluster, error) ||
+        !check_stop_metric(prepared, error) ||
         (!prepare_check_class_names(prepared, prepared->validation, error) &&
          !prepare_drop_validation(prepared, error)) ||
         !prepare_check_class_names(prepared, prepared->test, error) ||
-        !(prepared->device = tuned_device_open(config->device, config->threads, NULL, error)) ||
-        !set_up_device(prepared->device, config, choices, prepared->cluster, error) ||
-        !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
-        !allocate(prepared, config, error) || !allocate_average(prepared, config, error) ||
-        !begin_weights(prepared, config, first_iteration, error) ||
-        !make_samples(prepared, error) || !open_feed(prepared, config, first_iteration, error) ||
-        !prepare_groups(prepared, config, first_iteration, error) ||
+        !open_device(prepared, choices, error) || !choose_normalisation(prepared, error) ||
+        !make_plan(prepared, error) || !allocate(prepared, error) ||
+        !allocate_average(prepared, error) || !begin_weights(prepared, first_iteration, error) ||
+        !make_samples(prepared, error) || !open_feed(prepared, first_iteration, error) ||
+        !prepare_groups(prepared, first_iteration, error) ||
         (prepared->validation && cluster_rank(prepared->cluster) == 0 &&
-         !prepare_make_evaluator(prepared, config, 0, error)))
+         !prepare_make_evaluator(prepared, 0, error)))
         return false;
     prepared->memory_expected = prepared->device->driver->computes_on_host
                                     ? forecast_peak(&prepared->forecast)
@@ -388,38 +321,13 @@ bool prepare(struct preparation *prepared, const struct run_config *config,
              const struct run_preprocessing *from, uint64_t first_iteration,
              const struct plan_choices *choices, struct cluster *cluster, struct error *error)
 {
+    prepare_take_settings(prepared, config);
     prepared->cluster = cluster;
     prepared->from = *from;
-    if (prepare_all(prepared, config, first_iteration, choices, error))
+    if (prepare_all(prepared, first_iteration, choices, error))
         return true;
     prepare_free(prepared);
     return false;
-}
-
-struct execution_batch prepare_batch(const struct preparation *prepared,
-                                     const struct data_batch *batch)
-{
-    if (prepared->part_weights)
-        soft_targets_fill_part(prepared->soft_targets, batch->labels, batch->partner_labels,
-                               batch->shares, prepared->class_weights, batch->count,
-                               prepared->part_weights);
-    else if (prepared->soft_targets)
-        soft_targets_fill(prepared->soft_targets, batch->labels, batch->partner_labels,
-                          batch->shares, prepared->class_weights, batch->count);
-    struct execution_batch bound =
-        device_batch_of(prepared->device, batch, &prepared->preprocessing.normalisation);
-    bound.soft_targets = prepared->soft_targets;
-    bound.class_weights = prepared->class_weights;
-    return bound;
-}
-
-void prepare_share(const struct preparation *prepared, const struct execution_batch *batch)
-{
-    if (prepared->part_weights &&
-        cluster_gather(prepared->cluster, prepared->part_weights,
-                       batch->count * sizeof *prepared->part_weights, prepared->batch_weights))
-        soft_targets_scale(prepared->soft_targets, batch->count, prepared->batch_weights,
-                           batch->count * cluster_ranks(prepared->cluster));
 }
 
 struct recording_refusals prepare_recording_refusals(const struct preparation *prepared)
@@ -467,4 +375,15 @@ struct model_facts prepare_model_facts(const struct preparation *prepared)
                                 .dataset = prepared->data,
                                 .preprocessing = prepared->preprocessing,
                                 .parent = prepared->parent};
+}
+
+bool prepare_plans(struct preparation *prepared, const struct run_config *config, size_t classes,
+                   run_bytes *besides, struct error *error)
+{
+    *prepared = (struct preparation){.besides = besides};
+    prepare_take_settings(prepared, config);
+    if (prepare_unopened(prepared, classes, error))
+        return true;
+    prepare_free(prepared);
+    return false;
 }

@@ -1,6 +1,6 @@
 /* prepare.h: builds everything that a run needs from its configuration. Internal to session/.
  *
- * It has two parts. prepare_plans (plans.h) needs milliseconds and opens no data: it builds the
+ * It has two parts. prepare_plans needs milliseconds and opens no data: it builds the
  * network and the plans, and forecasts with them what the run will take. prepare opens data and
  * device and goes on with the same network and plans. */
 #ifndef TINCA_SESSION_PREPARE_PREPARE_H
@@ -9,13 +9,13 @@
 #include "data/loader/data_loader.h"
 #include "engine/cluster/cluster.h"
 #include "engine/weights/weights_match.h"
-#include "session/config/config.h"
-#include "session/model/class_order.h"
+#include "session/config/settings.h"
+#include "session/measure/forecast.h"
+#include "session/model/class_match.h"
 #include "session/model/evaluator.h"
 #include "session/model/model_file.h"
 #include "session/model/run_preprocessing.h"
 #include "session/model/samples.h"
-#include "session/prepare/plans.h"
 #include "session/training/methods/method.h"
 
 /* With what the method's plans and `inference` were built, as far as it depends on the device. */
@@ -26,7 +26,26 @@ struct planned {
     const struct plan_choices *choices; /* borrowed */
 };
 
+/* A run that is forecast, for those who say what they will hold besides. */
+struct run_extent {
+    const struct network *network;
+    uint64_t iterations; /* 0: not known */
+    bool on_host;        /* `bytes` are of the host's memory, else of the device's */
+    bool tests;          /* the run reads a model for its test set at the end */
+};
+typedef uint64_t run_bytes(const struct run_extent *extent);
+
+/* The settings by class; texts are those of the configuration. */
+struct prepared_settings {
+    struct network_settings network;
+    struct data_settings data;
+    struct training_settings training;
+    struct machine_settings machine;
+};
+
 struct preparation {
+    const struct run_config *config; /* borrowed */
+    struct prepared_settings settings;
     struct cluster *cluster; /* the processes that share every batch; NULL: there are no others */
     struct network *network;
     struct dataset *data, *validation; /* validation NULL: none */
@@ -57,9 +76,19 @@ struct preparation {
     struct run_preprocessing from; /* what it follows */
     bool follows;                  /* with its normalisation */
     struct forecast forecast;
+    run_bytes *besides;             /* what the run holds besides; NULL: nothing */
     uint64_t per_epoch, iterations; /* iterations of an epoch and of the run */
     uint64_t memory_expected;       /* resident bytes, with everything that was forecast */
 };
+
+/* Builds network and plans of a checked or unchecked configuration and fills the forecast, whether
+ * or not that fits. A GPU is opened for as long as that takes: cuDNN says there how much workspace
+ * it needs. `classes` is the data set's number of classes if the caller knows it; 0: what its kind
+ * says or, of a folder, the network's own number. `besides` says what the run will hold besides,
+ * now and when prepare forecasts it anew. Returns false with an error, and frees everything, if the
+ * configuration cannot work. */
+bool prepare_plans(struct preparation *prepared, const struct run_config *config, size_t classes,
+                   run_bytes *besides, struct error *error);
 
 /* Opens data and device, and creates the executions of what prepare_plans has made with the same
  * configuration, or of what it makes itself if `prepared` is {0}. Call it in the thread that
@@ -80,29 +109,25 @@ bool prepare_order_outputs(struct preparation *prepared, const char *weights, st
 
 /* Freezes and unfreezes layers as configured, before iteration number `iteration`. Returns false
  * with an error if a pattern matches nothing or the device cannot. */
-bool prepare_groups(struct preparation *prepared, const struct run_config *config,
-                    uint64_t iteration, struct error *error);
+bool prepare_groups(struct preparation *prepared, uint64_t iteration, struct error *error);
 
 /* Makes the evaluator of a rank other than 0, in batches of `batch` images and with the kernels
  * that rank 0 has chosen. Returns false with an error, and frees it, if this rank cannot validate:
  * it lacks the set or the memory. */
-bool prepare_evaluator(struct preparation *prepared, const struct run_config *config, size_t batch,
+bool prepare_evaluator(struct preparation *prepared, size_t batch,
                        const struct plan_choices *choices, struct error *error);
 
 /* Evaluates the model of a file, which has the network's weights, on the test set. The evaluator of
  * validations is gone afterwards. Returns false with an error. */
-bool prepare_test(struct preparation *prepared, const struct run_config *config, const char *model,
-                  evaluator_progress *progress, void *context, struct evaluation *evaluation,
-                  struct error *error);
+bool prepare_test(struct preparation *prepared, const char *model, evaluator_progress *progress,
+                  void *context, struct evaluation *evaluation, struct error *error);
 
 /* Sets the momentum of iteration number `iteration`, if the run changes it. */
-void prepare_momentum(struct preparation *prepared, const struct run_config *config,
-                      uint64_t iteration);
+void prepare_momentum(struct preparation *prepared, uint64_t iteration);
 
 /* Takes the weights after the step of iteration number `iteration` into their average, if the run
  * has one. */
-void prepare_average(struct preparation *prepared, const struct run_config *config,
-                     uint64_t iteration);
+void prepare_average(struct preparation *prepared, uint64_t iteration);
 
 /* Returns the weights that are validated and saved: the average, if there is one. */
 const struct weights *prepare_model_weights(const struct preparation *prepared);

@@ -5,12 +5,12 @@
 #include "session/model/class_match.h"
 #include "session/prepare/internal.h"
 
-bool prepare_open_validation(struct preparation *prepared, const struct run_config *config,
-                             const struct dataset_request *wish, struct error *error)
+bool prepare_open_validation(struct preparation *prepared, const struct dataset_request *wish,
+                             struct error *error)
 {
     char spec[CONFIG_SPEC];
     const bool first = cluster_rank(prepared->cluster) == 0;
-    if (!config_validation_spec(config, spec)[0])
+    if (!config_validation_spec(prepared->config, spec)[0])
         return true;
     prepared->validation = dataset_open_as(spec, "test", wish, &prepared->preprocessing,
                                            first ? error : &prepared->no_validation);
@@ -40,7 +40,6 @@ struct weights *prepare_validated_weights(struct preparation *prepared)
 
 /* Returns the settings of an evaluator of these weights on a set; `batch` 0: as large as fits. */
 static struct evaluator_settings evaluator_settings_of(const struct preparation *prepared,
-                                                       const struct run_config *config,
                                                        struct weights *weights,
                                                        const struct dataset *dataset, size_t batch)
 {
@@ -57,23 +56,22 @@ static struct evaluator_settings evaluator_settings_of(const struct preparation 
         .plan = planned ? prepared->inference : NULL,
         .batch = batch,
         .refuse_memory = batch > 0,
-        .tolerance = (double)config->tolerance,
+        .tolerance = measurement_settings(prepared->config).tolerance,
         .strict = prepared->cluster, /* as for training (prepare.c) */
         .stored = dataset_kind_of(dataset_facts(dataset)->spec)->stored,
         /* at least 1, because 0 means that the free memory is unknown */
         .memory_free = room == UINT64_MAX ? 0 : room + 1};
 }
 
-bool prepare_make_evaluator(struct preparation *prepared, const struct run_config *config,
-                            size_t batch, struct error *error)
+bool prepare_make_evaluator(struct preparation *prepared, size_t batch, struct error *error)
 {
     struct evaluator_settings settings = evaluator_settings_of(
-        prepared, config, prepare_validated_weights(prepared), prepared->validation, batch);
+        prepared, prepare_validated_weights(prepared), prepared->validation, batch);
     settings.keep_losses = true;
     return evaluator_create(&prepared->evaluator, &settings, error);
 }
 
-bool prepare_evaluator(struct preparation *prepared, const struct run_config *config, size_t batch,
+bool prepare_evaluator(struct preparation *prepared, size_t batch,
                        const struct plan_choices *choices, struct error *error)
 {
     const struct plan_choices *usual = prepared->device->choices;
@@ -82,7 +80,7 @@ bool prepare_evaluator(struct preparation *prepared, const struct run_config *co
         return false;
     }
     prepared->device->choices = choices;
-    const bool made = prepare_make_evaluator(prepared, config, batch, error);
+    const bool made = prepare_make_evaluator(prepared, batch, error);
     prepared->device->choices = usual;
     if (!made)
         evaluator_free(&prepared->evaluator);
@@ -91,19 +89,18 @@ bool prepare_evaluator(struct preparation *prepared, const struct run_config *co
 
 /* --- the test set --- */
 
-bool prepare_open_test(struct preparation *prepared, const struct run_config *config,
-                       const struct dataset_request *wish, struct error *error)
+bool prepare_open_test(struct preparation *prepared, const struct dataset_request *wish,
+                       struct error *error)
 {
     char spec[CONFIG_SPEC];
-    if (!config_test_spec(config, spec)[0] || cluster_rank(prepared->cluster) > 0)
+    if (!config_test_spec(prepared->config, spec)[0] || cluster_rank(prepared->cluster) > 0)
         return true;
     prepared->test = dataset_open_as(spec, "test", wish, &prepared->preprocessing, error);
     return prepared->test;
 }
 
-bool prepare_test(struct preparation *prepared, const struct run_config *config, const char *model,
-                  evaluator_progress *progress, void *context, struct evaluation *evaluation,
-                  struct error *error)
+bool prepare_test(struct preparation *prepared, const char *model, evaluator_progress *progress,
+                  void *context, struct evaluation *evaluation, struct error *error)
 {
     struct weights weights = {0};
     struct evaluator evaluator = {0};
@@ -115,7 +112,7 @@ bool prepare_test(struct preparation *prepared, const struct run_config *config,
     bool tested = weights_create(&weights, &prepared->network->graph, error) &&
                   weights_load(&weights, model, error);
     const struct evaluator_settings settings =
-        evaluator_settings_of(prepared, config, &weights, prepared->test, 0);
+        evaluator_settings_of(prepared, &weights, prepared->test, 0);
     tested = tested && evaluator_create(&evaluator, &settings, error) &&
              evaluator_run(&evaluator, progress, context, evaluation, error);
     evaluator_free(&evaluator);

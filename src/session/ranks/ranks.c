@@ -7,9 +7,11 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "data/dataset/contents.h"
+#include "engine/devices/rank_device.h"
 #include "session/config/config_differences.h"
+#include "session/config/settings.h"
 #include "session/files/computed_with.h"
-#include "session/ranks/ranks_internal.h"
+#include "session/ranks/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +52,8 @@ static bool compare_configs(const struct cluster *cluster, const struct run_conf
     for (size_t r = 1; r < cluster_ranks(cluster); r++)
         for (size_t i = 0; i < config_field_count; i++) {
             const struct config_field *field = &config_fields[i];
-            if (strcmp(field->key, "threads") != 0 && strcmp(field->key, "tensorboard") != 0 &&
+            if (strcmp(field->key, KEY(threads)) != 0 &&
+                strcmp(field->key, KEY(tensorboard)) != 0 &&
                 !config_field_equal(&configs[0], &configs[r], field))
                 return refuse_setting(cluster, r, field->key,
                                       config_get(&configs[0], field->key, first, sizeof first),
@@ -115,8 +118,9 @@ static void fill_report(struct report *report, const struct run_config *config,
                         const struct preparation *prepared, bool good, const struct error *error)
 {
     struct computed_with here;
+    const struct machine_settings machine = machine_settings(config);
     *report = (struct report){.prepared = good};
-    computed_with_here(&here, config->device, (enum device_precision)config->precision);
+    computed_with_here(&here, machine.device, (enum device_precision)machine.precision);
     memcpy(report->values, here.values, sizeof report->values);
     if (!good) {
         report->error = *error;
@@ -400,4 +404,48 @@ bool ranks_find_first_bad_layer(struct cluster *cluster, const struct preparatio
         return method_find_first_bad_layer(&prepared->method, iteration, layer);
     ranks_command(cluster, &find, NULL);
     return ranks_gather_bad_layers(cluster, prepared, iteration, layer);
+}
+
+/* --- whether one process would be as fast --- */
+
+/* Two iterations of each are no turns (turns.h), so that they give a hint and no verdict. */
+enum { COMPARED_ITERATIONS = 2 };
+
+bool ranks_measure_scaling(struct cluster *cluster, const struct run_config *config,
+                           struct scaling *scaling)
+{
+    struct error error;
+    char device[DEVICE_NAME_SIZE];
+    if (!rank_device_choose(cluster, machine_settings(config).device, device, &error))
+        return false;
+    struct bench_settings settings = bench_settings_of(config);
+    settings.device = device;
+    settings.iterations = COMPARED_ITERATIONS;
+    settings.batch = training_settings(config).batch;
+    settings.cluster = cluster;
+    return scaling_compare(&settings, scaling, &error);
+}
+
+void ranks_compare_with_one(struct cluster *cluster, const struct run_config *config, char *text,
+                            size_t size)
+{
+    struct scaling scaling;
+    struct ranks_command compare = {.order = RANKS_COMPARE};
+    struct run_config copy = *config;
+    size_t threads;
+    text[0] = '\0';
+    if (!cluster || !cluster_broadcast(cluster, &compare, sizeof compare) ||
+        !cluster_broadcast(cluster, &copy, sizeof copy) ||
+        !ranks_measure_scaling(cluster, &copy, &scaling))
+        return;
+    const double one = scaling_fastest_one(&scaling, &threads);
+    if (one == 0 || scaling.together < one)
+        return;
+    snprintf(
+        text, size,
+        "an iteration of %zu images took %.3g ms in %zu processes and %.3g ms in one process "
+        "with %zu thread%s: not comparable: measured at different times; tinca bench --cluster "
+        "takes turns and says whether data parallelism pays here",
+        scaling.batch, 1e3 * scaling.together, scaling.ranks, 1e3 * one, threads,
+        threads == 1 ? "" : "s");
 }

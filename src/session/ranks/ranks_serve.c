@@ -5,7 +5,8 @@
  * its sums. */
 #include "base/clock.h"
 #include "engine/devices/rank_device.h"
-#include "session/ranks/ranks_internal.h"
+#include "session/config/settings.h"
+#include "session/ranks/internal.h"
 #include "session/ranks/ranks_work.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@
 
 struct service {
     struct cluster *cluster;
+    size_t threads; /* that this rank was started with; 0: as rank 0 */
     struct run_config config;
     struct preparation prepared;
     struct execution_batch batch;
@@ -27,14 +29,21 @@ static bool fail(struct service *service, const struct error *error)
     return false;
 }
 
+/* Receives rank 0's configuration; the threads are this rank's. Returns false after a failure. */
+static bool take_config(struct service *service)
+{
+    if (!cluster_broadcast(service->cluster, &service->config, sizeof service->config))
+        return false;
+    if (service->threads)
+        config_put_count(&service->config, KEY(threads), service->threads);
+    return true;
+}
+
 static bool compare_with_one(struct service *service, struct error *error)
 {
     struct scaling unused;
-    const size_t threads = service->config.threads;
-    if (!cluster_broadcast(service->cluster, &service->config, sizeof service->config))
+    if (!take_config(service))
         return cluster_check(service->cluster, error);
-    if (threads)
-        service->config.threads = threads;
     ranks_measure_scaling(service->cluster, &service->config, &unused);
     return cluster_check(service->cluster, error);
 }
@@ -43,18 +52,15 @@ static bool compare_with_one(struct service *service, struct error *error)
 static bool begin_run(struct service *service, uint64_t first_iteration, struct error *error)
 {
     struct cluster *cluster = service->cluster;
-    const size_t threads = service->config.threads;
     struct run_preprocessing from;
-    if (!cluster_broadcast(cluster, &service->config, sizeof service->config) ||
-        !cluster_broadcast(cluster, &from, sizeof from))
+    if (!take_config(service) || !cluster_broadcast(cluster, &from, sizeof from))
         return cluster_check(cluster, error);
-    if (threads)
-        service->config.threads = threads;
-    service->config.weights[0] = '\0'; /* rank 0 reads them */
+    config_put(&service->config, KEY(weights), "", NULL); /* rank 0 reads them */
     char device[DEVICE_NAME_SIZE];
-    const bool chosen = rank_device_choose(cluster, service->config.device, device, error);
+    const bool chosen =
+        rank_device_choose(cluster, machine_settings(&service->config).device, device, error);
     if (chosen)
-        snprintf(service->config.device, sizeof service->config.device, "%s", device);
+        config_put(&service->config, KEY(device), device, NULL);
     const bool prepared = chosen && prepare(&service->prepared, &service->config, &from,
                                             first_iteration, NULL, cluster, error);
     service->runs = ranks_agree(cluster, &service->config, &service->prepared, prepared, error);
@@ -92,7 +98,7 @@ static bool iterate(struct service *service, const struct ranks_command *command
     struct step_losses unused;
     if (command->next)
         prepare_share(prepared, &service->batch);
-    prepare_momentum(prepared, &service->config, command->iteration);
+    prepare_momentum(prepared, command->iteration);
     return method_step(&prepared->method, &service->batch, command->iteration,
                        command->learning_rate, &unused);
 }
@@ -102,7 +108,7 @@ static bool step(struct service *service, const struct ranks_command *command, s
     struct preparation *prepared = &service->prepared;
     struct data_batch batch;
     const uint64_t number = command->iteration + 1;
-    if (!prepare_groups(prepared, &service->config, command->iteration, error))
+    if (!prepare_groups(prepared, command->iteration, error))
         return fail(service, error);
     if (command->next) {
         const uint64_t began = clock_nanoseconds();
@@ -119,7 +125,7 @@ static bool step(struct service *service, const struct ranks_command *command, s
     if (!device_check(prepared->device, error))
         return fail(service, error);
     if (command->next && finite)
-        prepare_average(prepared, &service->config, command->iteration);
+        prepare_average(prepared, command->iteration);
     return cluster_check(service->cluster, error);
 }
 
@@ -150,8 +156,8 @@ static bool do_command(struct service *service, const struct ranks_command *comm
     case RANKS_STATE:
         return take_state(service, command, error);
     case RANKS_DIVIDE:
-        return ranks_take_part(service->cluster, command, &service->config, &service->prepared,
-                               &service->validation, error);
+        return ranks_take_part(service->cluster, command, &service->prepared, &service->validation,
+                               error);
     case RANKS_STEP:
         return step(service, command, error);
     case RANKS_VALIDATE:
@@ -176,11 +182,10 @@ static bool obey(struct service *service, const struct ranks_command *command, s
 
 bool ranks_serve(struct cluster *cluster, size_t threads, struct error *error)
 {
-    struct service service = {.cluster = cluster};
+    struct service service = {.cluster = cluster, .threads = threads};
     struct ranks_command command;
     bool good;
     do {
-        service.config.threads = threads;
         good = cluster_broadcast(cluster, &command, sizeof command)
                    ? obey(&service, &command, error)
                    : cluster_check(cluster, error);

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "data/dataset/contents.h"
 #include "session/files/kernel_choices.h"
-#include "session/ranks/ranks_internal.h"
+#include "session/ranks/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,15 +158,15 @@ static bool receive_choices(struct cluster *cluster, size_t bytes, struct plan_c
 }
 
 bool ranks_take_part(struct cluster *cluster, const struct ranks_command *divide,
-                     const struct run_config *config, struct preparation *prepared,
-                     struct ranks_validation *validation, struct error *error)
+                     struct preparation *prepared, struct ranks_validation *validation,
+                     struct error *error)
 {
     struct plan_choices choices;
     struct readiness mine = {0};
     char unused[320];
     if (!receive_choices(cluster, (size_t)divide->bytes, &choices, error))
         return false;
-    mine.ready = prepare_evaluator(prepared, config, (size_t)divide->batch, &choices, &mine.error);
+    mine.ready = prepare_evaluator(prepared, (size_t)divide->batch, &choices, &mine.error);
     kernel_choices_free(&choices);
     if (mine.ready)
         fill_facts(prepared, &mine);

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "session/ranks/ranks_internal.h"
+#include "session/ranks/internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "session/config/settings.h"
 #include "session/files/run_directory.h"
-#include "session/prepare/plans.h"
 #include "session/record/run_open.h"
+#include "session/training/forecast_make.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "data/dataset/dataset.h"
 #include "session/config/config_data.h"
 #include "session/config/settings.h"
-#include "session/prepare/plans.h"
+#include "session/training/forecast_make.h"
 
 #include <stdlib.h>
 #include <string.h>

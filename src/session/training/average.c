@@ -17,7 +17,7 @@ static bool open_average(void *state, struct trainer *trainer)
 static void after_step(void *state, struct trainer *trainer)
 {
     (void)state;
-    prepare_average(&trainer->prepared, &trainer->run->config, trainer->moment.iteration);
+    prepare_average(&trainer->prepared, trainer->moment.iteration);
 }
 
 static void list_arrays(void *state, const struct trainer *trainer,

@@ -46,11 +46,9 @@ bool experiment_make(struct trainer *trainer)
     if (!network)
         return error_set_memory(trainer->error, "the network", 0);
     texts->network = print_and_free(network, trainer->error);
-    texts->data =
-        texts->network
-            ? print_and_free(data_fingerprint_make(prepared, &trainer->run->config, trainer->error),
-                             trainer->error)
-            : NULL;
+    texts->data = texts->network ? print_and_free(data_fingerprint_make(prepared, trainer->error),
+                                                  trainer->error)
+                                 : NULL;
     return texts->data;
 }
 
@@ -188,8 +186,7 @@ static bool check_teacher(struct trainer *trainer, const struct json *then, cons
 
 static bool check_data(struct trainer *trainer, const struct json *then)
 {
-    const struct run_config *config = &trainer->run->config;
-    struct json *now = data_fingerprint_make(&trainer->prepared, config, trainer->error);
+    struct json *now = data_fingerprint_make(&trainer->prepared, trainer->error);
     const bool same = now &&
                       check_set(trainer, json_member(then, "training"),
                                 json_member(now, "training"), trainer->settings.data.data,

@@ -83,6 +83,12 @@ static bool open_journal(void *state, struct trainer *trainer)
 
 /* --- the curves --- */
 
+/* Returns the bytes of the curves in memory. */
+static uint64_t bytes_of_curves(const struct run_extent *extent)
+{
+    return extent->on_host && extent->iterations ? series_bytes(extent->iterations) : 0;
+}
+
 static void after_iteration(void *state, struct trainer *trainer, struct iteration *iteration)
 {
     (void)state;
@@ -113,6 +119,7 @@ static void note_pause(void *state, struct trainer *trainer, bool on)
 }
 
 const struct observer observer_journal = {.name = "journal",
+                                          .bytes = bytes_of_curves,
                                           .open = open_journal,
                                           .after_iteration = after_iteration,
                                           .before_validation = before_validation,

@@ -187,7 +187,7 @@ static bool step(struct trainer *trainer, double rate, struct step_losses *losse
 {
     struct preparation *prepared = &trainer->prepared;
     const uint64_t iteration = trainer->moment.iteration;
-    prepare_momentum(prepared, &trainer->run->config, iteration);
+    prepare_momentum(prepared, iteration);
     return method_step(&prepared->method, &trainer->batch, iteration, (float)rate, losses);
 }
 
@@ -209,7 +209,7 @@ static bool iterate(struct trainer *trainer, bool *epoch_over)
     const double rate = trainer_rate(trainer);
     struct data_batch batch;
     struct step_losses losses;
-    if (!prepare_groups(prepared, &trainer->run->config, trainer->moment.iteration, trainer->error))
+    if (!prepare_groups(prepared, trainer->moment.iteration, trainer->error))
         return false;
     /* before this rank takes its batch: then the loaders of all ranks read at the same time */
     ranks_step(prepared->cluster, trainer->moment.iteration, (float)rate, true);

@@ -211,6 +211,12 @@ static void close_models(void *state, struct trainer *trainer)
 
 /* --- the test --- */
 
+/* Returns the bytes of the weights that are read for the test. */
+static uint64_t bytes_of_weights(const struct run_extent *extent)
+{
+    return extent->tests ? extent->network->graph.total_floats * sizeof(float) : 0;
+}
+
 /* Evaluates the best model that the run has saved or, without a validation, the last one. */
 static bool evaluate(const struct models *models, struct trainer *trainer,
                      struct evaluation *evaluation)
@@ -222,8 +228,8 @@ static bool evaluate(const struct models *models, struct trainer *trainer,
     }
     char *path =
         file_join(run->directory, models->has_best ? "best.safetensors" : "weights.safetensors");
-    const bool good = path ? prepare_test(&trainer->prepared, &run->config, path,
-                                          loop_show_progress, trainer, evaluation, trainer->error)
+    const bool good = path ? prepare_test(&trainer->prepared, path, loop_show_progress, trainer,
+                                          evaluation, trainer->error)
                            : error_set_memory(trainer->error, "a path", 0);
     free(path);
     return good;
@@ -278,6 +284,7 @@ static const struct saved_number numbers[] = {SAVED(FLAG, "has_best", struct mod
                                               {0}};
 
 const struct observer observer_models = {.name = "models",
+                                         .bytes = bytes_of_weights,
                                          .state_bytes = sizeof(struct models),
                                          .numbers = numbers,
                                          .after_validation = after_validation,

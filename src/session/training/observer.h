@@ -67,6 +67,9 @@ struct observer {
     size_t state_bytes;
     const struct saved_number *numbers;
 
+    /* Returns the bytes that the observer will hold in memory, beside its state. */
+    run_bytes *bytes;
+
     /* Gives the state its first values, before a checkpoint may be read. */
     void (*create)(void *state, struct trainer *trainer);
     /* The run is prepared or restored, and its journal is open. */
@@ -74,9 +77,10 @@ struct observer {
     /* The first iteration of this process is next. */
     void (*begin)(void *state, struct trainer *trainer);
 
-    /* trainer->batch is there; what takes time here is not the iteration's. */
+    /* trainer->batch is there. The time that this takes is the iteration's, unless the observer
+     * adds it to trainer->clock.iteration; so is that of after_step. */
     void (*before_step)(void *state, struct trainer *trainer);
-    /* The weights are updated; this belongs to the iteration's time, unless it is taken off. */
+    /* The weights are updated. */
     void (*after_step)(void *state, struct trainer *trainer);
     /* The iteration is over and counted in trainer->moment. An observer may complete the point for
      * those after it. */
@@ -130,6 +134,9 @@ struct observer {
 bool observers_create(struct trainer *trainer);
 /* Closes the observers and frees the states. */
 void observers_free(struct trainer *trainer);
+
+/* Returns the bytes that the observers of a run will hold together. */
+uint64_t observers_bytes(const struct run_extent *extent);
 
 /* Returns the state of an observer, for functions of its own file that are called by name. */
 void *observer_state(const struct trainer *trainer, const struct observer *observer);

@@ -49,6 +49,14 @@ void observers_free(struct trainer *trainer)
     trainer->states = NULL;
 }
 
+uint64_t observers_bytes(const struct run_extent *extent)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < OBSERVERS; i++)
+        bytes += list[i]->bytes ? list[i]->bytes(extent) : 0;
+    return bytes;
+}
+
 const char *checkpoint_missing(const struct safetensors *file)
 {
     return checkpoint_find_missing(file, list);

@@ -17,7 +17,7 @@
 #include "session/record/resume.h"
 #include "session/record/run_integrity.h"
 #include "session/record/run_reading.h"
-#include "session/training/internal.h"
+#include "session/training/observer.h"
 
 #include <libgen.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static struct preparation *plan_request(const struct run_config *config,
     if (options->save_path && !check_save_path(options->save_path, error))
         return NULL;
     struct preparation *planned = memory_new(1, sizeof *planned, "the run", error);
-    bool fits = planned && (prepare_plans(planned, config, 0, error) ||
+    bool fits = planned && (prepare_plans(planned, config, 0, observers_bytes, error) ||
                             refuse_forecast(options->cluster, error));
     if (fits && !planned->forecast.fits)
         fits = forecast_refuse(&planned->forecast, training_settings(config).batch, error);

@@ -5,7 +5,7 @@
 #define TINCA_UI_SHARED_FORM_H
 
 #include "session/config/config.h"
-#include "session/prepare/plans.h"
+#include "session/training/forecast_make.h"
 #include "ui/widgets/chooser.h"
 #include "ui/widgets/completion.h"
 #include "ui/widgets/line_edit.h"

@@ -18,7 +18,7 @@ struct adversarial {
 static bool open_adversarial(struct method *method, const struct run_config *config,
                              struct error *error)
 {
-    network_set_loss_weight(method->network, (float)config->l1_weight);
+    network_set_loss_weight(method->network, (float)training_settings(config).l1_weight);
     method->state = memory_new(1, sizeof(struct adversarial), "the training", error);
     return method->state;
 }
@@ -35,15 +35,16 @@ static bool check(const struct method *method, const struct run_config *config,
                   const struct cluster *cluster, struct error *error)
 {
     const char *name = method->network->name;
-    if (cluster && config_on_gpu(config))
+    const struct training_settings training = training_settings(config);
+    if (cluster && machine_settings(config).on_gpu)
         return error_set(error, ERROR_UNSUPPORTED, name,
                          "train it in one process, or choose the device cpu",
                          "a network with a discriminator trains on one GPU");
-    if (config->ema > 0)
-        return error_set(error, ERROR_UNSUPPORTED, "--ema", "train without it",
+    if (training.ema > 0)
+        return error_set(error, ERROR_UNSUPPORTED, OPTION(ema), "train without it",
                          "%s trains against a discriminator, and its weights are not averaged",
                          name);
-    if (config->weights[0] || config->freeze[0] || config->rates[0])
+    if (training.weights[0] || training.freeze[0] || training.rates[0])
         return error_set(error, ERROR_UNSUPPORTED, name,
                          "leave out --weights, --freeze and --rates",
                          "a network with a discriminator cannot begin with weights or freeze them");
@@ -83,14 +84,14 @@ static bool create(struct method *method, struct device *device, struct weights 
                    const struct run_config *config, struct error *error)
 {
     struct adversarial *state = method->state;
-    const struct solver_settings solver = settings_solver(config);
-    const struct gradient_clipping clipping = settings_clipping(config);
-    const struct gradient_sums sums = settings_sums(config);
+    const struct training_settings training = training_settings(config);
+    const struct gradient_sums sums = machine_settings(config).gradient_sums;
     state->weights = weights;
-    state->gan = gan_create(&state->plans, device, weights, &solver, config->seed, error);
+    state->gan =
+        gan_create(&state->plans, device, weights, &training.solver_settings, training.seed, error);
     if (state->gan)
         gan_set_sums(state->gan, &sums);
-    return state->gan && gan_set_clipping(state->gan, &clipping, error);
+    return state->gan && gan_set_clipping(state->gan, &training.clipping, error);
 }
 
 static bool step(struct method *method, const struct execution_batch *batch, uint64_t iteration,
@@ -124,18 +125,18 @@ static size_t list_networks(const struct method *method, struct method_network *
 {
     const struct adversarial *state = method->state;
     const struct gan_plan *plans = &state->plans;
-    if (!state->gan)
-        return 0;
-    networks[0] = (struct method_network){"generator",      "",
-                                          plans->generator, NULL,
-                                          state->weights,   gan_generator_execution(state->gan)};
+    struct gan *gan = state->gan;
+    networks[0] =
+        (struct method_network){"generator",      "",
+                                plans->generator, NULL,
+                                state->weights,   gan ? gan_generator_execution(gan) : NULL};
     networks[1] = (struct method_network){"discriminator",
                                           "discriminator.",
                                           plans->discriminator_step,
                                           plans->frozen_discriminator,
-                                          gan_discriminator(state->gan),
-                                          gan_discriminator_execution(state->gan)};
-    return 2;
+                                          gan ? gan_discriminator(gan) : NULL,
+                                          gan ? gan_discriminator_execution(gan) : NULL};
+    return plans->generator ? 2 : 0;
 }
 
 static void set_profiles(struct method *method, struct profile *const *profiles)

@@ -1,5 +1,6 @@
 /* One network is trained on its own losses. */
 #include "base/memory.h"
+#include "session/config/settings.h"
 #include "session/training/methods/internal.h"
 
 #include <math.h>
@@ -54,6 +55,23 @@ static const struct memory_forecast *memory_of(const struct method *method)
     return &state->plan->forecast;
 }
 
+struct execution *method_create_execution(const struct plan *plan, struct device *device,
+                                          struct weights *weights, const struct run_config *config,
+                                          struct error *error)
+{
+    const struct training_settings training = training_settings(config);
+    const struct gradient_sums sums = machine_settings(config).gradient_sums;
+    struct execution *execution =
+        execution_create(plan, device, weights, &training.solver_settings, training.seed, error);
+    if (!execution)
+        return NULL;
+    execution_set_sums(execution, &sums);
+    if (execution_set_clipping(execution, &training.clipping, error))
+        return execution;
+    execution_free(execution);
+    return NULL;
+}
+
 static bool create(struct method *method, struct device *device, struct weights *weights,
                    const struct run_config *config, struct error *error)
 {
@@ -82,7 +100,7 @@ static size_t list_networks(const struct method *method, struct method_network *
     const struct supervised *state = method->state;
     networks[0] =
         (struct method_network){"network", "", state->plan, NULL, state->weights, state->execution};
-    return state->execution ? 1 : 0;
+    return state->plan ? 1 : 0;
 }
 
 const struct method_type method_supervised = {

@@ -3,7 +3,7 @@
 #define TINCA_UI_SCREENS_TRY_INTERNAL_H
 
 #include "session/inspect/probe.h"
-#include "session/model/confusion.h"
+#include "session/model/error_analysis.h"
 #include "ui/app/app.h"
 #include "ui/terminal/draw.h"
 #include "ui/terminal/halfblock.h"

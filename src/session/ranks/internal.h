@@ -1,6 +1,6 @@
-/* ranks_internal.h: the commands of rank 0. Internal to session/ranks. */
-#ifndef TINCA_SESSION_RANKS_RANKS_INTERNAL_H
-#define TINCA_SESSION_RANKS_RANKS_INTERNAL_H
+/* internal.h: the commands of rank 0. Internal to session/ranks. */
+#ifndef TINCA_SESSION_RANKS_INTERNAL_H
+#define TINCA_SESSION_RANKS_INTERNAL_H
 
 #include "session/measure/scaling.h"
 #include "session/ranks/ranks.h"
@@ -46,8 +46,8 @@ bool ranks_broadcast_state(struct cluster *cluster, struct preparation *preparat
  * command is that of rank 0. Return false with an error after a failure, of which the others know.
  */
 bool ranks_take_part(struct cluster *cluster, const struct ranks_command *divide,
-                     const struct run_config *config, struct preparation *prepared,
-                     struct ranks_validation *validation, struct error *error);
+                     struct preparation *prepared, struct ranks_validation *validation,
+                     struct error *error);
 bool ranks_validate_part(struct cluster *cluster, const struct ranks_command *validate,
                          struct preparation *prepared, const struct ranks_validation *validation,
                          struct error *error);
