@@ -44,6 +44,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 enum call { NONE, WRITE, OPEN, SYNC, RENAME, UNLINK, MKDIR, MALLOC, THREAD, ALLOCATE, READ };
 static const char *const names[] = {"none",  "write",  "open",   "fsync",    "rename", "unlink",
                                     "mkdir", "malloc", "thread", "allocate", "read"};

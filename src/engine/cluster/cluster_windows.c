@@ -64,8 +64,10 @@ static bool allocate_window(struct cluster_window *window, size_t bytes, struct 
         window->parts =
             memory_new(cluster->place.ranks, sizeof *window->parts, "shared memory", error);
     /* MPI waits for all ranks without an end, so all come first */
-    if (!cluster_agree(cluster, window->parts, error) || !cluster_collective_run(cluster, &share))
+    if (!cluster_agree(cluster, window->parts, error))
         return false;
+    if (!cluster_collective_run(cluster, &share))
+        return cluster_check(cluster, error);
     window->bytes = bytes;
     const bool good = reason[0] ? refuse(reason, error) : allocate_part(window, error);
     if (cluster_agree(cluster, good, error))
