@@ -229,12 +229,6 @@ const char *config_suggestion(const char *key, size_t n);
  * technique shuffle, power with the schedule poly. True for fields that differ from the default. */
 bool config_applies(const struct run_config *config, const struct config_field *field);
 
-/* Returns the memory limit in bytes, or 0 for none. */
-uint64_t config_memory_limit(const struct run_config *config);
-
-/* Returns the longest training time in seconds, or +infinity for none. */
-double config_max_time(const struct run_config *config);
-
 /* Returns false with an error if fields contradict each other or a necessary one is empty. */
 bool config_check(const struct run_config *config, struct error *error);
 
