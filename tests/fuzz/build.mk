@@ -45,8 +45,8 @@ UNREACHED_FILES = engine/execution/numerics session/caffe/caffe_export session/c
 	session/compress/quantize_calibrate session/compress/quantize_layers session/compress/quantize_model \
 	session/compress/quantize_report session/compress/quantize_tune session/compress/sample_images \
 	session/config/lr_preview session/config/train_command session/import/import session/import/import_run \
-	session/measure/compare_files session/measure/forecast_text session/model/confusion \
-	session/model/error_analysis session/model/model_output session/model/predict_raw \
+	session/measure/compare_files \
+	session/model/error_analysis session/model/model_output \
 	session/model/predict_rows session/model/predictions_file session/model/predictor \
 	session/models/half_model session/models/means_apply session/models/means_name \
 	session/models/means_requirements session/models/means_techniques session/models/model_comparison \
