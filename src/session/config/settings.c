@@ -110,9 +110,8 @@ static struct gradient_sums make_sums(const struct run_config *config)
 {
     uint64_t bytes = 0;
     const bool by_itself = strcmp(config->bucket, "auto") == 0;
-    struct gradient_sums sums = {
-        .share = by_itself, .measure = by_itself, .bucket_bytes = SIZE_MAX};
-    if (!sums.measure && text_to_bytes(config->bucket, &bytes) && bytes < SIZE_MAX)
+    struct gradient_sums sums = {.share = by_itself, .bucket_bytes = SIZE_MAX};
+    if (!by_itself && text_to_bytes(config->bucket, &bytes) && bytes < SIZE_MAX)
         sums.bucket_bytes = (size_t)bytes;
     if (config->reduce == REDUCE_FAST)
         sums.kind = CLUSTER_SUM_FAST;

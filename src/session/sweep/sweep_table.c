@@ -1,6 +1,7 @@
 /* Writes the tables of a sweep. Each table is first collected as cells of text; then one function
  * lays it out in columns and another as Markdown. */
 #include "session/sweep/sweep_table.h"
+#include "session/sweep/sweep_after.h"
 
 #include "base/escape/markdown.h"
 #include "base/escape/visible.h"
@@ -9,7 +10,6 @@
 #include "base/number.h"
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
-#include "session/sweep/sweep_after.h"
 #include "session/values/statistics.h"
 
 #include <math.h>
@@ -320,9 +320,9 @@ static void write_reasons(const struct sweep *sweep, const char *title,
         text_append(text, "\n");
 }
 
-/* --- the means of groups of seeds: the cells that differ in their seed only --- */
+/* --- groups of cells that differ in their seed only --- */
 
-enum { GROUP_TEXT = 300 };
+enum { GROUP_LABEL = 300 };
 
 static const struct {
     enum sweep_measure measure;
@@ -387,7 +387,7 @@ static void write_group(const struct sweep *sweep, size_t first, bool markdown, 
 {
     static const char *const words[FIGURES] = {N_("top-1"), N_("test top-1"), N_("loss"),
                                                N_("ms/image")};
-    char label[GROUP_TEXT];
+    char label[GROUP_LABEL];
     visible_append_format(text, markdown ? markdown_append : visible_append,
                           "%s%s:", markdown ? "- " : "",
                           write_label(sweep, &sweep->cells[first].config, label, sizeof label));
@@ -414,7 +414,7 @@ static void write_group(const struct sweep *sweep, size_t first, bool markdown, 
 }
 
 /* Appends a line for each group of seeds: mean, 95 % interval and standard deviation of its
- * figures. */
+ * figures. Appends nothing if there are none. */
 static void write_seeds(const struct sweep *sweep, bool markdown, struct text *text)
 {
     bool any = false;
