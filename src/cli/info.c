@@ -12,7 +12,6 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/devices/device.h"
-#include "engine/execution/gan.h"
 #include "engine/network/network.h"
 #include "engine/ops/op.h"
 #include "engine/plan/plan.h"
@@ -22,7 +21,7 @@
 #include "session/machine/tuned_device.h"
 #include "session/measure/forecast.h"
 #include "session/model/model_file.h"
-#include "session/teacher/teacher.h"
+#include "session/training/methods/method.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,10 +41,7 @@ struct info {
     struct network *network;
     struct device *device;
     struct machine_origin origin; /* of the device's figures */
-    struct plan *plan;            /* the plan of a network without a discriminator */
-    struct gan_plan gan_plan;     /* the plans of a network with a discriminator */
-    struct teacher teacher;
-    struct distillation_plan distillation; /* the plans of a network with a teacher */
+    struct method method;         /* that would train it: its plans */
     struct part main, discriminator;
     struct model saved; /* of a saved model: its description; of another network: without one */
     const struct memory_forecast *memory; /* to train all parts, or for inference */
@@ -58,28 +54,17 @@ struct info {
 static bool make_training(struct info *info, const struct plan_settings *settings,
                           struct error *error)
 {
-    const struct network *network = info->network;
-    const struct device_driver *driver = info->device->driver;
-    info->main.graph = &network->graph;
-    if (settings->distillation) {
-        info->memory = &info->distillation.forecast;
-        const bool built =
-            distillation_plan_build(&info->distillation, &network->graph, driver, settings, error);
-        info->main.training = info->distillation.student;
-        return built;
-    }
-    if (!network_has_discriminator(network)) {
-        info->plan = plan_build(&network->graph, driver, settings, error);
-        info->main.training = info->plan;
-        info->memory = info->plan ? &info->plan->forecast : NULL;
-        return info->plan;
-    }
-    if (!gan_plan_build(&info->gan_plan, network, driver, settings, error))
+    struct method_network networks[METHOD_NETWORKS];
+    info->main.graph = &info->network->graph;
+    if (!method_plan(&info->method, info->device->driver, settings, error))
         return false;
-    info->main.training = info->gan_plan.generator;
-    info->discriminator.graph = &network->discriminator;
-    info->discriminator.training = info->gan_plan.discriminator_step;
-    info->memory = &info->gan_plan.forecast;
+    const size_t count = method_networks(&info->method, networks);
+    info->main.training = networks[0].plan;
+    if (count > 1) {
+        info->discriminator.graph = &info->network->discriminator;
+        info->discriminator.training = networks[1].plan;
+    }
+    info->memory = method_memory(&info->method);
     return true;
 }
 
@@ -116,12 +101,13 @@ static bool make_network(struct info *info, const struct run_config *config, siz
         return error_set(error, ERROR_USAGE, OPTION(precision),
                          "leave out --mode, or give --mode infer",
                          "networks are trained in float32, and int8 is for inference");
-    if (taught && !teacher_describe(&info->teacher, config, error))
+    if (!method_begin(&info->method, config, error))
         return false;
-    const size_t known = taught ? info->teacher.model.network->classes : 0;
-    struct network_request request = settings_network(config, classes ? classes : known);
+    const size_t known = method_classes(&info->method);
+    struct network_request request = network_settings(config).request;
+    request.classes = classes ? classes : known;
     info->network = network_build(&request, error);
-    return info->network && (!taught || teacher_suits(&info->teacher, info->network, error));
+    return info->network && method_open(&info->method, config, info->network, error);
 }
 
 /* Chooses the precisions of both plans, and the mode if none was given: a quantized network infers
@@ -166,7 +152,6 @@ static bool make_info(struct info *info, const struct run_config *config, size_t
     struct plan_settings settings = settings_plan(config, info->device->threads, PLAN_TRAINING);
     settings.device = info->device;
     settings.machine = &info->device->machine;
-    settings.distillation = training_settings(config).teacher[0] ? &info->teacher.settings : NULL;
     info->batch = settings.batch;
     if (!choose_precisions(info, config, &settings, error) ||
         !make_training(info, &settings, error) ||
@@ -184,10 +169,7 @@ static void free_info(struct info *info)
 {
     plan_free(info->main.inference);
     plan_free(info->discriminator.inference);
-    plan_free(info->plan);
-    gan_plan_free(&info->gan_plan);
-    distillation_plan_free(&info->distillation);
-    teacher_free(&info->teacher);
+    method_close(&info->method);
     model_free(&info->saved);
     device_close(info->device);
     network_free(info->network);

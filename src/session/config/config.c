@@ -270,15 +270,3 @@ char *config_get(const struct run_config *config, const char *key, char *text, s
     }
     return text;
 }
-
-uint64_t config_memory_limit(const struct run_config *config)
-{
-    uint64_t bytes = 0;
-    return text_to_bytes(config->memory_limit, &bytes) ? bytes : 0;
-}
-
-double config_max_time(const struct run_config *config)
-{
-    double seconds = INFINITY;
-    return text_to_seconds(config->max_time, &seconds) ? seconds : INFINITY;
-}

@@ -165,6 +165,9 @@ void config_take(struct run_config *to, const struct run_config *from, unsigned 
 const struct config_field *config_refused(const struct run_config *config, unsigned classes,
                                           enum config_task task);
 
+/* Returns whether a field counts: of epochs and iterations, only the run's length does. */
+bool config_counts(const struct run_config *config, const struct config_field *field);
+
 /* Returns the field with this key, or NULL. */
 const struct config_field *config_find(const char *key);
 
@@ -228,12 +231,6 @@ const char *config_suggestion(const char *key, size_t n);
 /* Returns whether a field has an effect with the present values of the others: groups with the
  * technique shuffle, power with the schedule poly. True for fields that differ from the default. */
 bool config_applies(const struct run_config *config, const struct config_field *field);
-
-/* Returns the memory limit in bytes, or 0 for none. */
-uint64_t config_memory_limit(const struct run_config *config);
-
-/* Returns the longest training time in seconds, or +infinity for none. */
-double config_max_time(const struct run_config *config);
 
 /* Returns false with an error if fields contradict each other or a necessary one is empty. */
 bool config_check(const struct run_config *config, struct error *error);

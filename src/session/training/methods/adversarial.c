@@ -125,18 +125,18 @@ static size_t list_networks(const struct method *method, struct method_network *
 {
     const struct adversarial *state = method->state;
     const struct gan_plan *plans = &state->plans;
-    if (!state->gan)
-        return 0;
-    networks[0] = (struct method_network){"generator",      "",
-                                          plans->generator, NULL,
-                                          state->weights,   gan_generator_execution(state->gan)};
+    struct gan *gan = state->gan;
+    networks[0] =
+        (struct method_network){"generator",      "",
+                                plans->generator, NULL,
+                                state->weights,   gan ? gan_generator_execution(gan) : NULL};
     networks[1] = (struct method_network){"discriminator",
                                           "discriminator.",
                                           plans->discriminator_step,
                                           plans->frozen_discriminator,
-                                          gan_discriminator(state->gan),
-                                          gan_discriminator_execution(state->gan)};
-    return 2;
+                                          gan ? gan_discriminator(gan) : NULL,
+                                          gan ? gan_discriminator_execution(gan) : NULL};
+    return plans->generator ? 2 : 0;
 }
 
 static void set_profiles(struct method *method, struct profile *const *profiles)

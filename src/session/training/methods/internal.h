@@ -7,7 +7,11 @@
 #include "session/training/methods/method.h"
 
 struct method_type {
-    /* Allocate and free the state, with everything that the functions below put there. */
+    /* Reads what decides how many classes the network has, and allocates the state. */
+    bool (*begin)(struct method *method, const struct run_config *config, struct error *error);
+    size_t (*classes)(const struct method *method);
+    /* Allocate (without begin) and free the state, with everything that the functions below put
+     * there. */
     bool (*open)(struct method *method, const struct run_config *config, struct error *error);
     void (*close)(struct method *method);
     bool (*open_data)(struct method *method, const struct run_config *config,

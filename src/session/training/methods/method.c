@@ -7,13 +7,27 @@ bool method_is_distilled(const struct method *method)
     return method->type == &method_distilled;
 }
 
+bool method_begin(struct method *method, const struct run_config *config, struct error *error)
+{
+    const bool taught = training_settings(config).teacher[0];
+    *method = (struct method){.type = taught ? &method_distilled : NULL};
+    return !taught || method->type->begin(method, config, error);
+}
+
+size_t method_classes(const struct method *method)
+{
+    return method->type && method->type->classes ? method->type->classes(method) : 0;
+}
+
 bool method_open(struct method *method, const struct run_config *config, struct network *network,
                  struct error *error)
 {
-    *method = (struct method){.type = training_settings(config).teacher[0] ? &method_distilled
-                                      : network_has_discriminator(network) ? &method_adversarial
-                                                                           : &method_supervised,
-                              .network = network};
+    if (!method->type && !method_begin(method, config, error))
+        return false;
+    if (!method->type)
+        method->type =
+            network_has_discriminator(network) ? &method_adversarial : &method_supervised;
+    method->network = network;
     return method->type->open(method, config, error);
 }
 

@@ -35,9 +35,15 @@ struct method {
 /* Returns whether the configured method is a student's beside a teacher. */
 bool method_is_distilled(const struct method *method);
 
+/* Reads what decides how many classes the network must have, before it is built; method_classes
+ * returns that number then, 0: any. method_open does it by itself if it was not called. Returns
+ * false with an error. */
+bool method_begin(struct method *method, const struct run_config *config, struct error *error);
+size_t method_classes(const struct method *method);
+
 /* Chooses the method of a configuration and its network, and reads what it needs besides, without
- * weights: enough for method_plan. Returns false with an error if the network cannot be trained
- * so. method_close must follow in any case. */
+ * weights: enough for method_plan. `method` is {0} or begun. Returns false with an error if the
+ * network cannot be trained so. method_close must follow in any case. */
 bool method_open(struct method *method, const struct run_config *config, struct network *network,
                  struct error *error);
 void method_close(struct method *method); /* may be {0} */
@@ -121,11 +127,12 @@ struct method_network {
     struct execution *execution; /* that updates them */
 };
 
-/* Lists the networks, the one that is validated and saved first. Returns their number. */
+/* Lists the networks, the one that is validated and saved first; weights and executions are NULL
+ * before method_create. Returns their number; 0: nothing is planned. */
 size_t method_networks(const struct method *method,
                        struct method_network networks[METHOD_NETWORKS]);
 
-/* Returns the execution that updates the network which is validated and saved. */
+/* Returns the execution that updates the network which is validated and saved; NULL: none yet. */
 struct execution *method_execution(const struct method *method);
 
 /* Attaches a profile to each network (NULL: none); does nothing without executions. */

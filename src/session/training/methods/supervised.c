@@ -100,7 +100,7 @@ static size_t list_networks(const struct method *method, struct method_network *
     const struct supervised *state = method->state;
     networks[0] =
         (struct method_network){"network", "", state->plan, NULL, state->weights, state->execution};
-    return state->execution ? 1 : 0;
+    return state->plan ? 1 : 0;
 }
 
 const struct method_type method_supervised = {
