@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks the rules of the source tree that a compiler does not check: which folder may include which,
 # no cycle of includes or calls between folders, where libraries are used, who may print, how long
-# functions and folders are, and the layout of the code (clang-format).
+# functions are, and the layout of the code (clang-format).
 #
 # A folder is a directory with source files, named relative to src: base, engine/plan, ui/screens/run.
 # The check of calls needs a build tree ($builddir, default: the current directory) and nm.
@@ -180,6 +180,17 @@ capabilities_that_meet() { # capabilities_that_meet ROOT
         capability($1) && capability($2) { print $3 " includes " $4 }'
 }
 
+# An execution is a memory and a communicator. None of them includes another, nor names what it defines.
+backends_that_meet() { # backends_that_meet ROOT
+    for file in "$1"/engine/execution/memory_*.c "$1"/engine/execution/communicator_*.c; do
+        for other in "$1"/engine/execution/memory_*.c "$1"/engine/execution/communicator_*.c; do
+            name=$(basename "$other" .c)
+            [ ! -e "$file" ] || [ "$file" = "$other" ] ||
+                grep -HnE "(^|[^_[:alnum:]])$name([^.[:alnum:]]|\$)|#include.*/$name\." "$file"
+        done
+    done
+}
+
 # The body of a formatted function begins with a "{" and ends with a "}" that are alone in column 0.
 FUNCTION_MAX=60
 long_functions() { # long_functions ROOT
@@ -255,7 +266,7 @@ quoted_settings() { # quoted_settings ROOT
             RS = ";"
             key = "\"(" keys ")\""
             option = "\"--(" keys ")\""
-            rule[1] = "config_(set|put|put_count|get|find|forget|is_given|is_known|suggestion|short_value|absolute_value)[(][^\"]*" key "[,)]"
+            rule[1] = "config_(set|put|put_count|get|find|forget|is_given|is_known|suggestion|short_value|absolute_value)[(][^\"?]*" key "[,)]"
             rule[2] = "(sweep_grid_(axis|varies|vary|add)|run_field_find)[(][^\"]*" key "[,)]"
             rule[3] = "strcmp[(][^\",]*key[^\",]*,[[:space:]]*" key "[)]"
             rule[4] = "error_set[(][^\"]*" option
@@ -294,6 +305,7 @@ check_rule() { # check_rule FUNCTION NAME
 # A small tree that breaks every rule.
 make_broken_tree() { # make_broken_tree ROOT
     mkdir -p "$1/base" "$1/data" "$1/engine/plan" "$1/engine/graph" "$1/engine/ops" "$1/cli" "$1/library" \
+        "$1/engine/execution" \
         "$1/session/sweep" "$1/session/study" "$1/ui/screens/run/parts" "$1/ui/screens/runs"
     echo '#include "engine/plan/plan.h"' >"$1/data/upward.c"
     echo '#include <ncursesw/ncurses.h>' >"$1/engine/curses.c"
@@ -306,6 +318,8 @@ make_broken_tree() { # make_broken_tree ROOT
     echo '#include "engine/plan/plan.h"' >"$1/engine/ops/ops.h"
     echo '#include "session/sweep/sweep.h"' >"$1/session/study/study.c"
     echo '#include "session/training/run.h"' >"$1/library/reach.c"
+    echo '    memory_host_bind(execution, batch);' >"$1/engine/execution/memory_device.c"
+    echo '#include "engine/execution/memory_device.c"' >"$1/engine/execution/memory_host.c"
     echo '#include "ui/screens/runs/runs.h"' >"$1/ui/screens/run/parts/part.c"
     awk 'BEGIN { print "void g(void)\n{"; for (i = 0; i < 59; i++) print "    x++;"; print "}" }' \
         >"$1/base/long.c"
@@ -318,7 +332,9 @@ make_broken_tree() { # make_broken_tree ROOT
 
 # A small tree that comes close to breaking the rules about folders and functions, and does not.
 make_sound_tree() { # make_sound_tree ROOT
-    mkdir -p "$1/engine/plan" "$1/engine/ops" "$1/cli" "$1/ui/screens/run/parts"
+    mkdir -p "$1/engine/plan" "$1/engine/ops" "$1/engine/execution" "$1/cli" "$1/ui/screens/run/parts"
+    echo '/* memory_host.c */ memory_device; execution->memory->bind;' >"$1/engine/execution/memory_device.c"
+    echo 'memory_new(); memory_host;' >"$1/engine/execution/memory_host.c"
     echo '#include "engine/ops/ops.h"' >"$1/engine/plan/plan.c"
     echo '#include "engine/ops/other.h"' >"$1/engine/ops/ops.h"
     echo '#include "ui/screens/run/run.h"' >"$1/ui/screens/run/parts/part.c"
@@ -332,8 +348,8 @@ make_sound_tree() { # make_sound_tree ROOT
 }
 
 FOLDER_RULES='wrong_includes include_cycles library_reaches screens_that_meet capabilities_that_meet
-    long_functions silent_files wrong_libraries noisy_folders unescaped other_threads quoted_settings
-    read_settings unfinished'
+    backends_that_meet long_functions silent_files wrong_libraries noisy_folders unescaped other_threads
+    quoted_settings read_settings unfinished'
 
 # Prints the rules that miss a violation or report a sound tree.
 broken_rules() {
@@ -345,6 +361,8 @@ broken_rules() {
         found=$($rule "$tree/sound")
         [ -z "$found" ] || echo "$rule reports a sound tree: $found"
     done
+    [ "$(backends_that_meet "$tree/broken" | wc -l)" -eq 2 ] ||
+        echo "backends_that_meet does not name the call and the include"
     [ "$(include_cycles "$tree/broken" | wc -l)" -eq 3 ] ||
         echo "include_cycles does not name the three edges of a cycle"
     rm -rf "$tree"
@@ -430,6 +448,7 @@ check_call_cycles "no cycle of calls between the files of a folder" files
 check_rule library_reaches "the library uses of session what reads saved models and ranks their outputs"
 check_rule screens_that_meet "no screen includes another screen"
 check_rule capabilities_that_meet "compare, sweep, study, import and export do not include each other"
+check_rule backends_that_meet "no memory or communicator of an execution knows another"
 check_rule long_functions "no function has more than $FUNCTION_MAX lines"
 found=$(linked_files)
 [ -z "$found" ]

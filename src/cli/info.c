@@ -104,7 +104,8 @@ static bool make_network(struct info *info, const struct run_config *config, siz
     if (!method_begin(&info->method, config, error))
         return false;
     const size_t known = method_classes(&info->method);
-    struct network_request request = settings_network(config, classes ? classes : known);
+    struct network_request request = network_settings(config).request;
+    request.classes = classes ? classes : known;
     info->network = network_build(&request, error);
     return info->network && method_open(&info->method, config, info->network, error);
 }

@@ -68,30 +68,30 @@ struct service {
     struct error error;
 };
 
-static bool post(struct service *service, const struct sweep_letter *letter)
+static bool post(struct service *service, const struct sweep_message *message)
 {
-    return cluster_post(service->cluster, 0, letter, sizeof *letter, &service->error);
+    return cluster_post(service->cluster, 0, message, sizeof *message, &service->error);
 }
 
 /* Tells rank 0 the state of a cell that this rank does not compute, or no longer. */
 static bool report(struct service *service, size_t cell)
 {
-    const struct sweep_letter letter =
+    const struct sweep_message message =
         sweep_rank_result(&service->sweep, cell, service->leaving || stop_signal_came());
     service->poll = first_poll;
-    return post(service, &letter);
+    return post(service, &message);
 }
 
-static bool read_letter(struct service *service, const struct sweep_letter *letter)
+static bool read_message(struct service *service, const struct sweep_message *message)
 {
-    if (letter->kind == SWEEP_LETTER_QUIT)
+    if (message->kind == SWEEP_MESSAGE_QUIT)
         service->quit = true;
-    else if (letter->kind == SWEEP_LETTER_STOP)
+    else if (message->kind == SWEEP_MESSAGE_STOP)
         sweep_process_stop(&service->rank.process);
-    else if (letter->kind == SWEEP_LETTER_CELL && letter->cell < service->sweep.count) {
+    else if (message->kind == SWEEP_MESSAGE_CELL && message->cell < service->sweep.count) {
         service->poll = first_poll;
-        if (stop_signal_came() || !sweep_rank_start(&service->rank, letter->cell))
-            return report(service, letter->cell);
+        if (stop_signal_came() || !sweep_rank_start(&service->rank, message->cell))
+            return report(service, message->cell);
     }
     return true;
 }
@@ -100,7 +100,7 @@ static bool read_letter(struct service *service, const struct sweep_letter *lett
  * says once that it leaves. */
 static bool obey_signal(struct service *service)
 {
-    const struct sweep_letter letter = {.kind = SWEEP_LETTER_LEAVING};
+    const struct sweep_message message = {.kind = SWEEP_MESSAGE_LEAVING};
     if (signals_take_save())
         sweep_process_save(&service->rank.process);
     if (!stop_signal_came() || service->leaving)
@@ -111,21 +111,21 @@ static bool obey_signal(struct service *service)
         return true;
     }
     service->leaving = true;
-    return post(service, &letter);
+    return post(service, &message);
 }
 
 /* Computes cells until rank 0 has none, or something fails. */
 static bool compute(struct service *service)
 {
-    struct sweep_letter letter;
+    struct sweep_message message;
     struct sweep_process *process = &service->rank.process;
     size_t sender;
     bool good = true;
     service->poll = first_poll;
     while (good && (!service->quit || process->id)) {
-        if (cluster_take(service->cluster, service->poll, &sender, &letter, sizeof letter) ==
-            sizeof letter)
-            good = read_letter(service, &letter);
+        if (cluster_take(service->cluster, service->poll, &sender, &message, sizeof message) ==
+            sizeof message)
+            good = read_message(service, &message);
         service->poll = fmin(2 * service->poll, longest_poll);
         if (good && sweep_process_has_ended(process, &service->sweep))
             good = report(service, process->cell);

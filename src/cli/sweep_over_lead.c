@@ -92,24 +92,24 @@ static void take_result(struct lead *lead, size_t rank, bool again)
         sweep_progress_print_cell(&lead->progress, index, rank_name(lead, rank, name, sizeof name));
 }
 
-static void take_letter(struct lead *lead, size_t rank, const struct sweep_letter *letter)
+static void take_message(struct lead *lead, size_t rank, const struct sweep_message *message)
 {
     struct worker *worker = &lead->workers[rank];
     if (cluster_is_lost(lead->cluster, rank))
         return;
-    if (letter->kind == SWEEP_LETTER_LEAVING)
+    if (message->kind == SWEEP_MESSAGE_LEAVING)
         worker->gone = true;
-    if (letter->kind != SWEEP_LETTER_RESULT || !worker->busy || letter->cell != worker->cell)
+    if (message->kind != SWEEP_MESSAGE_RESULT || !worker->busy || message->cell != worker->cell)
         return;
-    worker->gone |= letter->leaving;
-    sweep_rank_take_result(lead->sweep, letter);
+    worker->gone |= message->leaving;
+    sweep_rank_take_result(lead->sweep, message);
     take_result(lead, rank, worker->gone || worker->told);
 }
 
-/* Waits for letters, for at most lead->poll, and reads them. */
-static void take_letters(struct lead *lead)
+/* Waits for messages, for at most lead->poll, and reads them. */
+static void take_messages(struct lead *lead)
 {
-    struct sweep_letter letter;
+    struct sweep_message message;
     size_t rank, bytes;
     double wait = lead->poll;
     lead->poll = fmin(2 * lead->poll, longest_poll);
@@ -117,9 +117,9 @@ static void take_letters(struct lead *lead)
         clock_sleep(wait);
         return;
     }
-    while ((bytes = cluster_take(lead->cluster, wait, &rank, &letter, sizeof letter)) > 0) {
-        if (bytes == sizeof letter)
-            take_letter(lead, rank, &letter);
+    while ((bytes = cluster_take(lead->cluster, wait, &rank, &message, sizeof message)) > 0) {
+        if (bytes == sizeof message)
+            take_message(lead, rank, &message);
         wait = 0;
     }
 }
@@ -184,10 +184,10 @@ static bool find_cell(const struct lead *lead, const struct worker *worker, size
     return false;
 }
 
-static bool post(struct lead *lead, size_t rank, enum sweep_letter_kind kind, size_t cell)
+static bool post(struct lead *lead, size_t rank, enum sweep_message_kind kind, size_t cell)
 {
-    const struct sweep_letter letter = {.kind = (int32_t)kind, .cell = (uint32_t)cell};
-    return cluster_post(lead->cluster, rank, &letter, sizeof letter, &lead->error);
+    const struct sweep_message message = {.kind = (int32_t)kind, .cell = (uint32_t)cell};
+    return cluster_post(lead->cluster, rank, &message, sizeof message, &lead->error);
 }
 
 /* Gives a cell to a rank. Returns false with lead->error if the cluster has failed. */
@@ -205,7 +205,7 @@ static bool give(struct lead *lead, size_t rank, size_t cell)
     }
     lead->sweep->cells[cell].state = SWEEP_RUNNING;
     lead->sweep->cells[cell].iteration = 0;
-    return post(lead, rank, SWEEP_LETTER_CELL, cell);
+    return post(lead, rank, SWEEP_MESSAGE_CELL, cell);
 }
 
 /* Gives cells to the ranks that are free. */
@@ -231,7 +231,7 @@ static bool stop_cells(struct lead *lead)
         if (r == 0)
             sweep_process_stop(&lead->own.process);
         else
-            good = post(lead, r, SWEEP_LETTER_STOP, 0);
+            good = post(lead, r, SWEEP_MESSAGE_STOP, 0);
     }
     return good;
 }
@@ -272,7 +272,7 @@ static bool compute(struct lead *lead)
             return false;
         if (show(lead) == 0 && !awaits_orphan(lead))
             return true;
-        take_letters(lead);
+        take_messages(lead);
         if (sweep_process_has_ended(&lead->own.process, lead->sweep))
             take_result(lead, 0, lead->workers[0].told);
         if (lead->cluster) {
@@ -373,7 +373,7 @@ int sweep_over_run(struct sweep_over *over, struct sweep *sweep, struct sweep_es
         if (!good)
             stop_own(&lead);
         for (size_t r = 1; good && r < lead.ranks; r++)
-            good = post(&lead, r, SWEEP_LETTER_QUIT, 0);
+            good = post(&lead, r, SWEEP_MESSAGE_QUIT, 0);
     }
     lead_free(&lead);
     return !good ? output_error(&lead.error) : stop_signal_came() ? EXIT_INTERRUPTED : EXIT_DONE;

@@ -338,7 +338,8 @@ static int compare(struct weights_request *request)
     struct weights_pairing pairing;
     if (!config_put(&request->config, KEY(network), request->network, &error))
         return output_error(&error);
-    const struct network_request wanted = settings_network(&request->config, request->classes);
+    struct network_request wanted = network_settings(&request->config).request;
+    wanted.classes = request->classes;
     struct network *network = network_build(&wanted, &error);
     const struct weights_source source = {request->path, training_settings(&request->config).reset,
                                           training_settings(&request->config).names,

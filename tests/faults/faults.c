@@ -3,9 +3,9 @@
  * FAULT=CALL:N[:WHAT] makes the N-th call (counted from 1, over all threads) of CALL fail. CALL is
  * write (write(2), pwrite(2) and stdio's fwrite and fflush, on regular files), open (of files to be
  * written), fsync, rename, unlink (and unlinkat), mkdir, malloc (every way to allocate), thread
- * (pthread_create), or allocate (posix_fallocate), or read (open of files to be read; it fails and
- * counts on paths that FAULT_ONLY names). A failing malloc or thread needs no WHAT, which is one
- * of:
+ * (pthread_create), or allocate (madvise that allocates memory), or read (open of files to be read;
+ * it fails and counts on paths that FAULT_ONLY names). A failing malloc or thread needs no WHAT,
+ * which is one of:
  * - an errno's name (ENOSPC, EDQUOT, EROFS, EIO, ESTALE): the call fails so, once;
  * - NAME+: and so do all later ones; NAME+M: and so do the next M;
  * - kill: the process is killed there; half of what was to be written is written;
@@ -40,6 +40,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -270,9 +271,10 @@ int open(const char *path, int flags, ...)
     return descriptor;
 }
 
-int posix_fallocate(int descriptor, off_t offset, off_t length)
+int madvise(void *memory, size_t bytes, int advice)
 {
-    return fails(ALLOCATE) ? errno : NEXT(posix_fallocate)(descriptor, offset, length);
+    return advice == MADV_POPULATE_WRITE && fails(ALLOCATE) ? -1
+                                                            : NEXT(madvise)(memory, bytes, advice);
 }
 
 /* The sizes of files at their last sync. The program syncs in one thread at a time. */

@@ -38,27 +38,24 @@ endif
 UNREACHED = engine/compress session/check session/compare session/export session/find_rate \
 	session/history session/inspect session/seeds session/tables session/torch session/watch
 # the same of single files in folders from which something is needed
-UNREACHED_FILES = engine/execution/numerics session/caffe/caffe_export session/caffe/caffe_export_layers \
-	session/compress/factorize_latency session/compress/factorize_model session/compress/observer \
+UNREACHED_FILES = engine/execution/numerics session/caffe/caffe_export \
+	session/caffe/caffe_export_layers session/compress/factorize_model session/compress/fine_tune \
 	session/compress/prune session/compress/prune_magnitude session/compress/prune_state \
-	session/compress/prune_step session/compress/prune_taylor session/compress/prune_tune \
-	session/compress/quantize_calibrate session/compress/quantize_layers session/compress/quantize_model \
-	session/compress/quantize_report session/compress/quantize_tune session/compress/sample_images \
-	session/config/lr_preview session/config/train_command session/import/import session/import/import_run \
-	session/measure/compare_files \
-	session/model/error_analysis session/model/model_output \
-	session/model/predict_rows session/model/predictions_file session/model/predictor \
-	session/models/half_model session/models/means_apply session/models/means_name \
+	session/compress/prune_step session/compress/quantize_layers session/compress/quantize_model \
+	session/compress/quantize_sample session/config/lr_preview session/config/train_command \
+	session/import/import session/import/import_run session/measure/compare_files \
+	session/model/error_analysis session/model/model_output session/model/predict_rows \
+	session/model/predictions_file session/model/predictor session/models/means_apply \
 	session/models/means_requirements session/models/means_techniques session/models/model_comparison \
-	session/models/model_layers session/models/model_list session/models/model_table \
-	session/models/model_table_text session/models/other_means session/onnx/onnx_export \
-	session/onnx/onnx_export_layers session/onnx/onnx_export_weights session/onnx/onnx_export_windows \
-	session/record/resume session/training/fork session/training/run_start session/study/study_pictures \
-	session/study/study_pictures_run session/sweep/sweep_after_check session/sweep/sweep_after_table \
-	session/sweep/sweep_disk session/sweep/sweep_estimate session/sweep/sweep_json \
-	session/sweep/sweep_order session/sweep/sweep_process session/sweep/sweep_rank \
-	session/sweep/sweep_seeds session/sweep/sweep_table session/sweep/sweep_token \
-	session/tensorboard/tensorboard_export
+	session/models/model_list session/models/model_measure session/models/model_table \
+	session/models/model_table_text session/models/other_means session/models/technique_apply \
+	session/onnx/onnx_export session/onnx/onnx_export_layers session/onnx/onnx_export_weights \
+	session/onnx/onnx_export_windows session/record/resume session/study/study_pictures \
+	session/study/study_pictures_run session/sweep/sweep_after_table session/sweep/sweep_disk \
+	session/sweep/sweep_estimate session/sweep/sweep_json session/sweep/sweep_order \
+	session/sweep/sweep_process session/sweep/sweep_rank session/sweep/sweep_step \
+	session/sweep/sweep_table session/sweep/sweep_token session/tensorboard/tensorboard_export \
+	session/training/fork session/training/run_start
 FOLDERS = src/base src/data src/engine src/session tests/fuzz
 FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c %/canvas_cairo.c %/cluster_mpi.c \
 	$(SOURCE)/src/engine/devices/cpu/% $(LEFT_OUT) $(UNREACHED:%=$(SOURCE)/src/%/%) \

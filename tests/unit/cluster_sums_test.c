@@ -1,8 +1,7 @@
-/* Tests sums over ranks that proceed while others gather, and in memory that the ranks share: the
- * ranks are threads of this process, with a module that moves their values as MPI would. The sums
- * must have the bits of the tree for any division into sums, and in bf16 those of rounding before
- * each message; also where the ranks have several pieces of the tree. ThreadSanitizer does not see
- * races in shared memory, because each rank has it at another address. */
+/* Tests sums over ranks that proceed while others gather, and in windows: the ranks are threads of
+ * this process, with a module that moves their values as MPI would. The sums must have the bits of
+ * the tree for any division into sums, and in bf16 those of rounding before each message; also
+ * where the ranks have several subtrees of the tree. */
 #include "engine/cluster/cluster_sums.h"
 
 #include "base/float16.h"
@@ -10,23 +9,19 @@
 #include "base/threads/thread.h"
 #include "engine/cluster/cluster_module.h"
 #include "engine/cluster/launcher.h"
-#include "engine/cluster/shared_sums.h"
 #include "engine/graph/image_blocks.h"
 #include "tap.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-enum { MOST_RANKS = 5, MOST_PIECES = 4, COUNT = 1003, LETTERS = 64, ROUNDS = 20 };
+enum { MOST_RANKS = 5, MOST_SUBTREES = 4, COUNT = 1003, MESSAGES = 64, ROUNDS = 20 };
 
 /* --- a module for ranks in one process --- */
 
-enum kind { GATHER, BROADCAST, SCATTER, COLLECT, ADD };
+enum kind { GATHER, BROADCAST, BARRIER, SCATTER, COLLECT, ADD };
 
 /* What a rank has started; lane 0: collectives, lane 1: those of sums. */
 struct posted {
@@ -41,14 +36,19 @@ static struct {
     pthread_mutex_t lock;
     size_t ranks, joined;
     bool hosts; /* each rank is on a host of its own */
-    struct image_pieces pieces;
+    struct batch_subtrees subtrees;
     struct posted posted[2][MOST_RANKS];
     struct {
         size_t from, bytes;
         char text[CLUSTER_MESSAGE];
-    } letters[MOST_RANKS][LETTERS];
+    } messages[MOST_RANKS][MESSAGES];
     size_t sent[MOST_RANKS], received[MOST_RANKS];
-    uint64_t bytes_moved, gathers;
+    struct {
+        char *memory;
+        size_t calls;
+    } windows[CLUSTER_WINDOWS];
+    bool refuses; /* rank 1 cannot have a window */
+    uint64_t bytes_moved;
 } world = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread size_t me;
@@ -79,7 +79,6 @@ static bool post(size_t lane, struct posted what)
 {
     pthread_mutex_lock(&world.lock);
     what.there = true;
-    world.gathers += what.kind == GATHER;
     world.posted[lane][me] = what;
     pthread_mutex_unlock(&world.lock);
     return true;
@@ -95,6 +94,29 @@ static bool broadcast(void *data, size_t bytes, char *reason)
 {
     (void)reason;
     return post(0, (struct posted){BROADCAST, data, data, bytes, 1, false, false});
+}
+
+static bool barrier(char *reason)
+{
+    (void)reason;
+    return post(0, (struct posted){BARRIER, NULL, NULL, 0, 0, false, false});
+}
+
+/* The first rank that comes allocates the memory. */
+static bool share(size_t number, size_t bytes, void **parts, char *reason)
+{
+    pthread_mutex_lock(&world.lock);
+    char **memory = &world.windows[number].memory;
+    const bool first = world.windows[number].calls++ % world.ranks == 0;
+    if (first) {
+        free(*memory);
+        *memory = bytes ? malloc(world.ranks * bytes) : NULL;
+    }
+    for (size_t r = 0; bytes && r < world.ranks; r++)
+        parts[r] = *memory + r * bytes;
+    pthread_mutex_unlock(&world.lock);
+    snprintf(reason, CLUSTER_REASON, "no room for it");
+    return bytes == 0 || (*memory && !(world.refuses && me == 1));
 }
 
 static bool scatter(const void *values, size_t count, size_t bytes, void *parts, char *reason)
@@ -191,10 +213,10 @@ static bool test_sum(bool *complete, char *reason)
 static bool send(size_t rank, const void *message, size_t bytes)
 {
     pthread_mutex_lock(&world.lock);
-    const size_t n = world.sent[rank]++ % LETTERS;
-    world.letters[rank][n].from = me;
-    world.letters[rank][n].bytes = bytes;
-    memcpy(world.letters[rank][n].text, message, bytes);
+    const size_t n = world.sent[rank]++ % MESSAGES;
+    world.messages[rank][n].from = me;
+    world.messages[rank][n].bytes = bytes;
+    memcpy(world.messages[rank][n].text, message, bytes);
     pthread_mutex_unlock(&world.lock);
     return true;
 }
@@ -204,10 +226,10 @@ static size_t receive(size_t *rank, void *message, size_t size)
     size_t bytes = 0;
     pthread_mutex_lock(&world.lock);
     if (world.received[me] < world.sent[me]) {
-        const size_t n = world.received[me]++ % LETTERS;
-        *rank = world.letters[me][n].from;
-        bytes = world.letters[me][n].bytes;
-        memcpy(message, world.letters[me][n].text, bytes < size ? bytes : size);
+        const size_t n = world.received[me]++ % MESSAGES;
+        *rank = world.messages[me][n].from;
+        bytes = world.messages[me][n].bytes;
+        memcpy(message, world.messages[me][n].text, bytes < size ? bytes : size);
     }
     pthread_mutex_unlock(&world.lock);
     return bytes;
@@ -221,6 +243,8 @@ static const struct cluster_module module = {.abi = CLUSTER_MODULE_ABI,
                                              .end_all = end_all,
                                              .gather = gather,
                                              .broadcast = broadcast,
+                                             .barrier = barrier,
+                                             .share = share,
                                              .test = test,
                                              .scatter = scatter,
                                              .collect = collect,
@@ -237,7 +261,7 @@ struct rank {
     enum cluster_sum_kind kind;
     size_t buckets;
     struct cluster_cost cost;
-    float sums[MOST_PIECES * COUNT]; /* by piece */
+    float sums[MOST_SUBTREES * COUNT]; /* by subtree */
     bool good, gathers;
 };
 
@@ -255,36 +279,36 @@ static float tree(size_t begin, size_t count, size_t i, size_t round)
     return tree(begin, left, i, round) + tree(begin + left, count - left, i, round);
 }
 
-/* Returns the value of a piece. */
-static float piece_value(const struct image_piece *piece, size_t i, size_t round)
+/* Returns the value of a subtree. */
+static float subtree_value(const struct batch_subtree *subtree, size_t i, size_t round)
 {
-    const size_t each = world.pieces.blocks / world.pieces.ranks;
-    return tree(piece->rank * each + piece->begin, piece->count, i, round);
+    const size_t each = world.subtrees.blocks / world.subtrees.ranks;
+    return tree(subtree->rank * each + subtree->begin, subtree->count, i, round);
 }
 
 /* Returns the sum of values of ranks in their tree, as they are sent in bf16. */
 static float tree_of_bf16(size_t begin, size_t count, size_t i, size_t round)
 {
     if (count == 1) {
-        struct image_piece list[IMAGE_PIECES_LIMIT];
-        const size_t found = image_pieces_list(&world.pieces, begin, list);
-        float value = piece_value(&list[0], i, round);
+        struct batch_subtree list[BATCH_SUBTREES_LIMIT];
+        const size_t found = batch_subtrees_list(&world.subtrees, begin, list);
+        float value = subtree_value(&list[0], i, round);
         for (size_t p = 1; p < found; p++)
-            value += piece_value(&list[p], i, round);
+            value += subtree_value(&list[p], i, round);
         return bf16_to_float(bf16_from_float(value));
     }
     const size_t left = image_blocks_left(count);
     return tree_of_bf16(begin, left, i, round) + tree_of_bf16(begin + left, count - left, i, round);
 }
 
-/* Sets the values of a rank's pieces. What it does not have does not count. */
+/* Sets the values of a rank's subtrees. What it does not have does not count. */
 static void set_values(struct rank *rank, size_t own, size_t round)
 {
-    struct image_piece list[IMAGE_PIECES_LIMIT];
-    const size_t found = image_pieces_list(&world.pieces, own, list);
-    for (size_t p = 0; p < MOST_PIECES; p++)
+    struct batch_subtree list[BATCH_SUBTREES_LIMIT];
+    const size_t found = batch_subtrees_list(&world.subtrees, own, list);
+    for (size_t p = 0; p < MOST_SUBTREES; p++)
         for (size_t i = 0; i < COUNT; i++)
-            rank->sums[p * COUNT + i] = p < found ? piece_value(&list[p], i, round) : NAN;
+            rank->sums[p * COUNT + i] = p < found ? subtree_value(&list[p], i, round) : NAN;
 }
 
 /* Starts the sums of all buckets, and gathers after each. */
@@ -301,8 +325,8 @@ static bool sum_round(struct cluster *cluster, struct rank *rank, float *parts, 
                                        .count = last - first,
                                        .parts = parts,
                                        .kind = rank->kind};
-        if (world.pieces.blocks != ranks) { /* otherwise the default, one piece of each */
-            sums[b].pieces = world.pieces;
+        if (world.subtrees.blocks != ranks) { /* otherwise the default, one subtree of each */
+            sums[b].subtrees = world.subtrees;
             sums[b].stride = COUNT;
         }
         cluster_sums_start(cluster, &sums[b]);
@@ -320,7 +344,7 @@ static bool is_right(const struct rank *rank, size_t ranks, size_t round)
     for (size_t i = 0; i < COUNT; i++) {
         float expected = rank->kind == CLUSTER_SUM_BF16
                              ? bf16_to_float(bf16_from_float(tree_of_bf16(0, ranks, i, round)))
-                             : tree(0, world.pieces.blocks, i, round);
+                             : tree(0, world.subtrees.blocks, i, round);
         right &= rank->kind == CLUSTER_SUM_FAST
                      ? fabsf(rank->sums[i] - expected) < 3e-4f
                      : memcmp(&rank->sums[i], &expected, sizeof expected) == 0;
@@ -336,12 +360,12 @@ static void *run_rank(void *context)
     rank->gathers = true;
     rank->good = cluster_join_module(
         &module, &(struct launch){.launcher = "test", .ranks = world.ranks}, &cluster, &error);
-    float *parts = memory_new(world.pieces.most * cluster_sum_floats(world.ranks, COUNT),
+    float *parts = memory_new(world.subtrees.most * cluster_sum_floats(world.ranks, COUNT),
                               sizeof *parts, "a test", NULL);
     for (size_t round = 0; rank->good && parts && round < ROUNDS; round++)
         rank->good = sum_round(cluster, rank, parts, round) && is_right(rank, world.ranks, round);
-    rank->good =
-        rank->good && cluster_sums_measure(cluster, rank->kind, &world.pieces, COUNT, &rank->cost);
+    rank->good = rank->good &&
+                 cluster_sums_measure(cluster, rank->kind, &world.subtrees, COUNT, &rank->cost);
     cluster_close(cluster, 0);
     free(parts);
     return NULL;
@@ -354,10 +378,14 @@ static void make_ranks(size_t blocks, size_t ranks, bool hosts)
     memset(world.sent, 0, sizeof world.sent);
     memset(world.received, 0, sizeof world.received);
     world.joined = 0;
-    world.bytes_moved = world.gathers = 0;
+    world.bytes_moved = 0;
+    for (size_t w = 0; w < CLUSTER_WINDOWS; w++)
+        free(world.windows[w].memory);
+    memset(world.windows, 0, sizeof world.windows);
+    world.refuses = false;
     world.ranks = ranks;
     world.hosts = hosts;
-    world.pieces = image_pieces_divide(blocks, ranks);
+    world.subtrees = batch_subtrees_divide(blocks, ranks);
 }
 
 /* Divides `blocks` among the ranks. Returns the bytes that the sums have moved between them. */
@@ -393,12 +421,10 @@ static uint64_t test_ranks(size_t ranks, enum cluster_sum_kind kind, size_t buck
     return test_blocks(ranks, ranks, kind, buckets, name);
 }
 
-/* --- shared memory --- */
+/* --- windows --- */
 
-enum { JOINING = 6 }; /* gathers over MPI until memory is shared */
-
-/* Gathers different numbers of bytes in shared memory, more than it takes at once, too. */
-static bool gather_shared(struct cluster *cluster, size_t round)
+/* Gathers different numbers of bytes, and broadcasts several times in a row. */
+static bool exchange(struct cluster *cluster, size_t round)
 {
     static const size_t sizes[] = {1, 24, 65536, 65537};
     const size_t ranks = cluster_ranks(cluster), own = cluster_rank(cluster);
@@ -413,100 +439,126 @@ static bool gather_shared(struct cluster *cluster, size_t round)
         for (size_t i = 0; i < bytes; i++)
             right &= all[r * bytes + i] == (char)(r * 16 + round);
     free(mine);
-    return right;
-}
-
-/* Broadcasts several times in a row: rank 0 runs ahead of the others. */
-static bool broadcast_shared(struct cluster *cluster, size_t round)
-{
-    bool right = true;
     for (size_t i = 0; i < 5; i++) {
-        size_t sent = cluster_rank(cluster) == 0 ? 10 * round + i : 0;
+        size_t sent = own == 0 ? 10 * round + i : 0;
         right &= cluster_broadcast(cluster, &sent, sizeof sent) && sent == 10 * round + i;
     }
     return right;
 }
 
-static bool add_shared(struct cluster *cluster, const struct shared_memory *memory,
-                       struct pool *pool, struct rank *rank, size_t round)
+static bool add_in_window(struct cluster *cluster, const struct cluster_window *window,
+                          struct pool *pool, struct rank *rank, size_t round)
 {
-    const struct shared_sum sum = {COUNT, world.pieces, .stride = COUNT};
-    float *values = shared_memory_of(memory, cluster_rank(cluster));
+    float *values = cluster_window_part(window, cluster_rank(cluster));
     set_values(rank, cluster_rank(cluster), round);
-    memcpy(values, rank->sums, world.pieces.most * COUNT * sizeof *values);
-    if (!shared_sums_add(cluster, memory, &sum, pool))
+    memcpy(values, rank->sums, world.subtrees.most * COUNT * sizeof *values);
+    if (!cluster_window_sum(window, &world.subtrees, COUNT, COUNT, pool))
         return false;
     memcpy(rank->sums, values, COUNT * sizeof *values);
     return is_right(rank, world.ranks, round);
 }
 
-static void *run_shared(void *context)
+/* Returns whether a window that is closed gives its memory to the next one that fits, and another
+ * one does not. */
+static bool reuses(struct cluster *cluster, struct cluster_window *window, size_t bytes)
+{
+    void *before = cluster_window_part(window, 0);
+    struct cluster_window *other = cluster_window_open(cluster, bytes);
+    bool good = other && cluster_window_part(other, 0) != before;
+    cluster_window_close(window);
+    window = cluster_window_open(cluster, bytes / 2);
+    good &= window && cluster_window_part(window, 0) == before;
+    cluster_window_close(window);
+    cluster_window_close(other);
+    return good;
+}
+
+static void *run_in_window(void *context)
 {
     struct rank *rank = context;
     struct cluster *cluster;
     struct error error;
+    const size_t bytes = world.subtrees.most * COUNT * sizeof(float);
     rank->gathers = true;
     rank->good = cluster_join_module(
         &module, &(struct launch){.launcher = "test", .ranks = world.ranks}, &cluster, &error);
     if (!rank->good)
         return NULL;
     struct pool *pool = pool_create(1 + cluster_rank(cluster) % 2, &error);
-    struct shared_memory *memory =
-        shared_memory_create(cluster, world.pieces.most * COUNT * sizeof(float));
-    rank->good =
-        pool && memory && cluster_shares_memory(cluster) && !cluster_sharing_failure(cluster)[0];
+    rank->good = pool && cluster_shares_memory(cluster);
+    struct cluster_window *window = cluster_window_open(cluster, bytes);
+    rank->good &= window && !cluster_sharing_failure(cluster)[0];
     /* a rank that left after a wrong sum would let the others wait */
-    for (size_t round = 0; pool && memory && round < ROUNDS; round++) {
-        rank->good &= add_shared(cluster, memory, round % 2 ? pool : NULL, rank, round);
-        rank->gathers &= gather_shared(cluster, round) && broadcast_shared(cluster, round);
+    for (size_t round = 0; pool && window && round < ROUNDS; round++) {
+        rank->good &= add_in_window(cluster, window, round % 2 ? pool : NULL, rank, round);
+        rank->gathers &= exchange(cluster, round);
     }
-    rank->good &= shared_sums_measure(cluster, COUNT, &rank->cost);
-    shared_memory_free(memory);
+    rank->good &=
+        cluster_window_measure(cluster, COUNT, &rank->cost) && reuses(cluster, window, bytes);
     pool_free(pool);
     cluster_close(cluster, 0);
     return NULL;
 }
 
-/* Returns whether this machine has shared memory: a chroot may lack /dev/shm. */
-static bool can_share(void)
+static void test_window(size_t blocks, size_t ranks)
 {
-    const char name[] = "/tinca-cluster-sums-test";
-    const int descriptor = shm_open(name, O_RDWR | O_CREAT, S_IRUSR | S_IWUSR);
-    if (descriptor < 0)
-        return false;
-    close(descriptor);
-    shm_unlink(name);
-    return true;
-}
-
-static void test_shared(size_t blocks, size_t ranks)
-{
-    if (!can_share()) {
-        tap_skip("%zu ranks add in shared memory: there is none", ranks);
-        return;
-    }
     static struct rank all[MOST_RANKS];
     bool good = true, gathers = true;
     memset(all, 0, sizeof all);
     make_ranks(blocks, ranks, false);
     for (size_t r = 0; r < ranks; r++)
-        good &= thread_start(&all[r].thread, run_shared, &all[r]) == 0;
+        good &= thread_start(&all[r].thread, run_in_window, &all[r]) == 0;
     for (size_t r = 0; r < ranks; r++) {
         pthread_join(all[r].thread, NULL);
         good &=
             all[r].good && all[r].cost.latency > 0 && all[r].cost.latency == all[0].cost.latency;
         gathers &= all[r].gathers;
     }
-    tap_ok(good, "%zu ranks add %zu blocks in shared memory: the bits of the tree", ranks, blocks);
-    tap_ok(gathers, "  what is gathered and broadcast there");
-    tap_ok(world.gathers == ranks * (JOINING + ROUNDS / 4), "  MPI gathers only what is too large");
-    tap_ok(world.bytes_moved == 0, "  MPI adds nothing");
+    tap_ok(good, "%zu ranks add %zu blocks in a window: the bits of the tree", ranks, blocks);
+    tap_ok(gathers, "  what is gathered and broadcast meanwhile");
+    tap_ok(world.bytes_moved == 0, "  no message has gradients");
+}
+
+/* Opens a window that rank 1 cannot have. */
+static void *run_without_room(void *context)
+{
+    struct rank *rank = context;
+    struct cluster *cluster;
+    struct error error;
+    rank->good = cluster_join_module(
+        &module, &(struct launch){.launcher = "test", .ranks = world.ranks}, &cluster, &error);
+    if (!rank->good)
+        return NULL;
+    rank->good = cluster_shares_memory(cluster) && !cluster_window_open(cluster, 1000) &&
+                 !cluster_shares_memory(cluster) && !cluster_window_open(cluster, 1000) &&
+                 strstr(cluster_sharing_failure(cluster), "(no room for it)");
+    rank->gathers = exchange(cluster, 0);
+    cluster_close(cluster, 0);
+    return NULL;
+}
+
+static void test_without_room(void)
+{
+    static struct rank all[3];
+    make_ranks(3, 3, false);
+    world.refuses = true;
+    bool good = true, gathers = true;
+    for (size_t r = 0; r < 3; r++)
+        good &= thread_start(&all[r].thread, run_without_room, &all[r]) == 0;
+    for (size_t r = 0; r < 3; r++) {
+        pthread_join(all[r].thread, NULL);
+        good &= all[r].good;
+        gathers &= all[r].gathers;
+    }
+    tap_ok(good, "no rank has a window that one of them cannot have, and all know why");
+    tap_ok(gathers, "  and they go on");
+    tap_ok(!world.windows[0].memory, "  and the others forget it");
 }
 
 /* Clusters that have failed: cluster_close would end the process. */
 static struct cluster *failed[2];
 
-/* A rank that fails while the others wait for it in shared memory ends their wait. */
+/* A rank that fails while the others wait for it ends their wait. */
 static void *run_failing(void *context)
 {
     struct rank *rank = context;
@@ -542,12 +594,12 @@ static void test_failure(void)
         pthread_join(all[r].thread, NULL);
         good &= all[r].good;
     }
-    tap_ok(good, "a rank that fails ends the wait of another in shared memory");
+    tap_ok(good, "a rank that fails ends the wait of another");
 }
 
 /* --- several blocks for each rank --- */
 
-static void test_pieces(void)
+static void test_subtrees(void)
 {
     static const size_t divisions[][2] = {{6, 2}, {9, 3}, {12, 4}, {14, 2}, {15, 5}, {21, 3}};
     for (size_t d = 0; d < sizeof divisions / sizeof *divisions; d++) {
@@ -556,7 +608,7 @@ static void test_pieces(void)
         test_blocks(blocks, ranks, CLUSTER_SUM_EXACT, 7, "the bits of the tree");
         test_blocks(blocks, ranks, CLUSTER_SUM_BF16, 7, "the bits of bf16");
         test_blocks(blocks, ranks, CLUSTER_SUM_FAST, 7, "about the same in MPI's order");
-        test_shared(blocks, ranks);
+        test_window(blocks, ranks);
     }
     const uint64_t four = test_blocks(8, 2, CLUSTER_SUM_EXACT, 7, "the bits of the tree");
     const uint64_t one = test_ranks(2, CLUSTER_SUM_EXACT, 7, "the bits of the tree");
@@ -594,9 +646,10 @@ int main(void)
         const uint64_t bf16 = test_ranks(ranks, CLUSTER_SUM_BF16, 7, "the bits of bf16");
         tap_ok(bf16 * 2 == exact, "  with half the bytes");
         test_ranks(ranks, CLUSTER_SUM_FAST, 7, "about the same in MPI's order");
-        test_shared(ranks, ranks);
+        test_window(ranks, ranks);
     }
-    test_pieces();
+    test_subtrees();
+    test_without_room();
     test_failure();
     return tap_done();
 }

@@ -1,6 +1,6 @@
-/* Tests how gradients are divided into buckets: that these cover all gradients, that none is sent
- * before the backward pass has computed it, and that the size that is chosen is the best one. */
-#include "engine/execution/gradient_buckets.h"
+/* Tests how gradients are divided into buckets: that these cover all gradients, and that none is
+ * sent before the backward pass has computed it. */
+#include "engine/execution/internal.h"
 
 #include "engine/devices/device.h"
 #include "engine/network/network.h"
@@ -85,37 +85,11 @@ static void test_join(void)
            "neighbours that are complete at once are sent together");
 }
 
-static void test_choice(void)
-{
-    enum { LAYERS = 64 };
-    struct gradient_bucket buckets[LAYERS], scratch[LAYERS];
-    double done[LAYERS];
-    for (size_t i = 0; i < LAYERS; i++) {
-        buckets[i] = (struct gradient_bucket){(LAYERS - 1 - i) * 4096, 4096, i};
-        done[i] = (double)(i + 1) * 1e-3;
-    }
-    const struct cluster_cost slow = {.latency = 1, .seconds_per_byte = 1e-9};
-    const struct cluster_cost quick = {.latency = 1e-9, .seconds_per_byte = 1e-8};
-    const struct cluster_cost free_of_cost = {0};
-    tap_ok(gradient_buckets_choose(buckets, LAYERS, done, &slow, scratch) == SIZE_MAX,
-           "with a long latency, one message");
-    const size_t small = gradient_buckets_choose(buckets, LAYERS, done, &quick, scratch);
-    tap_ok(small <= 16384, "with a short latency, small ones (%zu bytes)", small);
-    tap_ok(gradient_buckets_choose(buckets, LAYERS, done, &free_of_cost, scratch) == SIZE_MAX,
-           "if sums cost nothing, one message, which disturbs least");
-    tap_ok(gradient_buckets_choose(buckets, 0, done, &quick, scratch) == SIZE_MAX,
-           "without gradients, none");
-    const double end = gradient_buckets_end(buckets, LAYERS, done, &quick);
-    tap_ok(end > done[LAYERS - 1] && end < done[LAYERS - 1] + 2 * 16384e-8,
-           "small buckets end soon after the pass");
-}
-
 int main(void)
 {
     static const char *const networks[] = {"lenet", "resnet20", "squeezenet-shift", "alexnet"};
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
         test_network(networks[i]);
     test_join();
-    test_choice();
     return tap_done();
 }

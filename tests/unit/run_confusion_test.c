@@ -14,10 +14,10 @@
 #include "session/measure/measurement.h"
 #include "session/model/correct_images.h"
 #include "session/record/run_open.h"
-#include "session/training/run_start.h"
 #include "session/storage/run_prune.h"
 #include "session/tables/tables.h"
 #include "session/tensorboard/tensorboard.h"
+#include "session/training/run_start.h"
 #include "session/values/inspection.h"
 
 #include "confuse.h"

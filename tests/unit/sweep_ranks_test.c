@@ -135,14 +135,14 @@ static void test_results(void)
     sweep_save(&sweep, &error);
     sweep.cells[1].state = SWEEP_CANNOT_FIT;
     error_set(&sweep.cells[1].reason, ERROR_MEMORY, "batch 2", "batch 1 would fit", "too large");
-    struct sweep_letter letter = sweep_rank_result(&sweep, 1, true);
+    struct sweep_message message = sweep_rank_result(&sweep, 1, true);
     sweep.cells[1].state = SWEEP_RUNNING;
-    sweep_rank_take_result(&sweep, &letter);
-    tap_ok(letter.leaving && sweep.cells[1].state == SWEEP_CANNOT_FIT &&
+    sweep_rank_take_result(&sweep, &message);
+    tap_ok(message.leaving && sweep.cells[1].state == SWEEP_CANNOT_FIT &&
                strcmp(sweep.cells[1].reason.why, "too large") == 0,
-           "a result that is in no file comes by letter");
-    letter.state = SWEEP_RUNNING; /* it was computed by another process, which has given up */
-    sweep_rank_take_result(&sweep, &letter);
+           "a result that is in no file comes by message");
+    message.state = SWEEP_RUNNING; /* it was computed by another process, which has given up */
+    sweep_rank_take_result(&sweep, &message);
     tap_ok(sweep.cells[1].state == SWEEP_WAITING, "where another process computed it, files count");
     sweep_free(&sweep);
 }

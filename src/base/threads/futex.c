@@ -24,21 +24,7 @@ void futex_wake(atomic_uint *word)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-void futex_wait_shared(atomic_uint *word, unsigned value, unsigned milliseconds)
-{
-    /* this call counts in long, even where time_t is longer */
-    const long limit[2] = {(long)(milliseconds / 1000), (long)(milliseconds % 1000) * 1000000};
-    syscall(SYS_futex, word, FUTEX_WAIT, value, limit, NULL, 0);
-}
-
-void futex_wake_shared(atomic_uint *word)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
 #else
-
-#include "base/clock.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -76,18 +62,6 @@ void futex_wake(atomic_uint *word)
     pthread_mutex_lock(&place->lock);
     pthread_cond_broadcast(&place->changed);
     pthread_mutex_unlock(&place->lock);
-}
-
-void futex_wait_shared(atomic_uint *word, unsigned value, unsigned milliseconds)
-{
-    (void)milliseconds;
-    if (atomic_load(word) == value)
-        clock_sleep(50e-6);
-}
-
-void futex_wake_shared(atomic_uint *word)
-{
-    (void)word;
 }
 
 #endif

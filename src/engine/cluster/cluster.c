@@ -1,5 +1,4 @@
-/* Joins and leaves a cluster, and asks its thread (cluster_thread.c) for collectives. Sums are in
- * cluster_sums.c. */
+/* Joins and leaves a cluster. */
 #include "engine/cluster/cluster.h"
 
 #include "base/clock.h"
@@ -8,9 +7,8 @@
 #include "base/memory.h"
 #include "base/threads/condition.h"
 #include "base/threads/thread.h"
-#include "engine/cluster/cluster_internal.h"
+#include "engine/cluster/internal.h"
 #include "engine/cluster/launcher.h"
-#include "engine/cluster/shared_collectives.h"
 
 #include <config.h>
 #include <signal.h>
@@ -26,6 +24,7 @@ static struct cluster *cluster_new(const struct cluster_module *module, struct e
     if (!cluster)
         return NULL;
     cluster->module = module;
+    pthread_mutex_init(&cluster->calls, NULL);
     pthread_mutex_init(&cluster->lock, NULL);
     condition_create(&cluster->changed);
     cluster_watch_begin(&cluster->watch);
@@ -34,10 +33,11 @@ static struct cluster *cluster_new(const struct cluster_module *module, struct e
 
 static void cluster_free(struct cluster *cluster)
 {
+    pthread_mutex_destroy(&cluster->calls);
     pthread_mutex_destroy(&cluster->lock);
     pthread_cond_destroy(&cluster->changed);
-    cluster_letters_free(cluster);
-    shared_collectives_free(cluster->exchange.shared);
+    cluster_messages_free(cluster);
+    cluster_windows_free(cluster);
     free(cluster->hosts);
     free(cluster->peers);
     free(cluster);
@@ -141,8 +141,8 @@ static bool introduce(struct cluster *cluster, struct error *error)
     return same;
 }
 
-/* Shares memory with the other ranks if all are on one host, and none is to do without it. */
-static bool share_memory(struct cluster *cluster, struct error *error)
+/* Lets the ranks share memory if all are on one host, and none is to do without it. */
+static bool allow_sharing(struct cluster *cluster, struct error *error)
 {
     const size_t ranks = cluster->place.ranks;
     const char *wish = getenv("TINCA_SHARED_MEMORY");
@@ -152,15 +152,12 @@ static bool share_memory(struct cluster *cluster, struct error *error)
         return false;
     if (!cluster_gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
         return cluster_check(cluster, error);
-    cluster->exchange.may_share = !memchr(all, false, ranks);
+    cluster->sharing.allowed = !memchr(all, false, ranks);
     free(all);
-    if (cluster->exchange.may_share)
-        cluster->exchange.shared = shared_collectives_create(cluster);
-    return cluster_check(cluster, error);
+    return true;
 }
 
-/* Tells the thread who the other ranks are, learns where they are, and shares memory with them if
- * possible. */
+/* Tells the thread who the other ranks are, and learns where they are. */
 static bool meet(struct cluster *cluster, struct error *error)
 {
     const size_t ranks = cluster->place.ranks;
@@ -174,7 +171,7 @@ static bool meet(struct cluster *cluster, struct error *error)
     cluster->peers = peers;
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->lock);
-    return introduce(cluster, error) && share_memory(cluster, error);
+    return introduce(cluster, error) && allow_sharing(cluster, error);
 }
 
 /* Refuses a launcher that knows other processes than MPI. Of one that does not say how many it has
@@ -287,192 +284,4 @@ void cluster_close(struct cluster *cluster, int status)
     if (cluster->failed || cluster->lost > 0)
         end_failed(cluster, status);
     cluster_free(cluster);
-}
-
-/* --- facts --- */
-
-size_t cluster_rank(const struct cluster *cluster)
-{
-    return cluster ? cluster->place.rank : 0;
-}
-
-size_t cluster_ranks(const struct cluster *cluster)
-{
-    return cluster ? cluster->place.ranks : 1;
-}
-
-size_t cluster_local_rank(const struct cluster *cluster)
-{
-    return cluster->place.local_rank;
-}
-
-size_t cluster_first_local(const struct cluster *cluster)
-{
-    return cluster->place.first_local;
-}
-
-const char *cluster_library(const struct cluster *cluster)
-{
-    return cluster->place.library;
-}
-
-const char *cluster_host(const struct cluster *cluster, size_t rank)
-{
-    return cluster->hosts[rank];
-}
-
-bool cluster_shares_memory(const struct cluster *cluster)
-{
-    return cluster->exchange.shared;
-}
-
-const char *cluster_sharing_failure(const struct cluster *cluster)
-{
-    return cluster->exchange.failure;
-}
-
-void cluster_exchange_by_mpi(struct cluster *cluster, bool by_mpi)
-{
-    cluster->exchange.by_mpi = by_mpi;
-}
-
-uint64_t cluster_waited(const struct cluster *cluster)
-{
-    return atomic_load(&((struct cluster *)cluster)->waited);
-}
-
-uint64_t cluster_gathers(const struct cluster *cluster)
-{
-    return atomic_load(&((struct cluster *)cluster)->gathers);
-}
-
-/* --- work --- */
-
-void cluster_set_work(struct cluster *cluster, const struct cluster_work *work)
-{
-    pthread_mutex_lock(&cluster->lock);
-    cluster->work = *work;
-    pthread_mutex_unlock(&cluster->lock);
-}
-
-void cluster_work(struct cluster *cluster, size_t rank, struct cluster_work *work)
-{
-    pthread_mutex_lock(&cluster->lock);
-    *work = rank == cluster->place.rank ? cluster->work : cluster->peers[rank].work;
-    pthread_mutex_unlock(&cluster->lock);
-}
-
-/* --- failures --- */
-
-void cluster_fail(struct cluster *cluster, const struct error *error)
-{
-    pthread_mutex_lock(&cluster->lock);
-    if (!cluster->failed && !cluster->failing) {
-        cluster->failure = *error;
-        cluster->failing = true;
-        pthread_cond_broadcast(&cluster->changed);
-    }
-    while (!cluster->failed)
-        pthread_cond_wait(&cluster->changed, &cluster->lock);
-    pthread_mutex_unlock(&cluster->lock);
-}
-
-bool cluster_failed_elsewhere(struct cluster *cluster)
-{
-    pthread_mutex_lock(&cluster->lock);
-    const bool remote = cluster->remote;
-    pthread_mutex_unlock(&cluster->lock);
-    return remote;
-}
-
-bool cluster_check(struct cluster *cluster, struct error *error)
-{
-    if (!cluster)
-        return true;
-    pthread_mutex_lock(&cluster->lock);
-    const bool failed = cluster->failed || cluster->failing;
-    if (failed && error)
-        *error = cluster->failure;
-    pthread_mutex_unlock(&cluster->lock);
-    return !failed;
-}
-
-/* --- collectives --- */
-
-/* Lets the thread do a collective, and waits for it. */
-static bool ask(struct cluster *cluster, enum cluster_request request, const void *from, void *to,
-                size_t count)
-{
-    cluster_watch_wait(cluster, true);
-    pthread_mutex_lock(&cluster->lock);
-    if (!cluster->failed && !cluster->failing) {
-        cluster->from = from;
-        cluster->to = to;
-        cluster->count = count;
-        cluster->request = request;
-        pthread_cond_broadcast(&cluster->changed);
-        while (cluster->request != CLUSTER_NOTHING && !cluster->failed)
-            pthread_cond_wait(&cluster->changed, &cluster->lock);
-    }
-    const bool good = !cluster->failed && !cluster->failing;
-    pthread_mutex_unlock(&cluster->lock);
-    cluster_watch_wait(cluster, false);
-    return good;
-}
-
-/* Returns what a collective of so many bytes from each rank goes through; NULL: MPI. */
-static struct shared_collectives *shared_of(const struct cluster *cluster, size_t bytes)
-{
-    const struct cluster_exchange *exchange = &cluster->exchange;
-    return exchange->by_mpi || bytes > SHARED_BYTES ? NULL : exchange->shared;
-}
-
-/* Gathers without counting it. */
-static bool gather(struct cluster *cluster, const void *mine, size_t bytes, void *all)
-{
-    struct shared_collectives *shared = shared_of(cluster, bytes);
-    return shared ? shared_gather(shared, mine, bytes, all)
-                  : ask(cluster, CLUSTER_GATHER, mine, all, bytes);
-}
-
-bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, void *all)
-{
-    const uint64_t began = clock_nanoseconds();
-    const bool good = gather(cluster, mine, bytes, all);
-    atomic_fetch_add(&cluster->gathers, 1);
-    atomic_fetch_add(&cluster->waited, clock_nanoseconds() - began);
-    return good;
-}
-
-bool cluster_agree(struct cluster *cluster, bool good, struct error *error)
-{
-    struct report {
-        bool good;
-        struct error error;
-    } mine = {.good = good};
-    if (!cluster)
-        return good;
-    if (!good)
-        mine.error = *error;
-    struct report *all = memory_new(cluster_ranks(cluster), sizeof *all, "the ranks", error);
-    if (!all) {
-        cluster_fail(cluster, error);
-        return false;
-    }
-    if (!gather(cluster, &mine, sizeof mine, all)) /* MPI may still write to the array */
-        return cluster_check(cluster, error);
-    for (size_t r = cluster_ranks(cluster); r-- > 0;)
-        if (!all[r].good) {
-            *error = all[r].error;
-            good = false;
-        }
-    free(all);
-    return good;
-}
-
-bool cluster_broadcast(struct cluster *cluster, void *data, size_t bytes)
-{
-    struct shared_collectives *shared = shared_of(cluster, bytes);
-    return shared ? shared_broadcast(shared, data, bytes)
-                  : ask(cluster, CLUSTER_BROADCAST, NULL, data, bytes);
 }

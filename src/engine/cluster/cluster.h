@@ -4,10 +4,10 @@
  * A launcher (mpirun, srun) has started the same command several times. Each process is a rank:
  * rank 0 has the run, its files and the terminal; the others compute what it tells them
  * (session/ranks, session/sweep). MPI moves the data; its module is opened at run time
- * (cluster_module.h). A thread of the cluster makes all calls of MPI. While a collective or nothing
- * is under way, it also tells the other ranks once a second that this one lives, and notices when
- * one of them has failed, or has been silent for CLUSTER_SILENCE seconds, and whether the thread
- * that trains hangs (cluster_set_activity).
+ * (cluster_module.h). The thread that communicates starts a collective itself and tests it for a
+ * moment; a thread of the cluster makes all other calls of MPI. It also tells the other ranks once
+ * a second that this one lives, and notices when one of them has failed, or has been silent for
+ * CLUSTER_SILENCE seconds, and whether the thread that trains hangs (cluster_set_activity).
  *
  * After a failure, every function that communicates returns false at once, and cluster_check says
  * what happened and on which rank. Arrays of a collective that has failed must stay allocated until
@@ -70,16 +70,12 @@ size_t cluster_first_local(const struct cluster *cluster);
 const char *cluster_library(const struct cluster *cluster); /* "Open MPI v4.1.4" */
 const char *cluster_host(const struct cluster *cluster, size_t rank);
 
-/* Returns whether the ranks exchange values through memory that they share, which they do on one
- * host unless the environment of a rank has TINCA_SHARED_MEMORY=0. */
+/* Returns whether the ranks can share memory (cluster_window_open): they are on one host, none has
+ * TINCA_SHARED_MEMORY=0 in its environment, and MPI has not refused it. */
 bool cluster_shares_memory(const struct cluster *cluster);
-/* Returns why the ranks could not have the shared memory that they asked for last; "": they had it,
- * or did not ask. */
+/* Returns why the ranks could not have the shared memory that they asked for; "": they had it, or
+ * did not ask. */
 const char *cluster_sharing_failure(const struct cluster *cluster);
-
-/* Lets cluster_gather and cluster_broadcast use MPI from now on even if the ranks share memory, or
- * no longer. All ranks call it. */
-void cluster_exchange_by_mpi(struct cluster *cluster, bool by_mpi);
 
 /* What a rank has done in the run that is on. Times are nanoseconds. */
 struct cluster_work {
@@ -130,31 +126,26 @@ bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, voi
 bool cluster_agree(struct cluster *cluster, bool good, struct error *error);
 /* data[0..bytes) becomes that of rank 0. */
 bool cluster_broadcast(struct cluster *cluster, void *data, size_t bytes);
-/* Each value becomes its sum over the ranks (cluster_sums.h), added in the tree of image_blocks.h,
- * so that the bits do not depend on MPI; with `fast`, in an order that MPI chooses. `parts` has
- * cluster_sum_floats() values. */
-bool cluster_sum(struct cluster *cluster, float *values, size_t count, float *parts, bool fast);
-size_t cluster_sum_floats(size_t ranks, size_t count);
 
 /* Returns the nanoseconds that this process has waited in cluster_gather and for sums. */
 uint64_t cluster_waited(const struct cluster *cluster);
 /* Returns how often this process has called cluster_gather. */
 uint64_t cluster_gathers(const struct cluster *cluster);
 
-/* --- letters ---
- * A letter is a message of the program from one rank to another, beside the collectives. Rank 0 and
- * each other rank may send letters to each other. Letters between two ranks arrive in the order in
- * which they were sent. */
-enum { CLUSTER_LETTER = 1399 }; /* the most bytes of a letter */
+/* --- messages ---
+ * The program's messages from one rank to another go beside the collectives. Rank 0 and each other
+ * rank may send messages to each other. Those between two ranks arrive in the order in which they
+ * were sent. */
+enum { CLUSTER_PAYLOAD = 1399 }; /* the most bytes of a message */
 
-/* Queues a letter to a rank; a letter to a lost rank is dropped. Returns false with an error if
- * memory is short or something has failed. */
-bool cluster_post(struct cluster *cluster, size_t rank, const void *letter, size_t bytes,
+/* Queues a message to a rank; one to a lost rank is dropped. Returns false with an error if memory
+ * is short or something has failed. */
+bool cluster_post(struct cluster *cluster, size_t rank, const void *message, size_t bytes,
                   struct error *error);
 
-/* Waits for a letter, for at most `seconds`. Returns its length, and its sender in *rank; 0: none
- * has come. A letter that is longer than `size` is cut. */
-size_t cluster_take(struct cluster *cluster, double seconds, size_t *rank, void *letter,
+/* Waits for a message, for at most `seconds`. Returns its length, and its sender in *rank; 0: none
+ * has come. A message that is longer than `size` is cut. */
+size_t cluster_take(struct cluster *cluster, double seconds, size_t *rank, void *message,
                     size_t size);
 
 /* Makes the loss of a rank other than 0 no failure of all: from now on a rank that fails or is

@@ -2,9 +2,10 @@
  *
  * The module is a shared object, tinca-mpi.so, which the program opens when a launcher has started
  * it as one of several processes; so the program itself needs no MPI. One thread calls all
- * functions. A collective is started and then tested until it is complete; one at a time. All ranks
- * start the same collectives in the same order. Those of sums (scatter, collect, add) are started
- * and tested independently of the others.
+ * functions, or several threads of which only one calls at a time, if place.any_thread allows that.
+ * A collective is started and then tested until it is complete; one at a time. All ranks start the
+ * same collectives in the same order. Those of sums (scatter, collect, add) are started and tested
+ * independently of the others.
  */
 #ifndef TINCA_ENGINE_CLUSTER_CLUSTER_MODULE_H
 #define TINCA_ENGINE_CLUSTER_CLUSTER_MODULE_H
@@ -13,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CLUSTER_MODULE_ABI = 4, CLUSTER_REASON = 256, CLUSTER_LIBRARY = 96 };
+enum { CLUSTER_MODULE_ABI = 5, CLUSTER_REASON = 256, CLUSTER_LIBRARY = 96, CLUSTER_WINDOWS = 4 };
 
 #define CLUSTER_MODULE_FILE     "tinca-mpi.so"
 #define CLUSTER_MODULE_FUNCTION "tinca_cluster_module"
@@ -23,6 +24,7 @@ struct cluster_place {
     size_t rank, ranks;
     size_t local_rank;             /* its number among the ranks of its host */
     size_t first_local;            /* the first rank of its host */
+    bool any_thread;               /* other threads than that of `begin` may call, too */
     char library[CLUSTER_LIBRARY]; /* "Open MPI v4.1.4" */
 };
 
@@ -41,8 +43,15 @@ struct cluster_module {
     bool (*gather)(const void *mine, size_t bytes, void *all, char *reason);
     /* data[0..bytes) becomes that of rank 0. */
     bool (*broadcast)(void *data, size_t bytes, char *reason);
+    /* When it is complete, each rank sees what all have written to their windows before it. */
+    bool (*barrier)(char *reason);
     /* Tests the collective that was started. Returns false with a reason if it has failed. */
     bool (*test)(bool *complete, char *reason);
+
+    /* Replaces the window `number` by memory that all ranks share, with `bytes` for each: sets
+     * parts[0..ranks) to their addresses. All ranks call it, and wait for each other. Returns false
+     * with a reason. With 0 bytes, forgets a window that another rank could not have. */
+    bool (*share)(size_t number, size_t bytes, void **parts, char *reason);
 
     /* Start a collective of sums; return false with a reason. A value has `bytes` bytes, 2 or 4. */
     /* Values are divided into parts, one for each rank; part r is [r count / ranks, (r + 1) count /

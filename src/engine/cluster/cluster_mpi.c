@@ -24,6 +24,7 @@ static struct {
     MPI_Request request, sum_request; /* of the collectives */
     int *counts, *places, *other_counts, *other_places;
     struct outgoing *outgoing; /* by rank */
+    MPI_Win windows[CLUSTER_WINDOWS];
 } mpi;
 
 static bool explain(int code, char *reason)
@@ -89,8 +90,10 @@ static bool set_local(struct cluster_place *place, char *reason)
 static bool begin(struct cluster_place *place, char *reason)
 {
     int provided;
-    if (!explain(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided), reason))
+    if (!explain(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided), reason))
         return false;
+    for (size_t w = 0; w < CLUSTER_WINDOWS; w++)
+        mpi.windows[w] = MPI_WIN_NULL;
     /* a communicator of its own, so that nobody else's messages are taken for these */
     if (!explain(MPI_Comm_dup(MPI_COMM_WORLD, &mpi.world), reason) ||
         !explain(MPI_Comm_set_errhandler(mpi.world, MPI_ERRORS_RETURN), reason) ||
@@ -99,13 +102,26 @@ static bool begin(struct cluster_place *place, char *reason)
     MPI_Comm_rank(mpi.world, &mpi.rank);
     MPI_Comm_size(mpi.world, &mpi.ranks);
     mpi.request = mpi.sum_request = MPI_REQUEST_NULL;
-    *place = (struct cluster_place){.rank = (size_t)mpi.rank, .ranks = (size_t)mpi.ranks};
+    *place = (struct cluster_place){.rank = (size_t)mpi.rank,
+                                    .ranks = (size_t)mpi.ranks,
+                                    .any_thread = provided >= MPI_THREAD_SERIALIZED};
     set_library(place->library);
     return set_local(place, reason) && allocate(reason);
 }
 
+/* Frees a window, if there is one; all ranks call it. */
+static void release(MPI_Win *window)
+{
+    if (*window == MPI_WIN_NULL)
+        return;
+    MPI_Win_unlock_all(*window);
+    MPI_Win_free(window);
+}
+
 static void end(void)
 {
+    for (size_t w = 0; w < CLUSTER_WINDOWS; w++)
+        release(&mpi.windows[w]);
     for (int i = 0; i < mpi.ranks; i++)
         MPI_Wait(&mpi.outgoing[i].request, MPI_STATUS_IGNORE);
     MPI_Comm_free(&mpi.sums);
@@ -144,6 +160,19 @@ static bool broadcast(void *data, size_t bytes, char *reason)
            explain(MPI_Ibcast(data, (int)bytes, MPI_BYTE, 0, mpi.world, &mpi.request), reason);
 }
 
+static void synchronise_windows(void)
+{
+    for (size_t w = 0; w < CLUSTER_WINDOWS; w++)
+        if (mpi.windows[w] != MPI_WIN_NULL)
+            MPI_Win_sync(mpi.windows[w]);
+}
+
+static bool barrier(char *reason)
+{
+    synchronise_windows();
+    return explain(MPI_Ibarrier(mpi.world, &mpi.request), reason);
+}
+
 static bool test_request(MPI_Request *request, bool *complete, char *reason)
 {
     int flag = 0;
@@ -154,7 +183,41 @@ static bool test_request(MPI_Request *request, bool *complete, char *reason)
 
 static bool test(bool *complete, char *reason)
 {
-    return test_request(&mpi.request, complete, reason);
+    const bool good = test_request(&mpi.request, complete, reason);
+    if (good && *complete)
+        synchronise_windows();
+    return good;
+}
+
+/* --- windows --- */
+
+/* Sets parts[] to the addresses of a new window, and begins the epoch that MPI_Win_sync needs. */
+static bool open_window(MPI_Win window, void **parts, char *reason)
+{
+    MPI_Aint bytes;
+    int unit;
+    bool good = explain(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN), reason);
+    for (int r = 0; good && r < mpi.ranks; r++)
+        good = explain(MPI_Win_shared_query(window, r, &bytes, &unit, &parts[r]), reason);
+    return good && explain(MPI_Win_lock_all(MPI_MODE_NOCHECK, window), reason);
+}
+
+static bool share(size_t number, size_t bytes, void **parts, char *reason)
+{
+    MPI_Win *window = &mpi.windows[number];
+    void *own;
+    if (bytes == 0) {
+        *window = MPI_WIN_NULL;
+        return true;
+    }
+    release(window);
+    if (!explain(
+            MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, mpi.world, &own, window),
+            reason)) {
+        *window = MPI_WIN_NULL;
+        return false;
+    }
+    return open_window(*window, parts, reason);
 }
 
 /* --- sums --- */
@@ -256,6 +319,8 @@ static const struct cluster_module module = {
     .end_all = end_all,
     .gather = gather,
     .broadcast = broadcast,
+    .barrier = barrier,
+    .share = share,
     .test = test,
     .scatter = scatter,
     .collect = collect,

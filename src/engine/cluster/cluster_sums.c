@@ -1,19 +1,18 @@
 /* Computes sums in the cluster's thread, step by step, while another thread goes on.
  *
- * The queue is a list of the caller's structures. Only the thread takes from its head; the lock
- * guards the links. A sum has three steps: the parts are scattered, those of one piece of each rank
- * after the other, the thread adds its own, and the sums are collected; MPI's own sum has one.
- * Arrays of bf16 fit into `parts`: half of it takes what the ranks send, the other half what this
- * rank sends. */
+ * The queue is a list of the caller's structures. Only the thread takes from its head; the
+ * lock guards the links. A sum has three steps: the parts are scattered, those of one subtree of
+ * each rank after the other, the thread adds its own, and the sums are collected; MPI's own sum has
+ * one. Arrays of bf16 fit into `parts`: half of it takes what the ranks send, the other half what
+ * this rank sends. */
 #include "engine/cluster/cluster_sums.h"
 
 #include "base/clock.h"
 #include "base/float16.h"
 #include "base/memory.h"
-#include "engine/cluster/cluster_internal.h"
+#include "engine/cluster/internal.h"
 #include "engine/graph/image_blocks.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* --- addition --- */
@@ -24,25 +23,26 @@ static void add(float *to, const float *from, size_t count)
         to[i] += from[i];
 }
 
-/* The values that the ranks have scattered: for each number of pieces, those of the rank's piece of
- * this number, rank by rank. */
+/* The values that the ranks have scattered: for each number of subtrees, those of the rank's
+ * subtree of this number, rank by rank. */
 struct parts {
     float *values;
     size_t length, ranks;
 };
 
-static void add_part(void *context, const struct image_piece *to, const struct image_piece *from)
+static void add_part(void *context, const struct batch_subtree *to,
+                     const struct batch_subtree *from)
 {
     const struct parts *parts = context;
     add(parts->values + (to->number * parts->ranks + to->rank) * parts->length,
         parts->values + (from->number * parts->ranks + from->rank) * parts->length, parts->length);
 }
 
-/* Adds the values of this rank's pieces to those of the first one. */
-static void add_own_pieces(const struct cluster *cluster, const struct cluster_sum *sum)
+/* Adds the values of this rank's subtrees to those of the first one. */
+static void add_own_subtrees(const struct cluster *cluster, const struct cluster_sum *sum)
 {
-    const size_t pieces = image_pieces_list(&sum->pieces, cluster->place.rank, NULL);
-    for (size_t p = 1; p < pieces; p++)
+    const size_t subtrees = batch_subtrees_list(&sum->subtrees, cluster->place.rank, NULL);
+    for (size_t p = 1; p < subtrees; p++)
         add(sum->values, sum->values + p * sum->stride, sum->count);
 }
 
@@ -95,17 +95,17 @@ static size_t part_length(const struct cluster *cluster, const struct cluster_su
            cluster_part_begin(sum->count, ranks, rank);
 }
 
-/* Returns how many pieces of each rank are scattered. */
-static size_t scattered_pieces(const struct cluster_sum *sum)
+/* Returns how many subtrees of each rank are scattered. */
+static size_t scattered_subtrees(const struct cluster_sum *sum)
 {
-    return sum->kind == CLUSTER_SUM_EXACT ? sum->pieces.most : 1;
+    return sum->kind == CLUSTER_SUM_EXACT ? sum->subtrees.most : 1;
 }
 
-static bool scatter_piece(const struct cluster *cluster, const struct cluster_sum *sum,
-                          size_t piece, char *reason)
+static bool scatter_subtree(const struct cluster *cluster, const struct cluster_sum *sum,
+                            size_t subtree, char *reason)
 {
-    float *parts = sum->parts + piece * cluster->place.ranks * part_length(cluster, sum);
-    return cluster->module->scatter(sum->values + piece * sum->stride, sum->count, sizeof(float),
+    float *parts = sum->parts + subtree * cluster->place.ranks * part_length(cluster, sum);
+    return cluster->module->scatter(sum->values + subtree * sum->stride, sum->count, sizeof(float),
                                     parts, reason);
 }
 
@@ -114,15 +114,15 @@ static bool start_step(const struct cluster *cluster, const struct cluster_sum *
     const struct cluster_module *module = cluster->module;
     switch (sum->kind) {
     case CLUSTER_SUM_FAST:
-        add_own_pieces(cluster, sum);
+        add_own_subtrees(cluster, sum);
         return module->add(sum->values, sum->count, reason);
     case CLUSTER_SUM_BF16:
-        add_own_pieces(cluster, sum);
+        add_own_subtrees(cluster, sum);
         cluster_bf16_round(sum->values, outgoing(cluster, sum), sum->count);
         return module->scatter(outgoing(cluster, sum), sum->count, sizeof(uint16_t), sum->parts,
                                reason);
     default:
-        return scatter_piece(cluster, sum, 0, reason);
+        return scatter_subtree(cluster, sum, 0, reason);
     }
 }
 
@@ -139,7 +139,7 @@ static bool collect_step(const struct cluster *cluster, const struct cluster_sum
         return cluster->module->collect(rounded, sum->count, sizeof *rounded, reason);
     }
     struct parts parts = {sum->parts, length, ranks};
-    image_pieces_join(&sum->pieces, add_part, &parts);
+    batch_subtrees_join(&sum->subtrees, add_part, &parts);
     memcpy(sum->values + first, sum->parts, length * sizeof *sum->values);
     return cluster->module->collect(sum->values, sum->count, sizeof(float), reason);
 }
@@ -173,7 +173,7 @@ bool cluster_sums_advance(struct cluster *cluster, char *reason)
         return true;
     if (sums->step == SUM_QUEUED) {
         sums->steps++;
-        sums->piece = 0;
+        sums->subtree = 0;
         sums->step = sum->kind == CLUSTER_SUM_FAST ? SUM_COLLECTED : SUM_SCATTERED;
         return start_step(cluster, sum, reason);
     }
@@ -183,8 +183,8 @@ bool cluster_sums_advance(struct cluster *cluster, char *reason)
         return true;
     sums->steps++;
     if (sums->step == SUM_SCATTERED) {
-        if (++sums->piece < scattered_pieces(sum))
-            return scatter_piece(cluster, sum, sums->piece, reason);
+        if (++sums->subtree < scattered_subtrees(sum))
+            return scatter_subtree(cluster, sum, sums->subtree, reason);
         sums->step = SUM_COLLECTED;
         return collect_step(cluster, sum, reason);
     }
@@ -199,8 +199,8 @@ void cluster_sums_start(struct cluster *cluster, struct cluster_sum *sum)
     struct cluster_sums *sums = &cluster->sums;
     const size_t ranks = cluster->place.ranks;
     sum->next = NULL;
-    if (sum->pieces.blocks == 0)
-        sum->pieces = image_pieces_divide(ranks, ranks);
+    if (sum->subtrees.blocks == 0)
+        sum->subtrees = batch_subtrees_divide(ranks, ranks);
     pthread_mutex_lock(&cluster->lock);
     if (!cluster->failed && !cluster->failing) {
         if (sums->last)
@@ -227,88 +227,4 @@ bool cluster_sums_wait(struct cluster *cluster)
     cluster_watch_wait(cluster, false);
     atomic_fetch_add(&cluster->waited, clock_nanoseconds() - began);
     return good;
-}
-
-bool cluster_sum(struct cluster *cluster, float *values, size_t count, float *parts, bool fast)
-{
-    struct cluster_sum sum = {.values = values,
-                              .count = count,
-                              .parts = parts,
-                              .kind = fast ? CLUSTER_SUM_FAST : CLUSTER_SUM_EXACT};
-    cluster_sums_start(cluster, &sum);
-    return cluster_sums_wait(cluster);
-}
-
-/* --- the cost of a sum --- */
-
-enum { FEW = 64, MANY = 1 << 18, REPEATS = 5 };
-
-size_t cluster_cost_values(size_t count)
-{
-    return count < MANY ? count : MANY;
-}
-
-/* Returns the shortest time of several sums in seconds; negative after a failure. */
-static double time_sum(struct cluster *cluster, cluster_cost_sum *sum, void *context, size_t count)
-{
-    double shortest = -1;
-    struct error error;
-    for (size_t i = 0; i < REPEATS; i++) {
-        if (!cluster_agree(cluster, true, &error)) /* the ranks begin together */
-            return -1;
-        const uint64_t began = clock_nanoseconds();
-        if (!sum(context, count))
-            return -1;
-        const double took = clock_seconds(began, clock_nanoseconds());
-        if (shortest < 0 || took < shortest)
-            shortest = took;
-    }
-    return shortest;
-}
-
-bool cluster_cost_measure(struct cluster *cluster, cluster_cost_sum *sum, void *context,
-                          size_t most, struct cluster_cost *cost)
-{
-    const size_t few = most < FEW ? most : FEW;
-    const double latency = time_sum(cluster, sum, context, few);
-    const double whole = latency < 0 ? -1 : time_sum(cluster, sum, context, most);
-    *cost = (struct cluster_cost){.latency = latency};
-    if (whole > latency && most > few)
-        cost->seconds_per_byte = (whole - latency) / ((double)(most - few) * sizeof(float));
-    return whole >= 0 && cluster_broadcast(cluster, cost, sizeof *cost);
-}
-
-struct measured_sum {
-    struct cluster *cluster;
-    struct cluster_sum sum;
-};
-
-static bool add_measured(void *context, size_t count)
-{
-    struct measured_sum *measured = context;
-    measured->sum.count = count;
-    cluster_sums_start(measured->cluster, &measured->sum);
-    return cluster_sums_wait(measured->cluster);
-}
-
-bool cluster_sums_measure(struct cluster *cluster, enum cluster_sum_kind kind,
-                          const struct image_pieces *pieces, size_t count,
-                          struct cluster_cost *cost)
-{
-    const size_t ranks = cluster->place.ranks, most = cluster_cost_values(count);
-    const size_t floats = (pieces ? pieces->most : 1) * cluster_sum_floats(ranks, most);
-    struct error error;
-    float *values = memory_new(most + floats, sizeof *values, "the measurement", &error);
-    if (!values) {
-        cluster_fail(cluster, &error);
-        return false;
-    }
-    struct measured_sum measured = {cluster,
-                                    {.values = values, .parts = values + most, .kind = kind}};
-    if (pieces)
-        measured.sum.pieces = *pieces; /* stride 0: all have the same values */
-    if (!cluster_cost_measure(cluster, add_measured, &measured, most, cost))
-        return false; /* MPI may still write to the arrays, and the stack of the failed caller */
-    free(values);
-    return true;
 }

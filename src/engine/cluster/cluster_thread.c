@@ -1,5 +1,7 @@
-/* The thread that calls MPI: it alone initialises it, runs the collectives that another thread asks
- * for, one at a time, lets sums go on meanwhile (cluster_sums.c), and exchanges messages.
+/* The thread that calls MPI: it alone initialises it, completes the collectives that another thread
+ * asks for, one at a time, lets sums go on meanwhile (cluster_sums.c), and exchanges messages. The
+ * other thread starts a collective itself if MPI allows that (cluster_collectives.c): `calls` is
+ * locked by the one that calls MPI at this moment.
  *
  * A message is a byte that says what it is. Rank 0 and each other rank tell each other that they
  * live, and what they have computed; so rank 0 notices every silent rank, and everybody a silent
@@ -17,7 +19,7 @@
  *
  * After a failure the thread calls MPI no more: MPI would write into arrays of the collective that
  * was under way, whose owners may be about to free them. */
-#include "engine/cluster/cluster_internal.h"
+#include "engine/cluster/internal.h"
 
 #include "base/clock.h"
 #include "base/threads/condition.h"
@@ -65,7 +67,7 @@ static void set_failure(struct cluster *cluster, const struct error *error, bool
     cluster->failed = true;
     cluster->remote = remote && !cluster->failing;
     cluster->begun = true;
-    cluster->request = CLUSTER_NOTHING;
+    cluster->asked.request = CLUSTER_NOTHING;
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->lock);
 }
@@ -186,8 +188,8 @@ static void receive_messages(struct cluster *cluster)
         } else if (message.kind == BEAT && bytes == sizeof message.beat) {
             take_work(cluster, rank, &message.beat.work);
             cluster->peers[rank].waiting = message.beat.waiting;
-        } else if (message.kind == CLUSTER_IS_LETTER &&
-                   !cluster_letters_receive(cluster, rank, message.bytes, bytes, &error)) {
+        } else if (message.kind == CLUSTER_IS_PAYLOAD &&
+                   !cluster_messages_receive(cluster, rank, message.bytes, bytes, &error)) {
             set_failure(cluster, &error, false);
         }
     }
@@ -214,7 +216,8 @@ static void watch(struct cluster *cluster, double seconds)
     }
 }
 
-/* Receives messages, sends signs of life, and notices silence and hangs. */
+/* Receives messages, sends signs of life, and notices silence and hangs. The caller holds `calls`.
+ */
 static void attend(struct state *state)
 {
     struct cluster *cluster = state->cluster;
@@ -226,7 +229,7 @@ static void attend(struct state *state)
     receive_messages(cluster);
     if (cluster->failed)
         return;
-    cluster_letters_send(cluster);
+    cluster_messages_send(cluster);
     if (state->beat >= beat_interval && !state->farewell) {
         send_beats(cluster);
         state->beat = 0;
@@ -242,18 +245,21 @@ static void attend(struct state *state)
 
 /* --- collectives --- */
 
-static bool start(struct cluster *cluster, char *reason)
+bool cluster_collective_start(struct cluster *cluster, const struct cluster_collective *what,
+                              char *reason)
 {
     const struct cluster_module *module = cluster->module;
-    switch (cluster->request) {
+    switch (what->request) {
     case CLUSTER_GATHER:
-        return module->gather(cluster->from, cluster->count, cluster->to, reason);
+        return module->gather(what->from, what->count, what->to, reason);
+    case CLUSTER_BROADCAST:
+        return module->broadcast(what->to, what->count, reason);
     default:
-        return module->broadcast(cluster->to, cluster->count, reason);
+        return module->barrier(reason);
     }
 }
 
-static void fail_collective(struct cluster *cluster, const char *reason)
+void cluster_collective_fail(struct cluster *cluster, const char *reason)
 {
     struct error error;
     error_set(&error, ERROR_SYSTEM, "MPI",
@@ -281,12 +287,27 @@ static void rest(size_t tests)
         nanosleep(&little, NULL);
 }
 
+/* Makes a window. What MPI refuses is no failure: the ranks do without it (cluster_windows.c). */
+static void make_window(const struct cluster *cluster)
+{
+    const struct cluster_collective *what = &cluster->asked;
+    char *reason = what->to;
+    const size_t number = what->number;
+    void **parts = cluster->sharing.windows[number].parts;
+    if (cluster->module->share(number, what->count, parts, reason))
+        reason[0] = '\0';
+}
+
 /* Runs the collective that was asked for until it is complete, or something fails. */
 static void collective(struct state *state)
 {
     struct cluster *cluster = state->cluster;
     char reason[CLUSTER_REASON] = "";
-    bool complete = false, good = start(cluster, reason);
+    bool complete = cluster->asked.request == CLUSTER_SHARE, good = true;
+    if (complete)
+        make_window(cluster);
+    else
+        good = cluster->asked.started || cluster_collective_start(cluster, &cluster->asked, reason);
     for (size_t tests = 0; good && !complete && !cluster->failed; tests++) {
         good = cluster->module->test(&complete, reason);
         if (!good || complete)
@@ -299,9 +320,9 @@ static void collective(struct state *state)
             return;
     }
     if (!good)
-        fail_collective(cluster, reason);
+        cluster_collective_fail(cluster, reason);
     pthread_mutex_lock(&cluster->lock);
-    cluster->request = CLUSTER_NOTHING;
+    cluster->asked.request = CLUSTER_NOTHING;
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->lock);
 }
@@ -313,7 +334,7 @@ static void advance_sums(struct state *state)
     const size_t steps = cluster->sums.steps;
     char reason[CLUSTER_REASON] = "";
     if (!cluster_sums_advance(cluster, reason))
-        fail_collective(cluster, reason);
+        cluster_collective_fail(cluster, reason);
     pthread_mutex_lock(&cluster->lock);
     const bool waits = cluster->sums.first && cluster->sums.steps == steps;
     pthread_mutex_unlock(&cluster->lock);
@@ -359,9 +380,9 @@ static bool await_request(const struct state *state)
     due.tv_nsec += wait;
     due.tv_sec += due.tv_nsec / 1000000000;
     due.tv_nsec %= 1000000000;
-    if (wait && cluster->request == CLUSTER_NOTHING && !cluster->leaving && !cluster->failing)
+    if (wait && cluster->asked.request == CLUSTER_NOTHING && !cluster->leaving && !cluster->failing)
         pthread_cond_timedwait(&cluster->changed, &cluster->lock, &due);
-    const bool there = cluster->request != CLUSTER_NOTHING && !cluster->failing;
+    const bool there = cluster->asked.request != CLUSTER_NOTHING && !cluster->failing;
     pthread_mutex_unlock(&cluster->lock);
     if (!wait)
         sched_yield();
@@ -410,11 +431,11 @@ static void set_ending(struct cluster *cluster)
     pthread_mutex_unlock(&cluster->lock);
 }
 
-/* Sends the last letters, says goodbye, waits for those of others, and finalises MPI. */
+/* Sends the last messages, says goodbye, waits for those of others, and finalises MPI. */
 static void leave(struct state *state)
 {
     struct cluster *cluster = state->cluster;
-    while (!cluster->failed && cluster_letters_wait(cluster))
+    while (!cluster->failed && cluster_messages_wait(cluster))
         attend_soon(state);
     if (cluster->place.rank > 0)
         say_goodbye(state);
@@ -439,6 +460,30 @@ static void end_hung(struct cluster *cluster)
     cluster->module->end_all(1);
 }
 
+/* Does once what is to be done now: the collective that is asked for, steps of sums, messages.
+ * Returns whether the thread goes on. The caller holds `calls`. */
+static bool run_once(struct state *state, bool asked)
+{
+    struct cluster *cluster = state->cluster;
+    if (asked)
+        collective(state);
+    advance_sums(state);
+    if (is_failing(cluster)) {
+        tell_failure(cluster);
+        set_failure(cluster, &cluster->failure, false);
+    } else if (is_leaving(cluster)) {
+        if (cluster->peers)
+            leave(state);
+        else {
+            set_ending(cluster);
+            cluster->module->end();
+        }
+        return false;
+    } else if (state->rounds % 64 == 0)
+        attend(state);
+    return !cluster->failed;
+}
+
 static void run(struct cluster *cluster)
 {
     struct state state = {.cluster = cluster};
@@ -452,23 +497,11 @@ static void run(struct cluster *cluster)
     }
     pthread_mutex_unlock(&cluster->lock);
     state.last = clock_nanoseconds();
-    while (!cluster->failed) {
-        if (await_request(&state))
-            collective(&state);
-        advance_sums(&state);
-        if (is_failing(cluster)) {
-            tell_failure(cluster);
-            set_failure(cluster, &cluster->failure, false);
-        } else if (is_leaving(cluster)) {
-            if (cluster->peers)
-                leave(&state);
-            else {
-                set_ending(cluster);
-                cluster->module->end();
-            }
-            break;
-        } else if (state.rounds % 64 == 0)
-            attend(&state);
+    for (bool goes_on = true; goes_on;) {
+        const bool asked = await_request(&state);
+        pthread_mutex_lock(&cluster->calls);
+        goes_on = run_once(&state, asked);
+        pthread_mutex_unlock(&cluster->calls);
     }
     if (cluster->watch.hangs)
         end_hung(cluster);

@@ -12,7 +12,7 @@
  *
  * Seconds are counted in steps of the cluster's thread: they do not grow while this process is
  * stopped. */
-#include "engine/cluster/cluster_internal.h"
+#include "engine/cluster/internal.h"
 
 #include "base/clock.h"
 #include "base/language.h"

@@ -1,27 +1,27 @@
-/* A task of a chain is one part of it: it runs all steps of the chain for a band of rows of one
- * image. An image has the largest number of bands that a step of the chain asks for. Chains without
- * another step between them are a sequence of jobs. */
-#include "engine/execution/chains.h"
+/* A task of a chain is a part of it: it runs all steps of the chain for a row block of one
+ * image. An image has the largest number of row blocks that a step of the chain asks for. Chains
+ * without another step between them are a sequence of jobs. */
+#include "engine/execution/internal.h"
 
-/* Returns the largest number of bands that a step of [first, end) asks for; 1 at least. */
-static size_t most_bands(const struct execution *execution, size_t first, size_t end)
+/* Returns the largest number of row blocks that a step of [first, end) asks for; 1 at least. */
+static size_t most_row_blocks(const struct execution *execution, size_t first, size_t end)
 {
     size_t most = 1;
     for (size_t s = first; s < end; s++) {
         const struct kernel *kernel = execution->plan->steps[s].kernel;
-        const size_t bands = kernel ? kernel->bands(&execution->sites[s]) : 0;
-        most = bands > most ? bands : most;
+        const size_t blocks = kernel ? kernel->bands(&execution->sites[s]) : 0;
+        most = blocks > most ? blocks : most;
     }
     return most;
 }
 
-/* Sets into how many bands an image is divided; a band begins at an even row (kernel.h). */
+/* Sets into how many row blocks an image is divided; each begins at an even row (kernel.h). */
 static void divide(const struct execution *execution, struct execution_chain *chain, size_t end)
 {
     const size_t height = execution->plan->steps[chain->first].site.node->output.height;
-    const size_t bands = most_bands(execution, chain->first, end);
+    const size_t blocks = most_row_blocks(execution, chain->first, end);
     chain->row_pairs = (height + 1) / 2;
-    chain->bands = bands < chain->row_pairs ? bands : chain->row_pairs;
+    chain->row_blocks = blocks < chain->row_pairs ? blocks : chain->row_pairs;
 }
 
 static void chain_task(void *context, size_t task, size_t thread)
@@ -29,11 +29,11 @@ static void chain_task(void *context, size_t task, size_t thread)
     const struct execution_chain *chain = context;
     const struct execution *execution = chain->execution;
     const struct plan_step *steps = execution->plan->steps;
-    const size_t band = task % chain->bands;
+    const size_t block = task % chain->row_blocks;
     const size_t height = steps[chain->first].site.node->output.height;
-    struct kernel_rows rows = {.image = task / chain->bands,
-                               .begin = 2 * (chain->row_pairs * band / chain->bands),
-                               .end = 2 * (chain->row_pairs * (band + 1) / chain->bands)};
+    struct kernel_rows rows = {.image = task / chain->row_blocks,
+                               .begin = 2 * (chain->row_pairs * block / chain->row_blocks),
+                               .end = 2 * (chain->row_pairs * (block + 1) / chain->row_blocks)};
     if (rows.end > height)
         rows.end = height;
     for (size_t s = chain->first; s < chain->end; s++)
@@ -68,7 +68,7 @@ static struct execution_chain *add_to_sequence(struct execution *execution,
     }
     /* a chain has a step at least, so the jobs of sequences do not overlap */
     execution->jobs[sequence->first + sequence->sequence_jobs++] =
-        (struct pool_job){execution->batch.count * chain->bands, chain_task, chain};
+        (struct pool_job){execution->batch.count * chain->row_blocks, chain_task, chain};
     sequence->sequence_end = chain->end;
     return sequence;
 }

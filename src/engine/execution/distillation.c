@@ -8,7 +8,7 @@
 #include "engine/execution/distillation.h"
 
 #include "engine/cluster/cluster.h"
-#include "engine/execution/backend.h"
+#include "engine/execution/internal.h"
 #include "engine/graph/image_blocks.h"
 #include "engine/ops/op.h"
 

@@ -1,45 +1,41 @@
-/* The functions of execution.h. They choose a backend, call its functions, and compute what does
- * not depend on the backend: the sums of the losses. */
+/* The functions of execution.h. They choose a memory and a communicator, call their functions, and
+ * compute what depends on neither: the order of an iteration, and the sums of the losses. */
 #include "engine/execution/execution.h"
 
 #include "base/clock.h"
-#include "engine/execution/passes.h"
+#include "engine/execution/internal.h"
 #include "engine/graph/image_blocks.h"
 
+#include <math.h>
 #include <string.h>
 
-static const struct execution_backend *backend_of(const struct plan *plan,
-                                                  const struct device *device)
-{
-    if (plan->processes > 1)
-        return &backend_share;
-    if (plan->ranks > 1)
-        return device->other_count ? &backend_group : &backend_joined;
-    return device->driver->computes_on_host ? &backend_host : &backend_device;
-}
+/* The communicator's function or, where it has none, the memory's. */
+#define FUNCTION(execution, name)                                                                  \
+    ((execution)->communicator && (execution)->communicator->name                                  \
+         ? (execution)->communicator->name                                                         \
+         : (execution)->memory->name)
 
 struct execution *execution_create(const struct plan *plan, struct device *device,
                                    struct weights *weights, const struct solver_settings *solver,
                                    uint64_t seed, struct error *error)
 {
-    return execution_make(backend_of(plan, device), plan, device, weights, solver, seed, NULL,
-                          error);
+    const struct execution_memory *memory =
+        device->driver->computes_on_host ? &memory_host : &memory_device;
+    const struct execution_communicator *communicator = plan->processes > 1 ? &communicator_mpi
+                                                        : plan->ranks > 1   ? &communicator_nccl
+                                                                            : NULL;
+    return execution_make(memory, communicator, plan, device, weights, solver, seed, NULL, error);
 }
 
 bool execution_join(struct execution *execution, struct error *error)
 {
-    return execution->backend != &backend_joined || backend_joined_join(execution, error);
-}
-
-void execution_free(struct execution *execution)
-{
-    if (execution)
-        execution_release(execution);
+    const struct execution_communicator *communicator = execution->communicator;
+    return !communicator || !communicator->join || communicator->join(execution, error);
 }
 
 void execution_bind(struct execution *execution, const struct execution_batch *batch)
 {
-    execution->backend->bind(execution, batch);
+    FUNCTION(execution, bind)(execution, batch);
 }
 
 void execution_bind_device(struct execution *execution, const struct execution_batch *batch)
@@ -54,8 +50,8 @@ const struct execution_batch *execution_device_batch(const struct execution *exe
 
 struct recording_refusals execution_recording_refusals(const struct execution *execution)
 {
-    return execution && execution->on_device ? backend_device_refusals(execution)
-                                             : (struct recording_refusals){.why = ""};
+    return execution && execution->memory->refusals ? execution->memory->refusals(execution)
+                                                    : (struct recording_refusals){.why = ""};
 }
 
 void recording_refusals_add(struct recording_refusals *sum, const struct recording_refusals *more)
@@ -68,8 +64,8 @@ void recording_refusals_add(struct recording_refusals *sum, const struct recordi
 
 void execution_record_passes(struct execution *execution)
 {
-    if (execution->on_device)
-        backend_device_record_passes(execution);
+    if (execution->memory->record_passes)
+        execution->memory->record_passes(execution);
 }
 
 const struct graph *execution_graph(const struct execution *execution)
@@ -88,114 +84,87 @@ void execution_set_profile(struct execution *execution, struct profile *profile)
 
 void execution_forward(struct execution *execution, uint64_t iteration)
 {
-    execution->backend->forward(execution, iteration);
+    FUNCTION(execution, forward)(execution, iteration);
 }
 
 void execution_backward(struct execution *execution)
 {
-    execution->backend->backward(execution);
+    FUNCTION(execution, backward)(execution);
 }
 
 void execution_update(struct execution *execution, float learning_rate)
 {
     const uint64_t start = profile_start(execution->profile);
     execution->solver_step++;
-    execution->backend->update(execution, learning_rate);
+    FUNCTION(execution, update)(execution, learning_rate);
     if (execution->profile)
         profile_add_update(execution->profile, clock_nanoseconds() - start);
 }
 
 float execution_iterate(struct execution *execution, uint64_t iteration, float learning_rate)
 {
-    return execution->backend->iterate(execution, iteration, learning_rate);
+    if (execution->memory->iterate && !execution->profile)
+        return FUNCTION(execution, iterate)(execution, iteration, learning_rate);
+    execution_forward(execution, iteration);
+    const float loss = execution_loss(execution);
+    /* another GPU, which has no profile, has enqueued the collectives of its backward pass */
+    if (!isfinite(loss) && execution->plan->ranks == 1)
+        return loss;
+    execution_backward(execution);
+    if (isfinite(loss))
+        execution_update(execution, learning_rate);
+    return loss;
 }
 
 void execution_wait(struct execution *execution)
 {
-    execution->backend->wait(execution);
+    if (execution->memory->wait)
+        FUNCTION(execution, wait)(execution);
 }
 
 /* --- results --- */
 
-float execution_sum_losses(const float *losses, size_t batch, size_t blocks, size_t begin,
-                           size_t count)
-{
-    if (count > 1) {
-        const size_t left = image_blocks_left(count);
-        return execution_sum_losses(losses, batch, blocks, begin, left) +
-               execution_sum_losses(losses, batch, blocks, begin + left, count - left);
-    }
-    const struct image_range images = image_blocks_range(batch, blocks, begin, 1);
-    float sum = 0;
-    for (size_t i = 0; i < images.count; i++)
-        sum += losses[images.first + i];
-    return sum;
-}
-
-static float mean_loss(const struct execution *execution, size_t loss)
-{
-    if (execution->share)
-        return backend_share_loss(execution, loss) /
-               (float)(execution->batch.count * execution->plan->processes);
-    const float *losses = execution->backend->losses(execution, loss);
-    const size_t count = execution->batch.count * execution->plan->ranks;
-    const size_t blocks = execution->plan->image_blocks;
-    return execution_sum_losses(losses, count, blocks, 0, blocks) / (float)count;
-}
-
-float execution_main_loss(const struct execution *execution)
-{
-    return mean_loss(execution, 0);
-}
-
-float execution_loss_of(const struct execution *execution, size_t loss)
-{
-    return mean_loss(execution, loss);
-}
-
-float execution_loss(const struct execution *execution)
-{
-    const struct graph *graph = execution->plan->graph;
-    float total = 0;
-    for (size_t i = 0; i < graph->loss_count; i++)
-        total += graph->nodes[graph->losses[i]].attributes.loss.weight * mean_loss(execution, i);
-    return total;
-}
-
 const float *execution_image_losses(const struct execution *execution)
 {
-    return execution->backend->losses(execution, 0);
+    return execution->memory->losses(execution, 0);
 }
 
 const float *execution_output(const struct execution *execution)
 {
-    return execution->backend->output(execution);
+    return FUNCTION(execution, output)(execution);
 }
 
 const float *execution_parameter_gradients(const struct execution *execution)
 {
-    return execution->backend->gradients(execution);
+    return execution->memory->gradients(execution);
 }
 
 float *execution_solver_state(struct execution *execution, size_t which)
 {
-    return execution->backend->solver_state(execution, which);
+    return execution->memory->solver_state(execution, which);
 }
 
 bool execution_fetch(struct execution *execution, struct error *error)
 {
-    return execution->backend->fetch(execution, error);
+    return !execution->memory->fetch || execution->memory->fetch(execution, error);
 }
 
 void execution_touch(struct execution *execution)
 {
-    execution->backend->touch(execution);
+    FUNCTION(execution, touch)(execution);
+}
+
+/* Waits until the number of solver steps and the scale of the loss are those after the last step.
+ */
+static void settle(struct execution *execution)
+{
+    if (execution->memory->settle)
+        execution->memory->settle(execution);
 }
 
 uint64_t execution_solver_step(struct execution *execution)
 {
-    if (execution->on_device)
-        backend_device_settle(execution);
+    settle(execution);
     return execution->solver_step;
 }
 
@@ -218,8 +187,8 @@ bool execution_set_clipping(struct execution *execution, const struct gradient_c
 
 void execution_set_sums(struct execution *execution, const struct gradient_sums *sums)
 {
-    if (execution->share)
-        backend_share_set_sums(execution, sums);
+    if (execution->communicator && execution->communicator->set_sums)
+        execution->communicator->set_sums(execution, sums);
 }
 
 bool execution_set_groups(struct execution *execution, const struct parameter_groups *groups,
@@ -237,26 +206,28 @@ bool execution_set_groups(struct execution *execution, const struct parameter_gr
 
 void execution_set_solver_step(struct execution *execution, uint64_t step)
 {
-    if (execution->on_device)
-        backend_device_settle(execution);
+    settle(execution);
     execution->solver_step = step;
 }
 
 struct loss_scale execution_loss_scale(struct execution *execution)
 {
-    return execution->on_device ? backend_device_loss_scale(execution) : (struct loss_scale){0};
+    settle(execution);
+    return execution_last_loss_scale(execution);
 }
 
 struct loss_scale execution_last_loss_scale(const struct execution *execution)
 {
-    return execution->on_device ? backend_device_last_loss_scale(execution)
-                                : (struct loss_scale){0};
+    return execution->memory->loss_scale
+               ? *execution->memory->loss_scale((struct execution *)execution)
+               : (struct loss_scale){0};
 }
 
 void execution_set_loss_scale(struct execution *execution, struct loss_scale scale)
 {
-    if (execution->on_device)
-        backend_device_set_loss_scale(execution, scale);
+    settle(execution);
+    if (execution_last_loss_scale(execution).scale > 0 && scale.scale > 0)
+        *execution->memory->loss_scale(execution) = scale;
 }
 
 /* --- device memory --- */
@@ -278,7 +249,7 @@ const float *execution_device_gradients(const struct execution *execution)
 
 void execution_mix_gradients(struct execution *execution, const float *more, float scale)
 {
-    execution->backend->mix_gradients(execution, more, scale);
+    execution->memory->mix_gradients(execution, more, scale);
 }
 
 const float *execution_device_input_gradient(const struct execution *execution)
@@ -297,8 +268,11 @@ float *execution_device_output_gradient(struct execution *execution)
 bool execution_find_first_bad_layer(struct execution *execution, uint64_t iteration,
                                     struct bad_layer *layer)
 {
+    const struct execution_communicator *communicator = execution->communicator;
     const size_t step =
-        execution->backend->find_not_finite(execution, iteration, &layer->in_weights);
+        communicator && communicator->find_not_finite
+            ? communicator->find_not_finite(execution, iteration, &layer->in_weights)
+            : execution_run_until_not_finite(execution, iteration, &layer->in_weights);
     if (step == PLAN_NONE)
         return false;
     memcpy(layer->node, execution->plan->steps[step].site.node->name, sizeof layer->node);

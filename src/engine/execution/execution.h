@@ -8,19 +8,19 @@
  * finished, except those that return a value. device_check reports its failures; call it before you
  * use a result. Functions with "device" in their name return pointers into device memory.
  *
- * A plan for several ranks is executed by all GPUs of a process group (backend_group.c), each with
- * an equal part of the batch, so the batch size is a multiple of the number of ranks. Losses,
+ * A plan for several ranks is executed by all GPUs of a process group (communicator_nccl.c), each
+ * with an equal micro-batch, so the batch size is a multiple of the number of ranks. Losses,
  * output, gradients and weights are those of the whole batch.
  *
- * If the device has one GPU only, such a plan is executed by those of all processes of a cluster
- * (backend_joined.c): every process binds its part of the batch, and makes the same calls of
- * execution_join, execution_iterate and execution_find_first_bad_layer. Losses, gradients and
- * weights are those of the whole batch; the output is the part's.
+ * If the device has one GPU only, such a plan is executed by those of all processes of a cluster:
+ * every process binds its micro-batch, and makes the same calls of execution_join,
+ * execution_iterate and execution_find_first_bad_layer. Losses, gradients and weights are those of
+ * the whole batch; the output is that of the micro-batch.
  *
- * A plan for several processes is executed by all of a cluster (device->cluster) at once: every
- * process binds its part of the batch and makes the same calls of execution_iterate. Losses,
- * gradients and weights are those of the whole batch; the output is the part's. After an iteration,
- * cluster_check says whether its values are valid.
+ * A plan for several processes is executed by all of a cluster (device->cluster) at once
+ * (communicator_mpi.c): every process binds its micro-batch and makes the same calls of
+ * execution_iterate. Losses, gradients and weights are those of the whole batch; the output is that
+ * of the micro-batch. After an iteration, cluster_check says whether its values are valid.
  */
 #ifndef TINCA_ENGINE_EXECUTION_EXECUTION_H
 #define TINCA_ENGINE_EXECUTION_EXECUTION_H
@@ -173,7 +173,6 @@ bool execution_set_groups(struct execution *execution, const struct parameter_gr
 struct gradient_sums {
     enum cluster_sum_kind kind;
     bool share;          /* add exact sums in memory that the ranks share, if they can */
-    bool measure;        /* choose the bytes of a message by measurement in the first iterations */
     size_t bucket_bytes; /* otherwise: send that many at least while the backward pass computes;
                             SIZE_MAX: all at once after it */
 };

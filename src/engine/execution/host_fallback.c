@@ -5,7 +5,7 @@
  *
  * Arrays that share device memory also share host memory. So kernels that work in place, and sums
  * of gradients that arrive through two inputs, give the same bits. */
-#include "engine/execution/host_fallback.h"
+#include "engine/execution/internal.h"
 
 #include "base/language.h"
 #include "base/memory.h"

@@ -4,13 +4,13 @@
  * its results then depend on the images of the block alone, even if a kernel for another number of
  * images would add in another order. The gradients of the left half of a tree are written where the
  * whole tree's are wanted; those of the right half are written to the workspace, and added. A
- * process that has several pieces of a tree (graph/image_pieces.h) has an array of gradients for
- * each, one behind the other. */
-#include "engine/execution/image_blocks.h"
+ * process that has several subtrees of a tree (graph/batch_subtrees.h) has an array of gradients
+ * for each, one behind the other. */
+#include "engine/execution/internal.h"
 
 #include "base/memory.h"
 #include "base/threads/pool.h"
-#include "engine/graph/batch_share.h"
+#include "engine/graph/micro_batch.h"
 #include "engine/plan/plan.h"
 
 enum { TASK_VALUES = 16384 };
@@ -138,15 +138,63 @@ void image_blocks_run(const struct execution *execution, const struct plan_step 
 {
     const struct plan *plan = execution->plan;
     const struct tree tree = {execution, step, pass, call};
-    const struct image_piece whole = {.count = plan->image_blocks};
-    const struct image_piece *piece = call->share ? call->share->own : &whole;
-    const size_t count = call->share ? call->share->own_count : 1;
-    for (size_t i = 0; i < count; i++, piece++) {
+    const struct batch_subtree whole = {.count = plan->image_blocks};
+    const struct batch_subtree *subtree = call->micro_batch ? call->micro_batch->own : &whole;
+    const size_t count = call->micro_batch ? call->micro_batch->own_count : 1;
+    for (size_t i = 0; i < count; i++, subtree++) {
         struct sums sums = {.workspace = (char *)call->workspace + step->partial_sums};
         for (size_t p = 0; p < call->site->node->parameter_count; p++)
             if (call->parameter_gradients[p])
                 sums.gradients[p] =
                     call->parameter_gradients[p] + i * plan->graph->learnable_floats;
-        run_tree(&tree, piece->begin, piece->count, &sums);
+        run_tree(&tree, subtree->begin, subtree->count, &sums);
     }
+}
+
+/* --- losses --- */
+
+float execution_sum_losses(const float *losses, size_t batch, size_t blocks, size_t begin,
+                           size_t count)
+{
+    if (count > 1) {
+        const size_t left = image_blocks_left(count);
+        return execution_sum_losses(losses, batch, blocks, begin, left) +
+               execution_sum_losses(losses, batch, blocks, begin + left, count - left);
+    }
+    const struct image_range images = image_blocks_range(batch, blocks, begin, 1);
+    float sum = 0;
+    for (size_t i = 0; i < images.count; i++)
+        sum += losses[images.first + i];
+    return sum;
+}
+
+static float mean_loss(const struct execution *execution, size_t loss)
+{
+    const struct plan *plan = execution->plan;
+    const size_t count = execution->batch.count * plan->ranks, blocks = plan->image_blocks;
+    if (execution->communicator && execution->communicator->loss_sum)
+        return execution->communicator->loss_sum(execution, loss) /
+               (float)(count * plan->processes);
+    return execution_sum_losses(execution->memory->losses(execution, loss), count, blocks, 0,
+                                blocks) /
+           (float)count;
+}
+
+float execution_main_loss(const struct execution *execution)
+{
+    return mean_loss(execution, 0);
+}
+
+float execution_loss_of(const struct execution *execution, size_t loss)
+{
+    return mean_loss(execution, loss);
+}
+
+float execution_loss(const struct execution *execution)
+{
+    const struct graph *graph = execution->plan->graph;
+    float total = 0;
+    for (size_t i = 0; i < graph->loss_count; i++)
+        total += graph->nodes[graph->losses[i]].attributes.loss.weight * mean_loss(execution, i);
+    return total;
 }

@@ -1,15 +1,10 @@
 /* Runs the passes of a plan. The arguments of all kernel calls are set up once, in execution order;
  * a new batch changes only the pointers to inputs and their views, the labels and the counts. */
-#include "engine/execution/passes.h"
+#include "engine/execution/internal.h"
 
 #include "base/float16.h"
 #include "base/host/memory_room.h"
 #include "base/memory.h"
-#include "engine/execution/chains.h"
-#include "engine/execution/host_fallback.h"
-#include "engine/execution/image_blocks.h"
-#include "engine/execution/int8_weights.h"
-#include "engine/execution/rounding.h"
 #include "engine/ops/op.h"
 #include "engine/plan/fallback.h"
 
@@ -172,7 +167,7 @@ void execution_move_gradients(struct execution *execution, float *to)
 {
     struct device *device = execution->device;
     const struct plan *plan = execution->plan;
-    memcpy(to, execution->gradients, plan->pieces * plan->graph->learnable_floats * sizeof *to);
+    memcpy(to, execution->gradients, plan->subtrees * plan->graph->learnable_floats * sizeof *to);
     for (size_t a = 0; a < plan->order_count; a++) {
         float **gradients = execution->calls[a].parameter_gradients;
         for (size_t p = 0; p < NODE_MAX_PARAMETERS; p++)
@@ -187,7 +182,7 @@ static bool allocate_training(struct execution *execution, struct error *error)
 {
     size_t count = execution->plan->graph->learnable_floats;
     execution->gradients =
-        new_floats(execution, count * execution->plan->pieces, "the gradients", error);
+        new_floats(execution, count * execution->plan->subtrees, "the gradients", error);
     if (!execution->gradients)
         return false;
     for (size_t i = 0; i < solver_state_count(&execution->solver); i++) {
@@ -209,7 +204,8 @@ static bool check_room(const struct execution *execution, struct error *error)
 static bool allocate(struct execution *execution, struct error *error)
 {
     const struct plan *plan = execution->plan;
-    if (!check_room(execution, error) || !execution->backend->reserve(execution, error))
+    if (!check_room(execution, error) ||
+        (execution->memory->reserve && !execution->memory->reserve(execution, error)))
         return false;
     execution->arena = execution_take(execution, plan->arena_bytes, "the activations", error);
     if (plan->prepared_bytes > 0)
@@ -238,6 +234,8 @@ static bool allocate(struct execution *execution, struct error *error)
 static bool set_up(struct execution *execution, uint64_t seed, struct error *error)
 {
     const struct plan *plan = execution->plan;
+    const struct execution_memory *memory = execution->memory;
+    const struct execution_communicator *communicator = execution->communicator;
     float *weights = weights_on_device(execution->weights, execution->device, error);
     if (!weights || !int8_weights_create(execution, error))
         return false;
@@ -245,18 +243,21 @@ static bool set_up(struct execution *execution, uint64_t seed, struct error *err
         execution->sites[s] = plan->steps[s].site;
     for (size_t a = 0; a < plan->order_count; a++)
         set_call(execution, weights, a, seed);
-    return execution->backend->create(execution, seed, error);
+    return (!memory->create || memory->create(execution, error)) &&
+           (!communicator || communicator->create(execution, seed, error));
 }
 
-struct execution *execution_make(const struct execution_backend *backend, const struct plan *plan,
-                                 struct device *device, struct weights *weights,
-                                 const struct solver_settings *solver, uint64_t seed,
-                                 struct execution *rank0, struct error *error)
+struct execution *execution_make(const struct execution_memory *memory,
+                                 const struct execution_communicator *communicator,
+                                 const struct plan *plan, struct device *device,
+                                 struct weights *weights, const struct solver_settings *solver,
+                                 uint64_t seed, struct execution *rank0, struct error *error)
 {
     struct execution *execution = memory_new(1, sizeof *execution, "the execution", error);
     if (!execution)
         return NULL;
-    execution->backend = backend;
+    execution->memory = memory;
+    execution->communicator = communicator;
     execution->plan = plan;
     execution->device = device;
     execution->weights = weights;
@@ -265,13 +266,20 @@ struct execution *execution_make(const struct execution_backend *backend, const 
         execution->solver = *solver;
     if (allocate(execution, error) && set_up(execution, seed, error))
         return execution;
-    execution_release(execution);
+    execution_free(execution);
     return NULL;
 }
 
-void execution_release(struct execution *execution)
+void execution_free(struct execution *execution)
 {
-    execution->backend->free(execution);
+    if (!execution)
+        return;
+    const struct execution_communicator *communicator = execution->communicator;
+    if (!communicator || communicator->stop(execution)) {
+        execution->memory->free(execution);
+        if (communicator)
+            communicator->free(execution);
+    }
     int8_weights_free(execution);
     free(execution->sites);
     free(execution->chains);
@@ -388,21 +396,21 @@ static void run_kernel(struct execution *execution, size_t index)
 static void run_call(struct execution *execution, size_t index)
 {
     const struct plan_order_entry *entry = &execution->plan->order[index];
-    const struct execution_backend *backend = execution->backend;
+    const struct execution_memory *memory = execution->memory;
     if (!execution->profile) {
         run_kernel(execution, index);
         return;
     }
-    backend->begin_call(execution);
+    memory->begin_call(execution);
     run_kernel(execution, index);
-    backend->end_call(execution, execution->plan->steps[entry->step].node,
-                      entry->pass == PLAN_BACKWARD);
+    memory->end_call(execution, execution->plan->steps[entry->step].node,
+                     entry->pass == PLAN_BACKWARD);
 }
 
 static void end_pass(struct execution *execution)
 {
-    if (execution->profile)
-        execution->backend->end_pass(execution);
+    if (execution->profile && execution->memory->end_pass)
+        execution->memory->end_pass(execution);
 }
 
 /* The steps of a chain have no random numbers. Their calls do not change, so that they stay in the
@@ -499,7 +507,7 @@ static bool parameters_finite(const struct execution *execution, const struct ke
     for (size_t p = 0; p < node->parameter_count; p++) {
         const struct parameter *parameter =
             &execution->plan->graph->parameters[node->parameters[p]];
-        if (!execution->backend->all_finite(execution, call->parameters[p], parameter->count))
+        if (!execution->memory->all_finite(execution, call->parameters[p], parameter->count))
             return false;
     }
     return true;
@@ -530,7 +538,7 @@ static bool value_finite(const struct execution *execution, const struct plan_st
     for (size_t at = 0; at < all; at += next) {
         const char *from = values + at * tensor_value_bytes(layout);
         if (!(layout.bf16 ? bf16_finite((const uint16_t *)from, count)
-                          : execution->backend->all_finite(execution, (const float *)from, count)))
+                          : execution->memory->all_finite(execution, (const float *)from, count)))
             return false;
     }
     return true;

@@ -5,7 +5,7 @@
  * first, as if the block were the whole batch, and then over the blocks in a binary tree. The left
  * half of a tree of n blocks has the largest power of two below n. The order thus depends on K
  * alone: processes that have whole blocks each can add their sums to the same bits as one process
- * that has all (image_pieces.h). With one block, the kernels' own order remains.
+ * that has all (batch_subtrees.h). With one block, the kernels' own order remains.
  */
 #ifndef TINCA_ENGINE_GRAPH_IMAGE_BLOCKS_H
 #define TINCA_ENGINE_GRAPH_IMAGE_BLOCKS_H

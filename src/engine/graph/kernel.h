@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct batch_share;
+struct micro_batch;
 struct machine_model;
 struct pool;
 struct profile;
@@ -100,8 +100,8 @@ struct kernel_call {
     uint64_t seed, iteration; /* seed dropout's random numbers (random.h) */
     size_t node_number;       /* the stream of this node's random numbers */
     /* Training: the batch is a part of a larger one, over which losses are means, dropout numbers
-     * its values and batch norms take statistics (batch_share.h). NULL: it is the whole batch. */
-    const struct batch_share *share;
+     * its values and batch norms take statistics (micro_batch.h). NULL: it is the whole batch. */
+    const struct micro_batch *micro_batch;
     /* This forward call recomputes an output that was freed after the forward pass of this
      * iteration. It gives the same bits as the first one and writes no parameters. */
     bool recomputing;

@@ -273,97 +273,9 @@ static bool open_document(struct json_document *document, const struct network_r
     return json_parse(document, text, strlen(text), name, error);
 }
 
-/* Builds the network of a saved model (below). */
-static struct network *build_saved(const struct network_request *request, struct error *error);
+/* --- saved models --- */
 
-struct network *network_build(const struct network_request *request, struct error *error)
-{
-    if (!request->text && network_is_model(request->network))
-        return build_saved(request, error);
-    struct json_document document = {0};
-    struct network_request complete = *request;
-    const struct network_builtin *builtin = NULL;
-    struct network *network = NULL;
-    if (network_name_complete(&complete, &builtin, error) &&
-        open_document(&document, &complete, builtin, error))
-        network = build_as_asked(&document, &complete, error);
-    json_document_free(&document);
-    return network;
-}
-
-enum technique network_request_technique(const struct network_request *request)
-{
-    struct network_request complete = *request;
-    const struct network_builtin *builtin;
-    return network_name_complete(&complete, &builtin, NULL) ? complete.technique
-                                                            : request->technique;
-}
-
-void network_free(struct network *network)
-{
-    if (!network)
-        return;
-    graph_free(&network->graph);
-    graph_free(&network->discriminator);
-    free(network->source);
-    free(network);
-}
-
-void network_set_loss_weight(struct network *network, float weight)
-{
-    struct graph *graph = &network->graph;
-    graph->nodes[graph->losses[0]].attributes.loss.weight = weight;
-}
-
-bool network_set_label_smoothing(struct network *network, float smoothing)
-{
-    struct graph *graph = &network->graph;
-    if (!network_has_cross_entropy(network))
-        return false;
-    for (size_t i = 0; i < graph->loss_count; i++) {
-        struct node *node = &graph->nodes[graph->losses[i]];
-        if (node->op == &op_softmax_cross_entropy)
-            node->attributes.loss.smoothing = smoothing;
-    }
-    return true;
-}
-
-const char *network_class_loss(const struct network *network)
-{
-    const struct graph *graph = &network->graph;
-    const char *found = NULL;
-    for (size_t i = 0; i < graph->loss_count; i++) {
-        const struct op *op = graph->nodes[graph->losses[i]].op;
-        if (!(op->traits & OP_READS_LABELS))
-            continue;
-        if (op != &op_softmax_cross_entropy)
-            return op->name;
-        found = op->name;
-    }
-    return found;
-}
-
-bool network_has_cross_entropy(const struct network *network)
-{
-    const char *loss = network_class_loss(network);
-    return loss && strcmp(loss, op_softmax_cross_entropy.name) == 0;
-}
-
-struct network *network_from_json(const struct json *root, struct error *error)
-{
-    const char *name = json_string(json_member(root, "name"));
-    char *text = json_print(root, false, error);
-    if (!text)
-        return NULL;
-    const struct network_request request = {.network = name ? name : "network", .text = text};
-    struct network *network = network_build(&request, error);
-    free(text);
-    return network;
-}
-
-/* --- saved models ---
- *
- * A saved model carries the text of its network file and the variation, so that the same network
+/* A saved model carries the text of its network file and the variation, so that the same network
  * can be built again. Options cannot change that network; only the number of classes, which a data
  * set decides, and the size of the input can be others. */
 
@@ -470,5 +382,92 @@ static struct network *build_saved(const struct network_request *request, struct
         network = build(&saved, error);
     }
     safetensors_close(&file);
+    return network;
+}
+
+/* --- building --- */
+
+struct network *network_build(const struct network_request *request, struct error *error)
+{
+    if (!request->text && network_is_model(request->network))
+        return build_saved(request, error);
+    struct json_document document = {0};
+    struct network_request complete = *request;
+    const struct network_builtin *builtin = NULL;
+    struct network *network = NULL;
+    if (network_name_complete(&complete, &builtin, error) &&
+        open_document(&document, &complete, builtin, error))
+        network = build_as_asked(&document, &complete, error);
+    json_document_free(&document);
+    return network;
+}
+
+enum technique network_request_technique(const struct network_request *request)
+{
+    struct network_request complete = *request;
+    const struct network_builtin *builtin;
+    return network_name_complete(&complete, &builtin, NULL) ? complete.technique
+                                                            : request->technique;
+}
+
+void network_free(struct network *network)
+{
+    if (!network)
+        return;
+    graph_free(&network->graph);
+    graph_free(&network->discriminator);
+    free(network->source);
+    free(network);
+}
+
+void network_set_loss_weight(struct network *network, float weight)
+{
+    struct graph *graph = &network->graph;
+    graph->nodes[graph->losses[0]].attributes.loss.weight = weight;
+}
+
+bool network_set_label_smoothing(struct network *network, float smoothing)
+{
+    struct graph *graph = &network->graph;
+    if (!network_has_cross_entropy(network))
+        return false;
+    for (size_t i = 0; i < graph->loss_count; i++) {
+        struct node *node = &graph->nodes[graph->losses[i]];
+        if (node->op == &op_softmax_cross_entropy)
+            node->attributes.loss.smoothing = smoothing;
+    }
+    return true;
+}
+
+const char *network_class_loss(const struct network *network)
+{
+    const struct graph *graph = &network->graph;
+    const char *found = NULL;
+    for (size_t i = 0; i < graph->loss_count; i++) {
+        const struct op *op = graph->nodes[graph->losses[i]].op;
+        if (!(op->traits & OP_READS_LABELS))
+            continue;
+        if (op != &op_softmax_cross_entropy)
+            return op->name;
+        found = op->name;
+    }
+    return found;
+}
+
+bool network_has_cross_entropy(const struct network *network)
+{
+    const char *loss = network_class_loss(network);
+    return loss && strcmp(loss, op_softmax_cross_entropy.name) == 0;
+}
+
+struct network *network_from_json(const struct json *root, struct error *error)
+{
+    const char *name = json_string(json_member(root, "name"));
+    char *text = json_print(root, false, error);
+    if (!text)
+        return NULL;
+    const struct network_request request = {.network = name ? name : "network", .text = text};
+    struct network *network = network_build(&request, error);
+    free(text);
     return network;
 }

@@ -24,6 +24,7 @@ struct safetensors;
 
 /* The widths of the hidden layers, in order. */
 enum { NETWORK_MAX_WIDTHS = 16, NETWORK_MAX_WIDTH = 65536 };
+
 struct network_widths {
     size_t count;
     size_t each[NETWORK_MAX_WIDTHS];
@@ -157,11 +158,10 @@ char *network_short_name(const struct network *network, char *text, size_t size)
  * tree gives. Returns NULL with an error. */
 struct network *network_from_json(const struct json *root, struct error *error);
 
-/* --- saved models: the network is in the metadata, whose keys session/model/model_file.h lists ---
- */
+/* --- saved models --- */
 
-/* Builds the network of an open file as it was saved. Returns NULL with an error if the metadata is
- * missing or wrong. */
+/* Builds the network of a saved model, an open file, as it was saved: from its metadata, whose keys
+ * session/model/model_file.h lists. Returns NULL with an error if these are missing or wrong. */
 struct network *network_of_model(const struct safetensors *file, struct error *error);
 
 /* Sets the error for a metadata key, with the reason `why` (marked N_), and returns false. */

@@ -15,7 +15,7 @@
  * Saved: mean, then invstd, [2, C]; a recomputed forward pass reads them and leaves the running
  * statistics alone. Parameters: weight, bias, running_mean, running_var.
  */
-#include "engine/graph/batch_share.h"
+#include "engine/graph/micro_batch.h"
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
 #include "engine/ops/rules.h"
@@ -122,26 +122,26 @@ static void move_towards(float *running, float momentum, double value)
 /* Joins the moments of all channels with those of all processes. */
 static void share_moments(const struct kernel_call *call)
 {
-    const struct batch_share *share = call->share;
+    const struct micro_batch *micro_batch = call->micro_batch;
     const size_t channels = call->site->inputs[0].channels;
-    double *mine = share->mine;
-    for (const struct image_piece *piece = share->own; piece < share->own + share->own_count;
-         piece++)
+    double *mine = micro_batch->mine;
+    for (const struct batch_subtree *subtree = micro_batch->own;
+         subtree < micro_batch->own + micro_batch->own_count; subtree++)
         for (size_t c = 0; c < channels; c++, mine += 3) {
-            const struct moments moments = channel_moments(call, c, piece->begin, piece->count);
+            const struct moments moments = channel_moments(call, c, subtree->begin, subtree->count);
             mine[0] = moments.count;
             mine[1] = moments.mean;
             mine[2] = moments.squares;
         }
-    batch_share_join_moments(share, channels);
+    micro_batch_join_moments(micro_batch, channels);
 }
 
 /* Returns the moments of channel c in the whole batch. */
 static struct moments whole_moments(const struct kernel_call *call, size_t c)
 {
-    if (!call->share)
+    if (!call->micro_batch)
         return channel_moments(call, c, 0, image_blocks_of(call));
-    const double *shared = call->share->all + 3 * c;
+    const double *shared = call->micro_batch->all + 3 * c;
     return (struct moments){shared[0], shared[1], shared[2]};
 }
 
@@ -205,7 +205,7 @@ static void forward_batch_norm(const struct kernel_call *call)
     const struct shape shape = call->site->inputs[0];
     const float epsilon = call->site->node->attributes.batch_norm.epsilon;
     const float *saved = call->saved;
-    if (call->share && call->site->training && !call->recomputing)
+    if (call->micro_batch && call->site->training && !call->recomputing)
         share_moments(call);
     for (size_t c = 0; c < shape.channels; c++) {
         float mean = call->parameters[RUNNING_MEAN][c];
@@ -258,41 +258,42 @@ static struct gradient_sums sum_gradients(const struct kernel_call *call, size_t
 /* Adds the sums of all channels to those of all processes. */
 static void share_sums(const struct kernel_call *call)
 {
-    const struct batch_share *share = call->share;
+    const struct micro_batch *micro_batch = call->micro_batch;
     const size_t channels = call->site->inputs[0].channels;
-    double *mine = share->mine;
-    for (const struct image_piece *piece = share->own; piece < share->own + share->own_count;
-         piece++)
+    double *mine = micro_batch->mine;
+    for (const struct batch_subtree *subtree = micro_batch->own;
+         subtree < micro_batch->own + micro_batch->own_count; subtree++)
         for (size_t c = 0; c < channels; c++, mine += 2) {
-            const struct gradient_sums sums = sum_gradients(call, c, piece->begin, piece->count);
+            const struct gradient_sums sums =
+                sum_gradients(call, c, subtree->begin, subtree->count);
             mine[0] = sums.g;
             mine[1] = sums.g_xhat;
         }
-    batch_share_add(share, 2 * channels);
+    micro_batch_add(micro_batch, 2 * channels);
 }
 
 /* Returns the sums of channel c over the whole batch. */
 static struct gradient_sums whole_sums(const struct kernel_call *call, size_t c)
 {
-    if (!call->share)
+    if (!call->micro_batch)
         return sum_gradients(call, c, 0, image_blocks_of(call));
-    const double *shared = call->share->all + 2 * c;
+    const double *shared = call->micro_batch->all + 2 * c;
     return (struct gradient_sums){shared[0], shared[1]};
 }
 
 static void backward_channel(const struct kernel_call *call, size_t c)
 {
     const struct shape shape = call->site->inputs[0];
-    const size_t images = call->share ? call->share->whole_images : call->site->batch;
+    const size_t images = call->micro_batch ? call->micro_batch->whole_images : call->site->batch;
     const double values = (double)(images * shape_area(shape));
     const float *saved = call->saved;
     const double mean = saved[c], invstd = saved[shape.channels + c];
     const struct gradient_sums sums = whole_sums(call, c);
     const double sum = sums.g, sum_xhat = sums.g_xhat;
     if (call->parameter_gradients[WEIGHT])
-        call->parameter_gradients[WEIGHT][c] = batch_share_gradient(call->share, sum_xhat);
+        call->parameter_gradients[WEIGHT][c] = micro_batch_gradient(call->micro_batch, sum_xhat);
     if (call->parameter_gradients[BIAS])
-        call->parameter_gradients[BIAS][c] = batch_share_gradient(call->share, sum);
+        call->parameter_gradients[BIAS][c] = micro_batch_gradient(call->micro_batch, sum);
     if (!call->input_gradients[0])
         return;
     for (size_t n = 0; n < call->site->batch; n++)
@@ -307,7 +308,7 @@ static void backward_channel(const struct kernel_call *call, size_t c)
 
 static void backward_batch_norm(const struct kernel_call *call)
 {
-    if (call->share)
+    if (call->micro_batch)
         share_sums(call);
     for (size_t c = 0; c < call->site->inputs[0].channels; c++)
         backward_channel(call, c);

@@ -7,7 +7,7 @@
  * counts the channels of all images instead, and a whole channel becomes zero, since neighbouring
  * values of a channel say nearly the same (Tompson et al. 2015).
  */
-#include "engine/graph/batch_share.h"
+#include "engine/graph/micro_batch.h"
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
 #include "engine/ops/rules.h"
@@ -41,7 +41,7 @@ static bool infer_dropout(struct graph *graph, struct node *node, const struct s
 /* Returns the factor of element i: 0 or 1 / (1 - rate). */
 static float factor(const struct kernel_call *call, size_t i)
 {
-    i += batch_share_first(call->share) * shape_count(call->site->node->output);
+    i += micro_batch_first(call->micro_batch) * shape_count(call->site->node->output);
     if (call->site->node->attributes.dropout.channels)
         i /= shape_area(call->site->node->output);
     const float rate = call->site->node->attributes.dropout.rate;

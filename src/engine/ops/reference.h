@@ -7,8 +7,8 @@
 #ifndef TINCA_ENGINE_OPS_REFERENCE_H
 #define TINCA_ENGINE_OPS_REFERENCE_H
 
-#include "engine/graph/batch_share.h"
 #include "engine/graph/kernel.h"
+#include "engine/graph/micro_batch.h"
 #include "engine/ops/op.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ static inline size_t output_values(const struct kernel_call *call)
  * the batch. */
 static inline float loss_scale(const struct kernel_call *call)
 {
-    const size_t images = call->share ? call->share->whole_images : call->site->batch;
+    const size_t images = call->micro_batch ? call->micro_batch->whole_images : call->site->batch;
     return call->site->node->attributes.loss.weight / (float)images;
 }
 

@@ -465,11 +465,11 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
     const uint64_t learnable = plan->graph->learnable_floats * sizeof(float);
     forecast->weights = plan->graph->total_floats * sizeof(float);
     if (int8_is_simulated(plan->graph) && plan->driver->computes_on_host)
-        forecast->weights *= 2; /* and as they are rounded (execution/int8_weights.h) */
+        forecast->weights *= 2; /* and as they are rounded (execution/rounding.c) */
     if (plan->mode == PLAN_TRAINING && !plan->frozen) {
         /* several processes: also the parts of all, which are added (cluster_sum); where they
          * share memory, this is more than they use */
-        forecast->gradients = (plan->processes > 1 ? 2 * learnable : learnable) * plan->pieces;
+        forecast->gradients = (plan->processes > 1 ? 2 * learnable : learnable) * plan->subtrees;
         forecast->solver = learnable * solver_state_count(&settings->solver);
     }
     forecast->workspace = workspace;

@@ -126,7 +126,7 @@ struct plan {
     size_t processes;     /* that share an iteration's batch (cluster.h); 1 or more */
     size_t image_blocks;  /* over which sums over images are taken (image_blocks.h); 1 or more;
                              with several processes, of each */
-    size_t pieces;        /* of a process's blocks, at most (image_pieces.h): arrays of gradients */
+    size_t subtrees; /* of a process's blocks, at most (batch_subtrees.h): arrays of gradients */
     size_t threads;
     struct machine_model machine; /* to which the sites point */
     struct plan_step *steps;      /* in the order of their nodes; inputs have none */
@@ -171,7 +171,7 @@ struct plan_settings {
     size_t batch, threads; /* 0 counts as 1 */
     size_t ranks;          /* training: GPUs that share the batch; 0 counts as 1 */
     size_t image_blocks; /* training: blocks for sums over images (image_blocks.h); 0 counts as 1 */
-    size_t processes;    /* training: that share batch and blocks (batch_share.h); 0 counts as 1 */
+    size_t processes;    /* training: that share batch and blocks (micro_batch.h); 0 counts as 1 */
     struct solver_settings solver; /* training: gives the size of the solver's state */
     uint64_t memory_limit;         /* training: limit in bytes for the forecast's total; 0: none */
     /* Two networks that are trained together (gan.h). */

@@ -15,7 +15,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "engine/graph/image_pieces.h"
+#include "engine/graph/batch_subtrees.h"
 #include "engine/ops/op.h"
 #include "engine/plan/fallback.h"
 #include "engine/plan/internal.h"
@@ -294,7 +294,7 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
         .ranks = ranks,
         .processes = processes_of(settings),
         .image_blocks = image_blocks_of(settings) / processes_of(settings),
-        .pieces = image_pieces_divide(image_blocks_of(settings), processes_of(settings)).most,
+        .subtrees = batch_subtrees_divide(image_blocks_of(settings), processes_of(settings)).most,
         .threads = settings->threads ? settings->threads : 1,
         .bf16 = settings->precision == PRECISION_BF16 && driver->computes_on_host,
         .int8 = settings->precision == PRECISION_INT8};

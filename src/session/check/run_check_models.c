@@ -192,7 +192,8 @@ void check_model(struct check *check, const char *file)
  * number of parameters is that of the journal: the user's network file may have changed since. */
 static void find_network(struct check *check)
 {
-    struct network_request request = settings_network(&check->config, check->record.facts.classes);
+    struct network_request request = network_settings(&check->config).request;
+    request.classes = check->record.facts.classes;
     if (check->network || !check->record.started)
         return;
     struct network *network = network_build(&request, NULL);

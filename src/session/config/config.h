@@ -165,6 +165,9 @@ void config_take(struct run_config *to, const struct run_config *from, unsigned 
 const struct config_field *config_refused(const struct run_config *config, unsigned classes,
                                           enum config_task task);
 
+/* Returns whether a field counts: of epochs and iterations, only the run's length does. */
+bool config_counts(const struct run_config *config, const struct config_field *field);
+
 /* Returns the field with this key, or NULL. */
 const struct config_field *config_find(const char *key);
 

@@ -26,10 +26,9 @@ static bool has_equal_bytes(const struct run_config *a, const struct run_config 
 static char *effective_value(const struct run_config *config, const struct config_field *field,
                              char *text, size_t size)
 {
-    if (config->has_iterations && strcmp(field->key, KEY(epochs)) == 0)
-        snprintf(text, size, "%s", "");
-    else
-        config_get(config, field->key, text, size);
+    if (config_counts(config, field))
+        return config_get(config, field->key, text, size);
+    text[0] = '\0';
     return text;
 }
 

@@ -274,6 +274,12 @@ const char *config_suggestion(const char *key, size_t n)
     return nth(field->suggestions ? field->suggestions : field->choices, n);
 }
 
+bool config_counts(const struct run_config *config, const struct config_field *field)
+{
+    return (field->key != KEY(epochs) || !config->has_iterations) &&
+           (field->key != KEY(iterations) || config->has_iterations);
+}
+
 static bool is_changed(const struct run_config *config, const struct config_field *field)
 {
     struct run_config defaults;

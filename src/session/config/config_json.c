@@ -25,15 +25,11 @@ static bool add_field(struct json *object, const struct run_config *config,
     }
 }
 
-/* Returns whether to write a field. Of epochs and iterations, only the run's length is written. */
 static bool field_is_written(const struct run_config *config, const struct config_field *field)
 {
-    if (strcmp(field->key, KEY(iterations)) == 0)
-        return config->has_iterations;
-    if (strcmp(field->key, KEY(epochs)) == 0)
-        return !config->has_iterations;
     /* its absence says that the run is of an earlier version, also once it is resumed */
-    return !config->outputs_kept || strcmp(field->key, KEY(reset_classes)) != 0;
+    const bool left_out = config->outputs_kept && field->key == KEY(reset_classes);
+    return config_counts(config, field) && !left_out;
 }
 
 bool config_to_json(const struct run_config *config, struct json *object)

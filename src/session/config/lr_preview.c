@@ -34,7 +34,8 @@ bool lr_preview_make(const struct run_config *config, size_t images, float *rate
     if (counts_iterations(config) && !preview->iterations)
         return false;
     const uint64_t iterations = preview->iterations ? preview->iterations : ANY_ITERATIONS;
-    const struct lr_schedule_settings settings = settings_schedule(config, iterations);
+    const struct training_settings training = training_settings(config);
+    const struct lr_schedule_settings settings = training_schedule(&training, iterations);
     const struct lr_schedule_state state = lr_schedule_begin();
     for (size_t i = 0; i < count; i++) {
         const double part = (double)i / (double)(count - 1);

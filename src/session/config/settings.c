@@ -110,9 +110,8 @@ static struct gradient_sums make_sums(const struct run_config *config)
 {
     uint64_t bytes = 0;
     const bool by_itself = strcmp(config->bucket, "auto") == 0;
-    struct gradient_sums sums = {
-        .share = by_itself, .measure = by_itself, .bucket_bytes = SIZE_MAX};
-    if (!sums.measure && text_to_bytes(config->bucket, &bytes) && bytes < SIZE_MAX)
+    struct gradient_sums sums = {.share = by_itself, .bucket_bytes = SIZE_MAX};
+    if (!by_itself && text_to_bytes(config->bucket, &bytes) && bytes < SIZE_MAX)
         sums.bucket_bytes = (size_t)bytes;
     if (config->reduce == REDUCE_FAST)
         sums.kind = CLUSTER_SUM_FAST;
@@ -170,23 +169,10 @@ struct lr_schedule_settings training_schedule(const struct training_settings *tr
 
 /* --- of the configuration as a whole --- */
 
-struct network_request settings_network(const struct run_config *config, size_t classes)
-{
-    struct network_request request = make_request(config);
-    request.classes = classes;
-    return request;
-}
-
 const char *settings_technique(const struct run_config *config)
 {
     const struct network_request request = make_request(config);
     return technique_name(network_request_technique(&request));
-}
-
-struct lr_schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations)
-{
-    const struct training_settings training = training_settings(config);
-    return training_schedule(&training, iterations);
 }
 
 /* Returns how many GPUs share a batch: one of each process, or those of this one. */

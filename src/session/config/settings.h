@@ -119,14 +119,10 @@ struct record_settings record_settings(const struct run_config *config);
 struct lr_schedule_settings training_schedule(const struct training_settings *training,
                                               uint64_t iterations);
 
-/* Returns the request for the configured network with `classes` outputs (0: as in its file). */
-struct network_request settings_network(const struct run_config *config, size_t classes);
-
 /* Returns the name of the configured technique, which may be a suffix of the network's name. */
 const char *settings_technique(const struct run_config *config);
 
-/* Return the settings of parts of the engine. */
-struct lr_schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations);
+/* Returns what a plan of the configured network needs to know beside it. */
 struct plan_settings settings_plan(const struct run_config *config, size_t threads,
                                    enum plan_mode mode);
 

@@ -42,8 +42,7 @@ static void append_settings(struct text *text, const struct run_config *config, 
     const struct run_config plain = without_options(config);
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
-        bool skip = config->has_iterations && strcmp(key, KEY(epochs)) == 0;
-        skip = skip || (!shuffle && strcmp(key, KEY(groups)) == 0);
+        bool skip = !config_counts(config, &config_fields[i]) || (!shuffle && key == KEY(groups));
         for (size_t w = 0; w < sizeof written / sizeof *written; w++)
             skip = skip || strcmp(key, written[w]) == 0;
         if (!skip)

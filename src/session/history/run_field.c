@@ -6,7 +6,6 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "session/config/config_paths.h"
-#include "session/config/settings.h"
 #include "session/values/run_figures.h"
 
 #include <math.h>
@@ -242,7 +241,6 @@ bool run_field_is_figure(size_t field)
 
 static double setting_number(const struct config_field *setting, const struct run_config *config)
 {
-    const struct training_settings training = training_settings(config);
     const char *place = (const char *)config + setting->offset;
     size_t count;
     double number;
@@ -251,11 +249,8 @@ static double setting_number(const struct config_field *setting, const struct ru
         return number;
     }
     memcpy(&count, place, sizeof count);
-    if (strcmp(setting->key, KEY(iterations)) == 0 && !training.has_iterations)
-        return (double)NAN;
-    if (strcmp(setting->key, KEY(epochs)) == 0 && training.has_iterations)
-        return (double)NAN;
-    return strcmp(setting->key, KEY(batch)) == 0 && count == 0 ? (double)NAN : (double)count;
+    const bool unknown = setting->key == KEY(batch) && count == 0; /* of an imported run */
+    return config_counts(config, setting) && !unknown ? (double)count : (double)NAN;
 }
 
 /* Returns whether the record has a setting: what the log of another program does not give is

@@ -7,7 +7,6 @@
 #include "base/host/host_contention.h"
 #include "base/memory.h"
 #include "engine/cluster/cluster_sums.h"
-#include "engine/cluster/shared_sums.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -214,15 +213,12 @@ static struct scaling_link link_of(size_t ranks, const struct cluster_cost *sum,
                                  .gather = gather / steps(ranks)};
 }
 
-/* Measures MPI, even if the ranks share memory. */
+/* Measures gathers, and sums by messages. */
 static bool measure_mpi(struct cluster *cluster, struct scaling *scaling, struct error *error)
 {
     struct cluster_cost cost;
     double gather;
-    cluster_exchange_by_mpi(cluster, true);
-    const bool good = measure_gather(cluster, &gather, error);
-    cluster_exchange_by_mpi(cluster, false);
-    if (!good)
+    if (!measure_gather(cluster, &gather, error))
         return false;
     if (!cluster_sums_measure(cluster, CLUSTER_SUM_EXACT, NULL, scaling->gradients, &cost))
         return cluster_check(cluster, error);
@@ -236,7 +232,7 @@ static bool measure_shared(struct cluster *cluster, struct scaling *scaling, str
     double gather;
     if (!measure_gather(cluster, &gather, error))
         return false;
-    if (!shared_sums_measure(cluster, scaling->gradients, &cost))
+    if (!cluster_window_measure(cluster, scaling->gradients, &cost))
         return cluster_check(cluster, error); /* true: memory is short, so MPI sums here */
     scaling->shared = true;
     scaling->here = link_of(cluster_ranks(cluster), &cost, gather);

@@ -8,8 +8,7 @@
  *
  * The last part is the cost of a reduce-scatter and an all-gather of Thakur, Rabenseifner, Gropp,
  * "Optimization of Collective Communication Operations in MPICH", 2005. It counts nothing as
- * overlapped: by default the gradients are sent after the backward pass unless that is slower
- * (gradient_buckets.h).
+ * overlapped: by default the gradients are added after the backward pass (--bucket).
  *
  * All parameters are measured, with MPI's collectives and iterations on synthetic batches. Ranks of
  * one host exchange through memory that they share; its parameters are measured as well, and

@@ -47,6 +47,11 @@ bool technique_step_trains(const char *step);
 /* Returns whether the step cannot be applied without data. */
 bool technique_step_needs_data(const char *step);
 
+/* Returns the number of a name in a list that ends with NULL; `otherwise` if it is not there. */
+size_t technique_choice(const char *name, const char *const *names, size_t otherwise);
+
+/* --- technique_apply.c --- */
+
 /* What a step is applied to. */
 struct technique_target {
     const char *input, *output; /* model files */

@@ -4,7 +4,7 @@
  *
  * All ranks have equal weights, running statistics and averages, since each computes every step,
  * so nothing of these is sent. Rank 0 says when to validate. If it ends a validation early, because
- * the run is to stop or its own part has failed, it tells the others by letters, which they look
+ * the run is to stop or its own part has failed, it tells the others by messages, which they look
  * for between two batches. All ranks then gather what they have, even if it is of no use: so they
  * agree on what comes next. A rank whose part fails tells all by cluster_fail, as in an iteration.
  */
@@ -187,18 +187,18 @@ void ranks_validation_free(struct ranks_validation *validation)
 
 /* --- a validation --- */
 
-/* The letter by which rank 0 ends a validation early. */
-struct end_letter {
+/* The message by which rank 0 ends a validation early. */
+struct end_message {
     uint64_t number; /* of the validation */
 };
 
 /* Tells the ranks that have parts to end the validation. */
 static void send_end(struct cluster *cluster, const struct ranks_validation *validation)
 {
-    const struct end_letter letter = {validation->number};
+    const struct end_message message = {validation->number};
     struct error unused;
     for (size_t p = 1; p < validation->parts; p++)
-        cluster_post(cluster, validation->ranks[p], &letter, sizeof letter, &unused);
+        cluster_post(cluster, validation->ranks[p], &message, sizeof message, &unused);
 }
 
 /* Gathers what all ranks have found out, each with room for the same number of images. Returns the
@@ -296,16 +296,17 @@ struct part {
     uint64_t number; /* of the validation */
 };
 
-/* Returns false if rank 0 has ended the validation. A letter about an earlier one came too late. */
+/* Returns false if rank 0 has ended the validation. A message about an earlier one came too late.
+ */
 static bool goes_on(void *context, uint64_t done, struct error *error)
 {
     const struct part *part = context;
-    struct end_letter letter;
+    struct end_message message;
     size_t from;
     (void)done;
     cluster_set_activity(part->cluster, CLUSTER_VALIDATING, 0);
-    while (cluster_take(part->cluster, 0, &from, &letter, sizeof letter) == sizeof letter)
-        if (letter.number == part->number)
+    while (cluster_take(part->cluster, 0, &from, &message, sizeof message) == sizeof message)
+        if (message.number == part->number)
             return error_set(error, ERROR_INTERRUPTED, "the validation", NULL, "it was stopped");
     return cluster_check(part->cluster, error);
 }

@@ -38,4 +38,15 @@ char *sweep_files_run(const char *run);
 /* Reads cell.json again and sets iteration and iterations from the end of its run's journal. */
 void sweep_files_read_progress(const char *directory, struct sweep_cell *cell);
 
+/* --- sweep_after.c --- */
+
+/* Returns the folder of a cell's results after training, and the path of one of the files of a
+ * chain, owned by the caller; NULL if out of memory. */
+char *sweep_after_folder(const struct sweep *sweep, size_t index);
+char *sweep_after_path(const struct sweep *sweep, size_t index, const char *chain,
+                       const char *ending);
+
+/* Reads the error of a result or of a step. Returns false if the document has none. */
+bool sweep_failure_from_json(const struct json *root, struct error *failure);
+
 #endif

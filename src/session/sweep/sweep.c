@@ -12,6 +12,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "session/config/config_differences.h"
 #include "session/config/settings.h"
 #include "session/record/run_open.h"
 #include "session/sweep/internal.h"
@@ -439,19 +440,13 @@ static bool changes_nothing(const char *key)
  * relative paths. */
 static bool is_same_work(const struct run_config *cell, const struct run_config *run)
 {
-    char mine[1024], its[1024];
     struct run_config absolute[2] = {*cell, *run};
     const struct run_config *one = &absolute[0], *other = &absolute[1];
     bool same =
         config_make_absolute(&absolute[0], NULL) && config_make_absolute(&absolute[1], NULL);
     for (size_t i = 0; same && i < config_field_count; i++) {
-        const char *key = config_fields[i].key;
-        if (changes_nothing(key) ||
-            (training_settings(one).has_iterations && strcmp(key, KEY(epochs)) == 0))
-            continue;
-        config_get(one, key, mine, sizeof mine);
-        config_get(other, key, its, sizeof its);
-        same = strcmp(mine, its) == 0;
+        const struct config_field *field = &config_fields[i];
+        same = changes_nothing(field->key) || config_field_equal(one, other, field);
     }
     return same;
 }

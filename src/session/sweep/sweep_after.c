@@ -1,16 +1,12 @@
-/* A chain is applied step by step. The model after each beginning of a chain is a file of its own,
- * so that chains share it, and so that an interrupted chain goes on with its next step: a command
- * writes its model as a whole or not at all. */
+/* The results of a cell's techniques, as files, and what is checked before the first cell is
+ * trained. sweep_step.c computes them. */
 #include "session/sweep/sweep_after.h"
-#include "session/config/settings.h"
 
 #include "base/files/file.h"
-#include "session/config/config_data.h"
-#include "session/measure/measurement.h"
 #include "session/model/model_file.h"
-#include "session/models/model_measure.h"
+#include "session/models/technique.h"
 #include "session/sweep/internal.h"
-#include "session/sweep/sweep_step.h"
+#include "session/values/run_cause.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -57,8 +53,7 @@ static char *join(char *folder, const char *name)
     return path;
 }
 
-/* Returns the folder of a cell's results, owned by the caller; NULL if out of memory. */
-static char *folder_of(const struct sweep *sweep, size_t index)
+char *sweep_after_folder(const struct sweep *sweep, size_t index)
 {
     const struct sweep_cell *cell = &sweep->cells[index];
     return join(join(file_join(sweep->directory, cell->id), "after"), cell->run);
@@ -77,15 +72,36 @@ static bool any_trains(const char *chain)
     return trains;
 }
 
-static char *path_of(const struct sweep *sweep, size_t index, const char *chain, const char *ending)
+char *sweep_after_path(const struct sweep *sweep, size_t index, const char *chain,
+                       const char *ending)
 {
     char name[NAME], file[NAME + 16];
     name_chain(sweep, chain, any_trains(chain), name);
     snprintf(file, sizeof file, "%s%s", chain[0] ? name : "trained", ending);
-    return join(folder_of(sweep, index), file);
+    return join(sweep_after_folder(sweep, index), file);
 }
 
 /* --- results --- */
+
+static void read_text(const struct json *object, const char *key, char *text, size_t size)
+{
+    const char *value = json_string(json_member(object, key));
+    snprintf(text, size, "%s", value ? value : "");
+}
+
+bool sweep_failure_from_json(const struct json *root, struct error *failure)
+{
+    const struct json *object = json_member(root, "error");
+    if (!object)
+        return false;
+    const char *cause = json_string(json_member(object, "cause"));
+    *failure = (struct error){.kind = cause ? ERROR_INTERRUPTED : ERROR_INPUT};
+    run_cause_take(failure, cause);
+    read_text(object, "what", failure->what, sizeof failure->what);
+    read_text(object, "why", failure->why, sizeof failure->why);
+    read_text(object, "advice", failure->advice, sizeof failure->advice);
+    return true;
+}
 
 enum sweep_state sweep_after_cell_state(const struct sweep_after_result *result)
 {
@@ -124,7 +140,7 @@ void sweep_after_read(const struct sweep *sweep, size_t index, size_t number,
     *result = (struct sweep_after_result){0};
     if (!sweep->directory || !sweep->cells[index].run[0])
         return;
-    char *path = path_of(sweep, index, chain, ".json");
+    char *path = sweep_after_path(sweep, index, chain, ".json");
     if (path && file_exists(path) && json_read_file(&document, path, RESULT_LIMIT, NULL)) {
         if (!take_result(document.root, chain, result))
             *result = (struct sweep_after_result){0}; /* damaged: it is computed again */
@@ -143,28 +159,6 @@ void sweep_after_refresh(struct sweep *sweep, size_t index)
         cell->after_due += result.state == SWEEP_AFTER_WAITING;
         cell->after_failed += result.state == SWEEP_AFTER_FAILED;
     }
-}
-
-static bool write_result(const struct sweep *sweep, size_t index, const char *chain,
-                         const struct sweep_after_result *result, struct error *error)
-{
-    struct json *root = json_new_object();
-    bool added = json_add_string(root, "format", "tinca-sweep-after") &&
-                 json_add_count(root, "version", 1) && json_add_string(root, "chain", chain);
-    if (result->reason.kind != ERROR_NONE)
-        added = added && sweep_failure_to_json(root, &result->reason);
-    else
-        added = added &&
-                model_description_to_json(json_add_object(root, "model"), &result->facts) &&
-                model_measured_to_json(json_add_object(root, "measured"), &result->measured);
-    char *text = added ? json_print(root, true, error) : NULL;
-    char *path = path_of(sweep, index, chain, ".json");
-    const bool written = text && path ? file_write(path, text, strlen(text), true, error)
-                                      : error_set_memory(error, "a result of a sweep", 0);
-    free(path);
-    free(text);
-    json_free(root);
-    return written;
 }
 
 /* --- checks ---
@@ -244,7 +238,7 @@ static bool check_meaning(const struct run_config *cell, struct error *error)
             config_has_meaning(field, TASK_FINE_TUNE) || is_of_beginning(field))
             continue;
         snprintf(option, sizeof option, "--%s", field->key);
-        return error_set(error, ERROR_USAGE, option, "leave it out, or --after-epochs",
+        return error_set(error, ERROR_USAGE, option, "leave it out, or the techniques that train",
                          "it has no meaning in the training after a technique");
     }
     return true;
@@ -266,7 +260,7 @@ bool sweep_after_settings(const struct run_config *cell, size_t epochs, struct r
 static bool check_settings(const struct sweep *sweep, const char *chain, struct error *error)
 {
     struct run_config settings;
-    if (sweep->grid.after_epochs == 0 || !any_trains(chain))
+    if (!sweep_grid_trains(&sweep->grid, chain))
         return true;
     for (size_t i = 0; i < sweep->count; i++) {
         const struct run_config *cell = &sweep->cells[i].config;
@@ -290,148 +284,6 @@ bool sweep_after_check(const struct sweep *sweep, struct error *error)
     return true;
 }
 
-/* --- computing --- */
-
-struct work {
-    struct sweep *sweep;
-    size_t index;
-    bool (*stop)(void *context);
-    void *context;
-};
-
-static bool has_to_stop(const struct work *work)
-{
-    return work->stop && work->stop(work->context);
-}
-
-static bool report(void *context, uint64_t done, uint64_t of, struct error *error)
-{
-    const struct work *work = context;
-    (void)done;
-    (void)of;
-    return !has_to_stop(work) ||
-           error_set(error, ERROR_INTERRUPTED, work->sweep->cells[work->index].id,
-                     "repeat the command to go on", "it was stopped before its end");
-}
-
-/* Applies one step to the model `input`; `chain` is the chain up to it. Returns the path of its
- * model, which the caller frees, or NULL with an error. */
-static char *apply_step(const struct work *work, const char *step, const char *chain,
-                        const char *input, const struct run_config *settings, struct error *error)
-{
-    char *output = path_of(work->sweep, work->index, chain, ".safetensors");
-    char *log = path_of(work->sweep, work->index, chain, ".txt");
-    char *file = path_of(work->sweep, work->index, chain, ".step.json");
-    const struct sweep_step process = {
-        .step = step,
-        .target = {.input = input, .output = output, .settings = settings},
-        .file = file,
-        .log = log,
-        .stop = work->stop,
-        .context = work->context};
-    const bool applied = output && log && file ? sweep_step_apply(&process, error)
-                                               : error_set_memory(error, "a path", 0);
-    free(file);
-    free(log);
-    if (applied)
-        return output;
-    free(output);
-    return NULL;
-}
-
-/* Applies a chain to the run's model, step by step. Returns the path of its model, which the caller
- * frees, or NULL with an error. */
-static char *apply_chain(const struct work *work, const char *chain, struct error *error)
-{
-    struct technique_chain steps;
-    struct run_config settings;
-    char prefix[SWEEP_CHAIN] = "";
-    const struct sweep_cell *cell = &work->sweep->cells[work->index];
-    char *directory = sweep_run_directory(cell, error);
-    char *path = directory ? measurement_model_path(directory, NULL, error) : NULL;
-    free(directory);
-    if (!path || !chain[0])
-        return path;
-    const bool read =
-        technique_chain_read(&steps, chain, error) &&
-        sweep_after_settings(&cell->config, work->sweep->grid.after_epochs, &settings, error);
-    for (size_t i = 0; read && path && i < steps.count; i++) {
-        const size_t used = strlen(prefix);
-        snprintf(prefix + used, sizeof prefix - used, "%s%s", used > 0 ? "+" : "", steps.steps[i]);
-        char *made = apply_step(work, steps.steps[i], prefix, path, &settings, error);
-        free(path);
-        path = made;
-    }
-    if (!read) {
-        free(path);
-        path = NULL;
-    }
-    return path;
-}
-
-/* Measures the model of a chain. */
-static bool measure(const struct work *work, const char *path, struct sweep_after_result *result,
-                    struct error *error)
-{
-    char spec[CONFIG_SPEC], key[MODEL_DATA_KEY];
-    struct model_figures figures;
-    const struct run_config *config = &work->sweep->cells[work->index].config;
-    const struct machine_settings machine = machine_settings(config);
-    const struct model_measure_request request = {.data = config_measured_spec(config, spec),
-                                                  .device = machine.device,
-                                                  .threads = machine.threads,
-                                                  .progress = report,
-                                                  .context = (void *)work};
-    if (!model_figures_read(&figures, NULL, path, error))
-        return false;
-    const struct model_measured *known = model_figures_find(
-        &figures, model_data_key(request.data, key), machine.device, machine.threads);
-    bool measured = known || model_measure_file(path, &request, &figures, error);
-    if (measured) {
-        result->state = SWEEP_AFTER_DONE;
-        result->facts = figures.facts;
-        result->measured = known ? *known : *model_figures_latest(&figures);
-    }
-    model_figures_free(&figures);
-    return measured;
-}
-
-/* Computes one result and records it. Returns false with an error if it was stopped or cannot be
- * recorded. */
-static bool compute(const struct work *work, size_t number, struct error *error)
-{
-    struct sweep_after_result result = {0};
-    const char *chain = sweep_after_chain(work->sweep, number);
-    char *path = apply_chain(work, chain, error);
-    if (!path || !measure(work, path, &result, error)) {
-        result.state = fine_tune_was_cut_off(error) ? SWEEP_AFTER_WAITING : SWEEP_AFTER_FAILED;
-        result.reason = *error;
-    }
-    free(path);
-    if (result.state != SWEEP_AFTER_DONE && has_to_stop(work))
-        return error_set(error, ERROR_INTERRUPTED, work->sweep->cells[work->index].id,
-                         "repeat the command to go on", "it was stopped before its end");
-    return write_result(work->sweep, work->index, chain, &result, error);
-}
-
-bool sweep_after_compute(struct sweep *sweep, size_t index, bool (*stop)(void *context),
-                         void *context, struct error *error)
-{
-    const struct work work = {sweep, index, stop, context};
-    struct sweep_after_result result;
-    char *folder = folder_of(sweep, index);
-    bool computed =
-        folder ? file_make_directories(folder, error) : error_set_memory(error, "a path", 0);
-    free(folder);
-    for (size_t i = 0; computed && i < sweep_after_count(sweep); i++) {
-        sweep_after_read(sweep, index, i, &result);
-        if (result.state == SWEEP_AFTER_WAITING)
-            computed = compute(&work, i, error);
-    }
-    sweep_after_refresh(sweep, index);
-    return computed;
-}
-
 bool sweep_after_reset(struct sweep *sweep, size_t index, struct error *error)
 {
     struct sweep_after_result result;
@@ -439,7 +291,7 @@ bool sweep_after_reset(struct sweep *sweep, size_t index, struct error *error)
     for (size_t i = 0; reset && i < sweep_after_count(sweep); i++) {
         sweep_after_read(sweep, index, i, &result);
         char *path = result.state == SWEEP_AFTER_FAILED
-                         ? path_of(sweep, index, sweep_after_chain(sweep, i), ".json")
+                         ? sweep_after_path(sweep, index, sweep_after_chain(sweep, i), ".json")
                          : NULL;
         if (path && unlink(path) != 0 && errno != ENOENT)
             reset = error_set_errno(error, path, "remove it", "it cannot be removed");

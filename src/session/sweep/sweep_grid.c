@@ -457,10 +457,9 @@ size_t sweep_grid_devices(const struct sweep_grid *grid)
 
 /* Returns whether a setting is left out of the hash because it does not change what a run computes.
  * The number of threads counts if the grid varies it. */
-static bool is_left_out(const struct run_config *config, const char *key, bool with_threads)
+static bool is_left_out(const char *key, bool with_threads)
 {
-    return (training_settings(config).has_iterations && strcmp(key, KEY(epochs)) == 0) ||
-           strcmp(key, KEY(max_time)) == 0 || strcmp(key, KEY(tensorboard)) == 0 ||
+    return strcmp(key, KEY(max_time)) == 0 || strcmp(key, KEY(tensorboard)) == 0 ||
            strcmp(key, KEY(seeds)) == 0 || strcmp(key, KEY(seed_group)) == 0 ||
            (!with_threads && strcmp(key, KEY(threads)) == 0);
 }
@@ -477,7 +476,8 @@ static uint32_t hash_config(const struct run_config *config, bool with_threads)
         const char *key = config_fields[i].key;
         config_get(config, key, value, sizeof value);
         config_get(&defaults, key, fallback, sizeof fallback);
-        if (is_left_out(config, key, with_threads) || strcmp(value, fallback) == 0)
+        if (!config_counts(config, &config_fields[i]) || is_left_out(key, with_threads) ||
+            strcmp(value, fallback) == 0)
             continue;
         const char *const parts[] = {key, "=", value, "\n"};
         for (size_t p = 0; p < 4; p++)

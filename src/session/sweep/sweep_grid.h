@@ -78,6 +78,9 @@ void sweep_grid_clear(struct sweep_grid *grid, const char *key);
 /* Adds chains of techniques, with commas between them; one that is there already is left out.
  * Returns false with an error if a step is not known. */
 bool sweep_grid_add_after(struct sweep_grid *grid, const char *list, struct error *error);
+/* Returns whether a step of the chain trains: distillation always does, the others for the epochs
+ * of the grid. */
+bool sweep_grid_trains(const struct sweep_grid *grid, const char *chain);
 /* Adds the chain SWEEP_CONTROL if a step of some chain trains. Returns false with an error if there
  * is no room for it. */
 bool sweep_grid_add_control(struct sweep_grid *grid, struct error *error);

@@ -63,8 +63,7 @@ bool sweep_grid_add_after(struct sweep_grid *grid, const char *list, struct erro
     }
 }
 
-/* Returns whether a step of the chain trains: distillation always does. */
-static bool chain_trains(const struct sweep_grid *grid, const char *chain)
+bool sweep_grid_trains(const struct sweep_grid *grid, const char *chain)
 {
     struct technique_chain steps;
     if (!technique_chain_read(&steps, chain, NULL))
@@ -79,7 +78,7 @@ static bool chain_trains(const struct sweep_grid *grid, const char *chain)
 bool sweep_grid_add_control(struct sweep_grid *grid, struct error *error)
 {
     for (size_t i = 0; i < grid->after_count; i++)
-        if (chain_trains(grid, grid->after[i]))
+        if (sweep_grid_trains(grid, grid->after[i]))
             return add_chain(grid, SWEEP_CONTROL, error);
     return true;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-_Static_assert(sizeof(struct sweep_letter) <= CLUSTER_LETTER, "a result fits into a letter");
+_Static_assert(sizeof(struct sweep_message) <= CLUSTER_PAYLOAD, "a result fits into a message");
 
 uint32_t sweep_mark(const struct sweep *sweep)
 {
@@ -42,21 +42,21 @@ bool sweep_rank_start(struct sweep_rank *rank, size_t cell)
            sweep_process_start(&rank->process, sweep, cell, SPAWN_GROUP_TIED);
 }
 
-struct sweep_letter sweep_rank_result(const struct sweep *sweep, size_t cell, bool leaving)
+struct sweep_message sweep_rank_result(const struct sweep *sweep, size_t cell, bool leaving)
 {
-    return (struct sweep_letter){.kind = SWEEP_LETTER_RESULT,
-                                 .state = (int32_t)sweep->cells[cell].state,
-                                 .cell = (uint32_t)cell,
-                                 .leaving = leaving,
-                                 .reason = sweep->cells[cell].reason};
+    return (struct sweep_message){.kind = SWEEP_MESSAGE_RESULT,
+                                  .state = (int32_t)sweep->cells[cell].state,
+                                  .cell = (uint32_t)cell,
+                                  .leaving = leaving,
+                                  .reason = sweep->cells[cell].reason};
 }
 
-void sweep_rank_take_result(struct sweep *sweep, const struct sweep_letter *letter)
+void sweep_rank_take_result(struct sweep *sweep, const struct sweep_message *message)
 {
-    struct sweep_cell *cell = &sweep->cells[letter->cell];
-    sweep_refresh(sweep, letter->cell);
-    if (letter->state == SWEEP_RUNNING || letter->state == SWEEP_WAITING)
+    struct sweep_cell *cell = &sweep->cells[message->cell];
+    sweep_refresh(sweep, message->cell);
+    if (message->state == SWEEP_RUNNING || message->state == SWEEP_WAITING)
         return;
-    cell->state = (enum sweep_state)letter->state;
-    cell->reason = letter->reason;
+    cell->state = (enum sweep_state)message->state;
+    cell->reason = message->reason;
 }

@@ -1,5 +1,5 @@
-/* sweep_rank.h: what a rank of a sweep over MPI does with one cell, and the letters by which rank 0
- * gives cells to the others.
+/* sweep_rank.h: what a rank of a sweep over MPI does with one cell, and the messages by which rank
+ * 0 gives cells to the others.
  *
  * Rank 0 has the order of the cells and the terminal. It gives each rank one cell at a time; the
  * rank computes it in a process of its own (sweep_process.h), which is tied to it, and tells the
@@ -27,15 +27,15 @@ struct sweep_answer {
     struct error error; /* why it is not ready */
 };
 
-enum sweep_letter_kind {
-    SWEEP_LETTER_CELL,    /* from rank 0: compute `cell` */
-    SWEEP_LETTER_STOP,    /* from rank 0: save the cell, and stop it */
-    SWEEP_LETTER_QUIT,    /* from rank 0: no cell will follow */
-    SWEEP_LETTER_RESULT,  /* to rank 0: `cell` has this state now */
-    SWEEP_LETTER_LEAVING, /* to rank 0: a signal came, give no more cells */
+enum sweep_message_kind {
+    SWEEP_MESSAGE_CELL,    /* from rank 0: compute `cell` */
+    SWEEP_MESSAGE_STOP,    /* from rank 0: save the cell, and stop it */
+    SWEEP_MESSAGE_QUIT,    /* from rank 0: no cell will follow */
+    SWEEP_MESSAGE_RESULT,  /* to rank 0: `cell` has this state now */
+    SWEEP_MESSAGE_LEAVING, /* to rank 0: a signal came, give no more cells */
 };
 
-struct sweep_letter {
+struct sweep_message {
     int32_t kind, state;
     uint32_t cell;
     bool leaving; /* RESULT: LEAVING will follow */
@@ -60,12 +60,12 @@ void sweep_rank_answer(const struct sweep_call *call, struct sweep *sweep,
  * state then says which. */
 bool sweep_rank_start(struct sweep_rank *rank, size_t cell);
 
-/* Returns the letter about the state of a cell. */
-struct sweep_letter sweep_rank_result(const struct sweep *sweep, size_t cell, bool leaving);
+/* Returns the message about the state of a cell. */
+struct sweep_message sweep_rank_result(const struct sweep *sweep, size_t cell, bool leaving);
 
-/* Sets the state of a cell from a letter, and the rest from its files. A network file system may
- * show the files later than the letter comes, so the letter has the last word, unless the rank has
- * not computed the cell. */
-void sweep_rank_take_result(struct sweep *sweep, const struct sweep_letter *letter);
+/* Sets the state of a cell from a message, and the rest from its files. A network file system may
+ * show the files later than the message comes, so the message has the last word, unless the rank
+ * has not computed the cell. */
+void sweep_rank_take_result(struct sweep *sweep, const struct sweep_message *message);
 
 #endif

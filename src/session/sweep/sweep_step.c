@@ -1,5 +1,7 @@
-/* The end of a process follows from the file if it says an outcome, else from the signal that ended
- * the process (process_end.h). */
+/* A chain is applied step by step. The model after each beginning of a chain is a file of its own,
+ * so that chains share it, and so that an interrupted chain goes on with its next step: a step
+ * writes its model as a whole or not at all. Each step has a process, whose end follows from the
+ * file if it says an outcome, else from the signal that ended the process (process_end.h). */
 #include "session/sweep/sweep_step.h"
 
 #include "base/clock.h"
@@ -8,6 +10,12 @@
 #include "base/host/spawn.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config/config_data.h"
+#include "session/config/settings.h"
+#include "session/measure/measurement.h"
+#include "session/models/model_measure.h"
+#include "session/sweep/internal.h"
+#include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_process.h"
 #include "session/values/run_cause.h"
 
@@ -25,9 +33,18 @@ static const char sign[] = "TINCA_STEP", format[] = "tinca-sweep-step";
 static const char go_on_advice[] = N_("repeat the command to go on");
 enum { FILE_LIMIT = 1 << 18 };
 
+/* A step and the files of its process. */
+struct sweep_step {
+    const char *step;
+    struct technique_target target;
+    const char *file, *log; /* of the process: what to apply and the outcome, and its messages */
+    bool (*stop)(void *context);
+    void *context;
+};
+
 /* --- files --- */
 
-bool sweep_failure_to_json(struct json *root, const struct error *failure)
+static bool add_failure(struct json *root, const struct error *failure)
 {
     struct json *object = json_add_object(root, "error");
     return (!fine_tune_was_cut_off(failure) ||
@@ -35,26 +52,6 @@ bool sweep_failure_to_json(struct json *root, const struct error *failure)
            json_add_string(object, "what", failure->what) &&
            json_add_string(object, "why", failure->why) &&
            json_add_string(object, "advice", failure->advice);
-}
-
-static void read_text(const struct json *object, const char *key, char *text, size_t size)
-{
-    const char *value = json_string(json_member(object, key));
-    snprintf(text, size, "%s", value ? value : "");
-}
-
-bool sweep_failure_from_json(const struct json *root, struct error *failure)
-{
-    const struct json *object = json_member(root, "error");
-    if (!object)
-        return false;
-    const char *cause = json_string(json_member(object, "cause"));
-    *failure = (struct error){.kind = cause ? ERROR_INTERRUPTED : ERROR_INPUT};
-    run_cause_take(failure, cause);
-    read_text(object, "what", failure->what, sizeof failure->what);
-    read_text(object, "why", failure->why, sizeof failure->why);
-    read_text(object, "advice", failure->advice, sizeof failure->advice);
-    return true;
 }
 
 /* Returns a new document of the format. */
@@ -91,8 +88,7 @@ static bool write_request(const struct sweep_step *step, struct error *error)
 static bool write_outcome(const char *file, const struct error *failure, struct error *error)
 {
     struct json *root = new_document();
-    const bool added =
-        failure ? sweep_failure_to_json(root, failure) : json_add_bool(root, "done", true);
+    const bool added = failure ? add_failure(root, failure) : json_add_bool(root, "done", true);
     return write_document(root, added, file, error);
 }
 
@@ -217,7 +213,11 @@ static bool run_process(const struct sweep_step *step, struct error *error)
                      "it was stopped before its end");
 }
 
-bool sweep_step_apply(const struct sweep_step *step, struct error *error)
+/* Applies a step and waits for the end of its process. A process that is to stop gets SIGTERM, so
+ * that it can save, and SIGKILL if it goes on for long; it does not survive this one. Returns false
+ * with an error: of kind ERROR_INTERRUPTED if it was stopped or killed, of kind ERROR_MEMORY if it
+ * was killed or refused for memory, else as the technique has set it. */
+static bool apply_in_process(const struct sweep_step *step, struct error *error)
 {
     const struct technique_watch nobody = {0};
     const bool applied = file_exists(step->target.output) /* its leftovers are deleted */
@@ -225,6 +225,170 @@ bool sweep_step_apply(const struct sweep_step *step, struct error *error)
                              : write_request(step, error) && run_process(step, error);
     unlink(step->file);
     return applied;
+}
+
+/* --- the results of a cell --- */
+
+static bool write_result(const struct sweep *sweep, size_t index, const char *chain,
+                         const struct sweep_after_result *result, struct error *error)
+{
+    struct json *root = json_new_object();
+    bool added = json_add_string(root, "format", "tinca-sweep-after") &&
+                 json_add_count(root, "version", 1) && json_add_string(root, "chain", chain);
+    if (result->reason.kind != ERROR_NONE)
+        added = added && add_failure(root, &result->reason);
+    else
+        added = added &&
+                model_description_to_json(json_add_object(root, "model"), &result->facts) &&
+                model_measured_to_json(json_add_object(root, "measured"), &result->measured);
+    char *text = added ? json_print(root, true, error) : NULL;
+    char *path = sweep_after_path(sweep, index, chain, ".json");
+    const bool written = text && path ? file_write(path, text, strlen(text), true, error)
+                                      : error_set_memory(error, "a result of a sweep", 0);
+    free(path);
+    free(text);
+    json_free(root);
+    return written;
+}
+
+struct work {
+    struct sweep *sweep;
+    size_t index;
+    bool (*stop)(void *context);
+    void *context;
+};
+
+static bool has_to_stop(const struct work *work)
+{
+    return work->stop && work->stop(work->context);
+}
+
+static bool report(void *context, uint64_t done, uint64_t of, struct error *error)
+{
+    const struct work *work = context;
+    (void)done;
+    (void)of;
+    return !has_to_stop(work) ||
+           error_set(error, ERROR_INTERRUPTED, work->sweep->cells[work->index].id,
+                     "repeat the command to go on", "it was stopped before its end");
+}
+
+/* Applies one step to the model `input`; `chain` is the chain up to it. Returns the path of its
+ * model, which the caller frees, or NULL with an error. */
+static char *apply_step(const struct work *work, const char *step, const char *chain,
+                        const char *input, const struct run_config *settings, struct error *error)
+{
+    char *output = sweep_after_path(work->sweep, work->index, chain, ".safetensors");
+    char *log = sweep_after_path(work->sweep, work->index, chain, ".txt");
+    char *file = sweep_after_path(work->sweep, work->index, chain, ".step.json");
+    const struct sweep_step process = {
+        .step = step,
+        .target = {.input = input, .output = output, .settings = settings},
+        .file = file,
+        .log = log,
+        .stop = work->stop,
+        .context = work->context};
+    const bool applied = output && log && file ? apply_in_process(&process, error)
+                                               : error_set_memory(error, "a path", 0);
+    free(file);
+    free(log);
+    if (applied)
+        return output;
+    free(output);
+    return NULL;
+}
+
+/* Applies a chain to the run's model, step by step. Returns the path of its model, which the caller
+ * frees, or NULL with an error. */
+static char *apply_chain(const struct work *work, const char *chain, struct error *error)
+{
+    struct technique_chain steps;
+    struct run_config settings;
+    char prefix[SWEEP_CHAIN] = "";
+    const struct sweep_cell *cell = &work->sweep->cells[work->index];
+    char *directory = sweep_run_directory(cell, error);
+    char *path = directory ? measurement_model_path(directory, NULL, error) : NULL;
+    free(directory);
+    if (!path || !chain[0])
+        return path;
+    const bool read =
+        technique_chain_read(&steps, chain, error) &&
+        sweep_after_settings(&cell->config, work->sweep->grid.after_epochs, &settings, error);
+    for (size_t i = 0; read && path && i < steps.count; i++) {
+        const size_t used = strlen(prefix);
+        snprintf(prefix + used, sizeof prefix - used, "%s%s", used > 0 ? "+" : "", steps.steps[i]);
+        char *made = apply_step(work, steps.steps[i], prefix, path, &settings, error);
+        free(path);
+        path = made;
+    }
+    if (!read) {
+        free(path);
+        path = NULL;
+    }
+    return path;
+}
+
+/* Measures the model of a chain. */
+static bool measure(const struct work *work, const char *path, struct sweep_after_result *result,
+                    struct error *error)
+{
+    char spec[CONFIG_SPEC], key[MODEL_DATA_KEY];
+    struct model_figures figures;
+    const struct run_config *config = &work->sweep->cells[work->index].config;
+    const struct machine_settings machine = machine_settings(config);
+    const struct model_measure_request request = {.data = config_measured_spec(config, spec),
+                                                  .device = machine.device,
+                                                  .threads = machine.threads,
+                                                  .progress = report,
+                                                  .context = (void *)work};
+    if (!model_figures_read(&figures, NULL, path, error))
+        return false;
+    const struct model_measured *known = model_figures_find(
+        &figures, model_data_key(request.data, key), machine.device, machine.threads);
+    bool measured = known || model_measure_file(path, &request, &figures, error);
+    if (measured) {
+        result->state = SWEEP_AFTER_DONE;
+        result->facts = figures.facts;
+        result->measured = known ? *known : *model_figures_latest(&figures);
+    }
+    model_figures_free(&figures);
+    return measured;
+}
+
+/* Computes one result and records it. Returns false with an error if it was stopped or cannot be
+ * recorded. */
+static bool compute(const struct work *work, size_t number, struct error *error)
+{
+    struct sweep_after_result result = {0};
+    const char *chain = sweep_after_chain(work->sweep, number);
+    char *path = apply_chain(work, chain, error);
+    if (!path || !measure(work, path, &result, error)) {
+        result.state = fine_tune_was_cut_off(error) ? SWEEP_AFTER_WAITING : SWEEP_AFTER_FAILED;
+        result.reason = *error;
+    }
+    free(path);
+    if (result.state != SWEEP_AFTER_DONE && has_to_stop(work))
+        return error_set(error, ERROR_INTERRUPTED, work->sweep->cells[work->index].id,
+                         "repeat the command to go on", "it was stopped before its end");
+    return write_result(work->sweep, work->index, chain, &result, error);
+}
+
+bool sweep_after_compute(struct sweep *sweep, size_t index, bool (*stop)(void *context),
+                         void *context, struct error *error)
+{
+    const struct work work = {sweep, index, stop, context};
+    struct sweep_after_result result;
+    char *folder = sweep_after_folder(sweep, index);
+    bool computed =
+        folder ? file_make_directories(folder, error) : error_set_memory(error, "a path", 0);
+    free(folder);
+    for (size_t i = 0; computed && i < sweep_after_count(sweep); i++) {
+        sweep_after_read(sweep, index, i, &result);
+        if (result.state == SWEEP_AFTER_WAITING)
+            computed = compute(&work, i, error);
+    }
+    sweep_after_refresh(sweep, index);
+    return computed;
 }
 
 /* --- in the process --- */
@@ -247,8 +411,8 @@ static bool read_settings(const struct json_document *document, struct run_confi
     return true;
 }
 
-static bool apply(const struct json_document *document, const struct technique_watch *watch,
-                  struct error *error)
+static bool apply_requested(const struct json_document *document,
+                            const struct technique_watch *watch, struct error *error)
 {
     struct run_config *settings = malloc(sizeof *settings);
     const struct json *root = document->root;
@@ -273,7 +437,7 @@ bool sweep_step_work(const char *file, const struct technique_watch *watch, bool
     struct error unrecorded;
     bool applied = json_read_file(&document, file, FILE_LIMIT, error);
     if (applied) {
-        applied = apply(&document, watch, error);
+        applied = apply_requested(&document, watch, error);
         json_document_free(&document);
     }
     *recorded = write_outcome(file, applied ? NULL : error, &unrecorded);

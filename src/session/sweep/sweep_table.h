@@ -41,18 +41,12 @@ char *sweep_outcome_text(const struct sweep *sweep, size_t index, char *text, si
  * then the list of cells that diverged, failed, cannot fit or were skipped, with reasons. */
 void sweep_write_tables(const struct sweep *sweep, bool markdown, struct text *text);
 
-/* --- sweep_seeds.c --- */
-
 /* Returns whether two cells differ in their seed only. */
 bool sweep_seeds_are_alike(const struct sweep *sweep, size_t a, size_t b);
 /* Computes the statistics of a figure over the cells that differ from cell `member` in their seed
  * only; *count of them have the figure. Returns false if memory runs out. */
 bool sweep_seeds_compute(const struct sweep *sweep, size_t member, enum sweep_measure measure,
                          size_t *count, struct statistics *statistics);
-
-/* Appends a line for each group of seeds: mean, 95 % interval and standard deviation of its
- * figures. Appends nothing if there are none. */
-void sweep_write_seeds(const struct sweep *sweep, bool markdown, struct text *text);
 /* Adds an object for each group of seeds. Returns false if memory runs out. */
 bool sweep_seeds_to_json(const struct sweep *sweep, struct json *list);
 

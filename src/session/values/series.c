@@ -94,8 +94,8 @@ size_t series_validation_count(const struct series *series)
     return atomic_load_explicit(&series->validation_count, memory_order_acquire);
 }
 
-/* Returns what decides which model is the best, as for its file (session/training/epoch.c): the top-1
- * accuracy, or without classes the loss; NaN: the model cannot be the best. */
+/* Returns what decides which model is the best, as for its file (session/training/epoch.c): the
+ * top-1 accuracy, or without classes the loss; NaN: the model cannot be the best. */
 static double score(const struct series_validation *validation)
 {
     return isnan(validation->top1) ? -(double)validation->loss : (double)validation->top1;

@@ -57,8 +57,7 @@ static void add_settings(struct background_command *command, const struct run_co
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
         config_get(config, key, value, sizeof value);
-        if (value[0] && strcmp(key, KEY(network)) != 0 &&
-            !(training.has_iterations && strcmp(key, KEY(epochs)) == 0))
+        if (value[0] && key != KEY(network) && config_counts(config, &config_fields[i]))
             background_command_add(command, "--%s=%s", key, value);
     }
     if (training.preset[0] && !data.validate[0])

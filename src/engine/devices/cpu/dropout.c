@@ -4,7 +4,7 @@
  * generators run side by side; each lane does the same integer arithmetic as random_philox. */
 #include "base/language.h"
 #include "engine/devices/cpu/blocked.h"
-#include "engine/graph/batch_share.h"
+#include "engine/graph/micro_batch.h"
 
 #include "base/random.h"
 
@@ -46,7 +46,7 @@ static void draw_factors(const struct kernel_call *call, size_t first, float *fa
 /* Returns the number of the array's first value in the whole batch. */
 static size_t first_value(const struct kernel_call *call)
 {
-    return batch_share_first(call->share) * shape_count(call->site->node->output);
+    return micro_batch_first(call->micro_batch) * shape_count(call->site->node->output);
 }
 
 enum { STRIP = DRAWN - 4 }; /* values that one draw has, wherever it begins */

@@ -2,7 +2,7 @@
  * the masks cost little, and the loops multiply a plane by its factor. */
 #include "base/language.h"
 #include "engine/devices/cpu/blocked_frame.h"
-#include "engine/graph/batch_share.h"
+#include "engine/graph/micro_batch.h"
 
 #include "base/random.h"
 
@@ -13,7 +13,7 @@ static float factor_of(const struct kernel_call *call, size_t i)
     const struct dropout_attributes *dropout = &call->site->node->attributes.dropout;
     if (!call->site->training && !dropout->always)
         return 1;
-    i += batch_share_first(call->share) * call->site->node->output.channels;
+    i += micro_batch_first(call->micro_batch) * call->site->node->output.channels;
     const struct random_block block = random_philox(
         call->seed, RANDOM_DROPOUT, (uint32_t)call->node_number, call->iteration << 32 | i / 4);
     return random_to_unit(block.word[i % 4]) >= dropout->rate ? 1.0f / (1.0f - dropout->rate) : 0;

@@ -2,7 +2,7 @@
  * and what they do with the statistics of a channel. */
 #include "engine/devices/cpu/norm.h"
 
-#include "engine/graph/batch_share.h"
+#include "engine/graph/micro_batch.h"
 
 #include <math.h>
 
@@ -83,30 +83,30 @@ static void keep_channel(const struct norm *norm, size_t c, struct moments momen
 }
 
 /* Joins the moments of all channels with those of all processes. */
-static void share_moments(const struct norm *norm, const struct batch_share *share)
+static void share_moments(const struct norm *norm, const struct micro_batch *micro_batch)
 {
-    double *mine = share->mine;
-    for (const struct image_piece *piece = share->own; piece < share->own + share->own_count;
-         piece++)
+    double *mine = micro_batch->mine;
+    for (const struct batch_subtree *subtree = micro_batch->own;
+         subtree < micro_batch->own + micro_batch->own_count; subtree++)
         for (size_t c = 0; c < norm->shape.channels; c++, mine += 3) {
-            const struct moments moments = join_moments(norm, c, piece->begin, piece->count);
+            const struct moments moments = join_moments(norm, c, subtree->begin, subtree->count);
             mine[0] = moments.count;
             mine[1] = moments.mean;
             mine[2] = moments.squares;
         }
-    batch_share_join_moments(share, norm->shape.channels);
+    micro_batch_join_moments(micro_batch, norm->shape.channels);
 }
 
 void KERNEL(norm_keep)(const struct norm *norm)
 {
-    const struct batch_share *share = norm->call->share;
-    if (share)
-        share_moments(norm, share);
+    const struct micro_batch *micro_batch = norm->call->micro_batch;
+    if (micro_batch)
+        share_moments(norm, micro_batch);
     for (size_t c = 0; c < norm->shape.channels; c++) {
-        const double *shared = share ? share->all + 3 * c : NULL;
+        const double *shared = micro_batch ? micro_batch->all + 3 * c : NULL;
         keep_channel(norm, c,
-                     share ? (struct moments){shared[0], shared[1], shared[2]}
-                           : join_moments(norm, c, 0, norm->blocks));
+                     micro_batch ? (struct moments){shared[0], shared[1], shared[2]}
+                                 : join_moments(norm, c, 0, norm->blocks));
     }
 }
 
@@ -140,43 +140,44 @@ static struct pair add_sums(const struct norm *norm, size_t c, size_t begin, siz
 static void finish_channel(const struct norm *norm, size_t c, struct pair sums)
 {
     const struct kernel_call *call = norm->call;
-    const size_t images = call->share ? call->share->whole_images : norm->batch;
+    const size_t images = call->micro_batch ? call->micro_batch->whole_images : norm->batch;
     const double values = (double)(images * norm->area);
     const float *saved = call->saved;
     const double invstd = saved[norm->shape.channels + c];
     const double weight_gradient = sums.b * invstd, factor = call->parameters[WEIGHT][c] * invstd;
     if (call->parameter_gradients[WEIGHT])
-        call->parameter_gradients[WEIGHT][c] = batch_share_gradient(call->share, weight_gradient);
+        call->parameter_gradients[WEIGHT][c] =
+            micro_batch_gradient(call->micro_batch, weight_gradient);
     if (call->parameter_gradients[BIAS])
-        call->parameter_gradients[BIAS][c] = batch_share_gradient(call->share, sums.a);
+        call->parameter_gradients[BIAS][c] = micro_batch_gradient(call->micro_batch, sums.a);
     norm->scale[c] = (float)factor;
     norm->slope[c] = (float)(-factor * invstd * weight_gradient / values);
     norm->offset[c] = (float)(-factor * sums.a / values);
 }
 
 /* Adds the sums of all channels to those of all processes. */
-static void share_sums(const struct norm *norm, const struct batch_share *share)
+static void share_sums(const struct norm *norm, const struct micro_batch *micro_batch)
 {
-    double *mine = share->mine;
-    for (const struct image_piece *piece = share->own; piece < share->own + share->own_count;
-         piece++)
+    double *mine = micro_batch->mine;
+    for (const struct batch_subtree *subtree = micro_batch->own;
+         subtree < micro_batch->own + micro_batch->own_count; subtree++)
         for (size_t c = 0; c < norm->shape.channels; c++, mine += 2) {
-            const struct pair sums = add_sums(norm, c, piece->begin, piece->count);
+            const struct pair sums = add_sums(norm, c, subtree->begin, subtree->count);
             mine[0] = sums.a;
             mine[1] = sums.b;
         }
-    batch_share_add(share, 2 * norm->shape.channels);
+    micro_batch_add(micro_batch, 2 * norm->shape.channels);
 }
 
 void KERNEL(norm_finish)(const struct norm *norm)
 {
-    const struct batch_share *share = norm->call->share;
-    if (share)
-        share_sums(norm, share);
+    const struct micro_batch *micro_batch = norm->call->micro_batch;
+    if (micro_batch)
+        share_sums(norm, micro_batch);
     for (size_t c = 0; c < norm->shape.channels; c++) {
-        const double *shared = share ? share->all + 2 * c : NULL;
+        const double *shared = micro_batch ? micro_batch->all + 2 * c : NULL;
         finish_channel(norm, c,
-                       share ? (struct pair){shared[0], shared[1]}
-                             : add_sums(norm, c, 0, norm->blocks));
+                       micro_batch ? (struct pair){shared[0], shared[1]}
+                                   : add_sums(norm, c, 0, norm->blocks));
     }
 }

@@ -1,4 +1,4 @@
-/* The backend of one device with separate memory, such as a GPU.
+/* The memory of a device of its own, such as a GPU.
  *
  * Memory: one block on the device holds the arena, the gradients, the solver's state and the bound
  * batch; the staging buffers, through which batches come, lie beside it. Weights have a copy on the
@@ -16,8 +16,7 @@
 #include "base/memory.h"
 #include "engine/devices/device_backend.h"
 #include "engine/devices/device_buffer.h"
-#include "engine/execution/host_fallback.h"
-#include "engine/execution/passes.h"
+#include "engine/execution/internal.h"
 #include "engine/ops/op.h"
 #include "engine/plan/fallback.h"
 #include "engine/training/loss_scale.h"
@@ -42,7 +41,7 @@ struct repeated {
     struct device_recording *recording; /* NULL: it was enqueued once, and not yet recorded */
 };
 
-struct backend_device {
+struct memory_device {
     struct execution_batch bound;     /* device: the arrays that batches are copied to */
     struct device_staging *staging;   /* transfers batches to the device */
     float *losses[DEVICE_LOSSES];     /* host: of the batch's images, across all ranks */
@@ -161,7 +160,7 @@ static size_t block_bytes(const struct execution *execution)
 
 /* --- creation --- */
 
-bool backend_device_reserve(struct execution *execution, struct error *error)
+static bool reserve(struct execution *execution, struct error *error)
 {
     struct device *device = execution->device;
     const size_t bytes = block_bytes(execution);
@@ -174,7 +173,7 @@ bool backend_device_reserve(struct execution *execution, struct error *error)
 static bool make_losses(struct execution *execution, struct error *error)
 {
     const struct plan *plan = execution->plan;
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     assert(plan->graph->loss_count <= DEVICE_LOSSES);
     for (size_t i = 0; i < plan->graph->loss_count; i++) {
         self->losses[i] = device_of(execution)->allocate_pinned(
@@ -191,7 +190,7 @@ static bool make_losses(struct execution *execution, struct error *error)
 static bool make_buffers(struct execution *execution, struct error *error)
 {
     const size_t count = execution->plan->graph->learnable_floats;
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     for (size_t i = 0; i < 2 && execution->state[i]; i++) {
         self->state[i] = execution->rank0
                              ? execution->rank0->on_device->state[i]
@@ -209,7 +208,7 @@ static bool make_buffers(struct execution *execution, struct error *error)
 static bool make_batch(struct execution *execution, struct error *error)
 {
     const struct plan *plan = execution->plan;
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     if (plan->device_batches)
         return true;
     self->bound.images = execution_take(execution, image_bytes(plan), "the batch", error);
@@ -231,7 +230,7 @@ static bool make_batch(struct execution *execution, struct error *error)
 /* In float16, prepares the scaling of the loss. */
 static bool make_loss_scale(struct execution *execution, struct error *error)
 {
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     if (execution->plan->mode != PLAN_TRAINING || execution->device->precision != PRECISION_FP16)
         return true;
     self->loss_scale = loss_scale_start();
@@ -251,11 +250,10 @@ static bool make_fallback(struct execution *execution, struct error *error)
     return execution->fallback;
 }
 
-bool backend_device_create(struct execution *execution, uint64_t seed, struct error *error)
+static bool create(struct execution *execution, struct error *error)
 {
-    (void)seed;
     const struct plan *plan = execution->plan;
-    struct backend_device *self = memory_new(1, sizeof *self, "the execution", error);
+    struct memory_device *self = memory_new(1, sizeof *self, "the execution", error);
     execution->on_device = self;
     if (!self || !make_fallback(execution, error) || !make_batch(execution, error) ||
         !make_losses(execution, error) || !make_buffers(execution, error) ||
@@ -271,10 +269,10 @@ bool backend_device_create(struct execution *execution, uint64_t seed, struct er
     return self->output && self->measured && device_check(execution->device, error);
 }
 
-void backend_device_free(struct execution *execution)
+static void release(struct execution *execution)
 {
     struct device *device = execution->device;
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     const struct device_backend *backend = device_of(execution);
     backend->wait(device);
     for (size_t i = 0; self && i < DEVICE_LOSSES; i++)
@@ -317,7 +315,7 @@ static struct batch_part part_of(const float *on_device, const float *values,
                                          .bytes = all * sizeof *values};
 }
 
-void backend_device_bind(struct execution *execution, const struct execution_batch *batch)
+static void bind(struct execution *execution, const struct execution_batch *batch)
 {
     const struct plan *plan = execution->plan;
     const struct execution_batch *bound = &execution->on_device->bound;
@@ -374,7 +372,7 @@ static const float *device_losses_of(const struct execution *execution, size_t l
 static void enqueue_loss(struct execution *execution, size_t loss)
 {
     const size_t bytes = execution->batch.count * sizeof(float);
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     struct device *device = execution->device;
     if (self->gathered[loss])
         device_of(execution)->all_gather(device, self->gathered[loss],
@@ -386,7 +384,7 @@ static void enqueue_loss(struct execution *execution, size_t loss)
 
 static void enqueue_forward(struct execution *execution)
 {
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     execution_run_forward(execution, self->values.iteration);
     for (size_t i = 0; i < execution->plan->graph->loss_count; i++)
         if (loss_is_computed(execution, i))
@@ -407,7 +405,7 @@ static void enqueue_backward(struct execution *execution)
 /* Enqueues the update, and in float16 a copy of whether it was skipped. */
 static void enqueue_update(struct execution *execution)
 {
-    const struct backend_device *self = execution->on_device;
+    const struct memory_device *self = execution->on_device;
     execution_run_update(execution, self->values.learning_rate, self->values.step);
     if (!self->overflow)
         return;
@@ -417,9 +415,9 @@ static void enqueue_update(struct execution *execution)
 
 /* Waits, in float16, for the last update; if it was skipped, it does not count as a step. The other
  * ranks of a group, whose gradients are the same, take scale and number of steps from rank 0. */
-void backend_device_settle(struct execution *execution)
+static void settle(struct execution *execution)
 {
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     if (execution->rank0)
         self->loss_scale = execution->rank0->on_device->loss_scale;
     if (execution->rank0 || !self->unsettled)
@@ -447,7 +445,7 @@ static void enqueue_iteration(struct execution *execution)
 
 static void record(struct execution *execution, struct repeated *work)
 {
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     device_of(execution)->record_begin(execution->device);
     work->enqueue(execution);
     work->recording =
@@ -456,7 +454,7 @@ static void record(struct execution *execution, struct repeated *work)
     self->refusals.captures += !work->recording;
 }
 
-struct recording_refusals backend_device_refusals(const struct execution *execution)
+static struct recording_refusals refusals(const struct execution *execution)
 {
     struct recording_refusals refusals = execution->on_device->refusals;
     refusals.why = execution->on_device->refusal;
@@ -467,7 +465,7 @@ struct recording_refusals backend_device_refusals(const struct execution *execut
 static struct repeated *find_repeated(struct execution *execution,
                                       void (*enqueue)(struct execution *))
 {
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     for (size_t i = 0; i < self->repeated_count; i++)
         if (self->repeated[i].enqueue == enqueue &&
             execution_same_arrays(&self->repeated[i].batch, &execution->batch))
@@ -479,7 +477,7 @@ static struct repeated *find_repeated(struct execution *execution,
  * initialise themselves then. */
 static void enqueue_or_replay(struct execution *execution, void (*enqueue)(struct execution *))
 {
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     const bool full = execution->batch.count == execution->plan->batch && !execution->profile;
     struct repeated *work = full ? find_repeated(execution, enqueue) : NULL;
     if (work && self->can_record && !work->recording)
@@ -494,14 +492,14 @@ static void enqueue_or_replay(struct execution *execution, void (*enqueue)(struc
             (struct repeated){.enqueue = enqueue, .batch = execution->batch};
 }
 
-void backend_device_record_passes(struct execution *execution)
+static void record_passes(struct execution *execution)
 {
     execution->on_device->records_passes = true;
 }
 
 static void set_iteration_values(struct execution *execution)
 {
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     self->values.beta1 = (double)execution->solver.momentum;
     self->values.beta2 = (double)execution->solver.beta2;
     device_of(execution)->set_iteration_values(execution->device, &self->values);
@@ -513,7 +511,7 @@ static void set_iteration_values(struct execution *execution)
 static void begin(struct execution *execution)
 {
     struct device_buffer *weights = execution->weights->buffer;
-    backend_device_settle(execution);
+    settle(execution);
     execution->on_device->values.loss_scale = execution->on_device->loss_scale.scale;
     device_buffer_send(weights);
     for (size_t i = 0; i < 2; i++)
@@ -531,7 +529,7 @@ static void note_update(struct execution *execution)
             device_buffer_touch_device(execution->on_device->buffers[i]);
 }
 
-void backend_device_forward(struct execution *execution, uint64_t iteration)
+static void forward(struct execution *execution, uint64_t iteration)
 {
     begin(execution);
     execution->on_device->values.iteration = iteration;
@@ -542,7 +540,7 @@ void backend_device_forward(struct execution *execution, uint64_t iteration)
         enqueue_forward(execution);
 }
 
-void backend_device_backward(struct execution *execution)
+static void backward(struct execution *execution)
 {
     if (execution->on_device->records_passes)
         enqueue_or_replay(execution, enqueue_backward);
@@ -550,9 +548,9 @@ void backend_device_backward(struct execution *execution)
         enqueue_backward(execution);
 }
 
-void backend_device_update(struct execution *execution, float learning_rate)
+static void update(struct execution *execution, float learning_rate)
 {
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     self->values.learning_rate = learning_rate;
     self->values.step = execution->solver_step;
     set_iteration_values(execution);
@@ -566,33 +564,15 @@ void backend_device_update(struct execution *execution, float learning_rate)
         device_of(execution)->wait(execution->device);
 }
 
-/* Runs an iteration with a profile: the host waits for every pass and measures the update
- * separately. */
-static void iterate_measured(struct execution *execution)
+static float iterate(struct execution *execution, uint64_t iteration, float learning_rate)
 {
-    enqueue_forward(execution);
-    const float loss = execution_loss(execution);
-    if (!isfinite(loss))
-        return;
-    execution_run_backward(execution);
-    const uint64_t start = clock_nanoseconds();
-    enqueue_update(execution);
-    backend_device_wait(execution);
-    profile_add_update(execution->profile, clock_nanoseconds() - start);
-}
-
-float backend_device_iterate(struct execution *execution, uint64_t iteration, float learning_rate)
-{
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     begin(execution);
     self->values.iteration = iteration;
     self->values.learning_rate = learning_rate;
     self->values.step = execution->solver_step + 1;
     set_iteration_values(execution);
-    if (execution->profile)
-        iterate_measured(execution);
-    else
-        enqueue_or_replay(execution, enqueue_iteration);
+    enqueue_or_replay(execution, enqueue_iteration);
     note_update(execution);
     const float loss = execution_loss(execution);
     execution->solver_step += isfinite(loss) ? 1 : 0;
@@ -600,32 +580,32 @@ float backend_device_iterate(struct execution *execution, uint64_t iteration, fl
     return loss;
 }
 
-void backend_device_wait(struct execution *execution)
+static void wait_for_device(struct execution *execution)
 {
     device_of(execution)->wait(execution->device);
 }
 
 /* --- results --- */
 
-const float *backend_device_losses(const struct execution *execution, size_t loss)
+static const float *losses(const struct execution *execution, size_t loss)
 {
-    const struct backend_device *self = execution->on_device;
+    const struct memory_device *self = execution->on_device;
     device_of(execution)->event_wait(execution->device, self->losses_ready);
     return self->losses[loss];
 }
 
-const float *backend_device_output(const struct execution *execution)
+static const float *output(const struct execution *execution)
 {
     const struct plan *plan = execution->plan;
     const size_t bytes = output_floats(plan) / plan->batch * execution->batch.count * sizeof(float);
     device_of(execution)->copy_out(execution->device, execution->on_device->output,
-                                   execution_device_output(execution), bytes);
+                                   execution->values[plan->graph->output], bytes);
     return execution->on_device->output;
 }
 
-const float *backend_device_gradients(const struct execution *execution)
+static const float *gradients(const struct execution *execution)
 {
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     const size_t count = execution->plan->graph->learnable_floats;
     if (!execution->gradients)
         return NULL;
@@ -639,30 +619,17 @@ const float *backend_device_gradients(const struct execution *execution)
     return self->gradients;
 }
 
-struct loss_scale backend_device_loss_scale(struct execution *execution)
+static struct loss_scale *loss_scale(struct execution *execution)
 {
-    backend_device_settle(execution);
-    return execution->on_device->loss_scale;
+    return &execution->on_device->loss_scale;
 }
 
-struct loss_scale backend_device_last_loss_scale(const struct execution *execution)
-{
-    return execution->on_device->loss_scale;
-}
-
-void backend_device_set_loss_scale(struct execution *execution, struct loss_scale scale)
-{
-    backend_device_settle(execution);
-    if (execution->on_device->overflow && scale.scale > 0)
-        execution->on_device->loss_scale = scale;
-}
-
-float *backend_device_solver_state(struct execution *execution, size_t which)
+static float *solver_state(struct execution *execution, size_t which)
 {
     return execution->on_device->state[which];
 }
 
-bool backend_device_fetch(struct execution *execution, struct error *error)
+static bool fetch(struct execution *execution, struct error *error)
 {
     for (size_t i = 0; i < 2; i++)
         if (execution->on_device->buffers[i] &&
@@ -671,7 +638,7 @@ bool backend_device_fetch(struct execution *execution, struct error *error)
     return weights_fetch(execution->weights, error);
 }
 
-void backend_device_touch(struct execution *execution)
+static void touch(struct execution *execution)
 {
     for (size_t i = 0; i < 2; i++)
         if (execution->on_device->buffers[i])
@@ -679,7 +646,7 @@ void backend_device_touch(struct execution *execution)
     weights_mark_changed(execution->weights);
 }
 
-bool backend_device_all_finite(const struct execution *execution, const float *values, size_t count)
+static bool all_finite(const struct execution *execution, const float *values, size_t count)
 {
     float *host = memory_new_aligned(CHECKED_FLOATS, sizeof *host, "a check of values", NULL);
     bool finite = true;
@@ -693,7 +660,7 @@ bool backend_device_all_finite(const struct execution *execution, const float *v
     return finite;
 }
 
-void backend_device_mix_gradients(struct execution *execution, const float *more, float scale)
+static void mix_gradients(struct execution *execution, const float *more, float scale)
 {
     device_of(execution)->mix(execution->device, execution->gradients, more, scale,
                               execution->plan->graph->learnable_floats);
@@ -702,21 +669,21 @@ void backend_device_mix_gradients(struct execution *execution, const float *more
 /* --- profile --- */
 
 /* Call i begins at the device's time stamp 2i and ends at 2i + 1. */
-void backend_device_begin_call(struct execution *execution)
+static void begin_call(struct execution *execution)
 {
     device_of(execution)->stamp(execution->device, 2 * execution->on_device->measured_count);
 }
 
-void backend_device_end_call(struct execution *execution, size_t node, bool backward)
+static void end_call(struct execution *execution, size_t node, bool backward)
 {
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     device_of(execution)->stamp(execution->device, 2 * self->measured_count + 1);
     self->measured[self->measured_count++] = (struct measured_call){node, backward};
 }
 
-void backend_device_end_pass(struct execution *execution)
+static void end_pass(struct execution *execution)
 {
-    struct backend_device *self = execution->on_device;
+    struct memory_device *self = execution->on_device;
     for (size_t i = 0; i < self->measured_count; i++) {
         const double seconds =
             device_of(execution)->stamp_seconds(execution->device, 2 * i, 2 * i + 1);
@@ -729,26 +696,29 @@ void backend_device_end_pass(struct execution *execution)
         profile_add_gemm_row(execution->profile, 0, &product);
 }
 
-const struct execution_backend backend_device = {
-    .reserve = backend_device_reserve,
-    .create = backend_device_create,
-    .free = backend_device_free,
-    .bind = backend_device_bind,
-    .forward = backend_device_forward,
-    .backward = backend_device_backward,
-    .update = backend_device_update,
-    .iterate = backend_device_iterate,
-    .wait = backend_device_wait,
-    .output = backend_device_output,
-    .gradients = backend_device_gradients,
-    .solver_state = backend_device_solver_state,
-    .fetch = backend_device_fetch,
-    .touch = backend_device_touch,
-    .mix_gradients = backend_device_mix_gradients,
-    .losses = backend_device_losses,
-    .all_finite = backend_device_all_finite,
-    .find_not_finite = execution_run_until_not_finite,
-    .begin_call = backend_device_begin_call,
-    .end_call = backend_device_end_call,
-    .end_pass = backend_device_end_pass,
+const struct execution_memory memory_device = {
+    .reserve = reserve,
+    .create = create,
+    .free = release,
+    .bind = bind,
+    .forward = forward,
+    .backward = backward,
+    .update = update,
+    .iterate = iterate,
+    .wait = wait_for_device,
+    .output = output,
+    .gradients = gradients,
+    .solver_state = solver_state,
+    .fetch = fetch,
+    .touch = touch,
+    .mix_gradients = mix_gradients,
+    .losses = losses,
+    .all_finite = all_finite,
+    .settle = settle,
+    .loss_scale = loss_scale,
+    .refusals = refusals,
+    .record_passes = record_passes,
+    .begin_call = begin_call,
+    .end_call = end_call,
+    .end_pass = end_pass,
 };

@@ -1,4 +1,4 @@
-/* Letters between the ranks of a cluster, and the loss of a rank. Threads of this process are the
+/* Messages between the ranks of a cluster, and the loss of a rank. Threads of this process are the
  * ranks, and a module that copies messages between them stands for MPI. It refuses every third
  * message at first, as MPI does while an earlier one has not left. */
 #include "engine/cluster/cluster.h"
@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { RANKS = 3, LETTERS = 200 };
+enum { RANKS = 3, MESSAGES = 200 };
 
 /* --- the module --- */
 
@@ -77,47 +77,47 @@ static bool join_all(void)
     for (int tries = 0; tries < 2000 && !(condition); tries++)                                     \
     clock_sleep(0.01)
 
-/* --- letters --- */
+/* --- messages --- */
 
-/* Fills a letter with its number; returns its length, which differs from letter to letter. */
-static size_t write_letter(size_t number, char letter[CLUSTER_LETTER])
+/* Fills a message with its number; returns its length, which differs from message to message. */
+static size_t write_message(size_t number, char message[CLUSTER_PAYLOAD])
 {
-    const size_t length = 1 + number * 7 % CLUSTER_LETTER;
-    memset(letter, (char)('a' + number % 26), length);
+    const size_t length = 1 + number * 7 % CLUSTER_PAYLOAD;
+    memset(message, (char)('a' + number % 26), length);
     return length;
 }
 
 static bool post_number(size_t from, size_t to, size_t number)
 {
-    char letter[CLUSTER_LETTER];
-    const size_t length = write_letter(number, letter);
-    return cluster_post(clusters[from], to, letter, length, NULL);
+    char message[CLUSTER_PAYLOAD];
+    const size_t length = write_message(number, message);
+    return cluster_post(clusters[from], to, message, length, NULL);
 }
 
-/* Returns whether the next letter of a rank has this number. */
+/* Returns whether the next message of a rank has this number. */
 static bool take_number(size_t at, size_t from, size_t number)
 {
-    char letter[CLUSTER_LETTER], wanted[CLUSTER_LETTER];
+    char message[CLUSTER_PAYLOAD], wanted[CLUSTER_PAYLOAD];
     size_t rank = RANKS;
-    const size_t length = write_letter(number, wanted);
-    return cluster_take(clusters[at], 20, &rank, letter, sizeof letter) == length && rank == from &&
-           memcmp(letter, wanted, length) == 0;
+    const size_t length = write_message(number, wanted);
+    return cluster_take(clusters[at], 20, &rank, message, sizeof message) == length &&
+           rank == from && memcmp(message, wanted, length) == 0;
 }
 
-static void test_letters(void)
+static void test_messages(void)
 {
     bool posted = true, in_order = true;
-    for (size_t i = 0; i < LETTERS; i++)
+    for (size_t i = 0; i < MESSAGES; i++)
         posted =
             post_number(0, 1, i) && post_number(0, 2, i + 5) && post_number(1, 0, i + 9) && posted;
-    tap_ok(posted, "%d letters are sent to each of two ranks, and from one", LETTERS);
-    for (size_t i = 0; i < LETTERS; i++)
+    tap_ok(posted, "%d messages are sent to each of two ranks, and from one", MESSAGES);
+    for (size_t i = 0; i < MESSAGES; i++)
         in_order = take_number(1, 0, i) && in_order;
     tap_ok(in_order, "one rank takes them in order");
-    for (size_t i = 0; i < LETTERS; i++)
+    for (size_t i = 0; i < MESSAGES; i++)
         in_order = take_number(2, 0, i + 5) && in_order;
     tap_ok(in_order, "the other too");
-    for (size_t i = 0; i < LETTERS; i++)
+    for (size_t i = 0; i < MESSAGES; i++)
         in_order = take_number(0, 1, i + 9) && in_order;
     tap_ok(in_order, "and rank 0");
 
@@ -126,11 +126,11 @@ static void test_letters(void)
     const uint64_t began = clock_nanoseconds();
     tap_ok(cluster_take(clusters[0], 0.05, &rank, text, sizeof text) == 0 &&
                clock_seconds(began, clock_nanoseconds()) > 0.04,
-           "without a letter it waits for a while");
+           "without a message it waits for a while");
     tap_ok(cluster_post(clusters[2], 0, "too long", 8, NULL) &&
                cluster_take(clusters[0], 20, &rank, text, sizeof text) == sizeof text &&
                memcmp(text, "too ", 4) == 0 && rank == 2,
-           "a letter that is too long is cut");
+           "a message that is too long is cut");
 }
 
 /* --- losses --- */
@@ -151,7 +151,7 @@ static void test_loss(void)
            "the others have not");
     tap_ok(post_number(0, 2, 1) && post_number(0, 1, 2) && take_number(1, 0, 2) &&
                post_number(1, 0, 3) && take_number(0, 1, 3),
-           "they exchange letters, past one for the lost rank");
+           "they exchange messages, past one for the lost rank");
 }
 
 static void test_leaving(void)
@@ -159,7 +159,7 @@ static void test_leaving(void)
     pthread_t threads[RANKS];
     post_number(0, 1, 4);
     pthread_create(&threads[0], NULL, leave, clusters[0]);
-    tap_ok(take_number(1, 0, 4), "rank 0 sends its last letter before it leaves");
+    tap_ok(take_number(1, 0, 4), "rank 0 sends its last message before it leaves");
     pthread_create(&threads[1], NULL, leave, clusters[1]);
     pthread_create(&threads[2], NULL, leave, clusters[2]);
     for (size_t r = 0; r < 2; r++)
@@ -173,7 +173,7 @@ static void test_leaving(void)
 int main(void)
 {
     if (tap_ok(join_all(), "%d ranks join", RANKS)) {
-        test_letters();
+        test_messages();
         test_loss();
         test_leaving();
     }

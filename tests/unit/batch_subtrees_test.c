@@ -1,9 +1,9 @@
 /* Tests which sums each rank takes and how they are joined, for all numbers of blocks up to 32 and
  * all ranks that divide them, against the definitions: a list of all subtrees, and a sum whose
  * value depends on every operand and on the order. */
-#include "engine/graph/image_pieces.h"
+#include "engine/graph/batch_subtrees.h"
 
-#include "engine/graph/batch_share.h"
+#include "engine/graph/micro_batch.h"
 #include "tap.h"
 
 #include <math.h>
@@ -70,25 +70,25 @@ static size_t largest_subtrees(const struct subtree *all, size_t count, size_t f
     return found; /* a subtree is listed before those on its right */
 }
 
-/* --- the pieces --- */
+/* --- the subtrees --- */
 
-static bool lists_agree(const struct image_pieces *pieces, size_t rank)
+static bool lists_agree(const struct batch_subtrees *subtrees, size_t rank)
 {
     struct subtree all[2 * MOST_BLOCKS];
     const struct subtree *largest[MOST_BLOCKS];
-    struct image_piece list[IMAGE_PIECES_LIMIT];
-    const size_t each = pieces->blocks / pieces->ranks;
-    const size_t subtrees = list_subtrees(all, 0, (struct subtree){0, pieces->blocks, 0});
-    const size_t expected = largest_subtrees(all, subtrees, rank * each, each, largest);
-    const size_t found = image_pieces_list(pieces, rank, list);
-    bool good = found == expected && image_pieces_list(pieces, rank, NULL) == found;
+    struct batch_subtree list[BATCH_SUBTREES_LIMIT];
+    const size_t each = subtrees->blocks / subtrees->ranks;
+    const size_t listed = list_subtrees(all, 0, (struct subtree){0, subtrees->blocks, 0});
+    const size_t expected = largest_subtrees(all, listed, rank * each, each, largest);
+    const size_t found = batch_subtrees_list(subtrees, rank, list);
+    bool good = found == expected && batch_subtrees_list(subtrees, rank, NULL) == found;
     for (size_t p = 0; good && p < found; p++)
         good = list[p].rank == rank && list[p].number == p && list[p].count == largest[p]->count &&
                rank * each + list[p].begin == largest[p]->begin;
-    return good && found <= pieces->most;
+    return good && found <= subtrees->most;
 }
 
-/* The sums of all pieces, while they are joined. */
+/* The sums of all subtrees, while they are joined. */
 struct joining {
     uint64_t values[MOST_BLOCKS][MOST_BLOCKS]; /* by rank and number */
     bool used[MOST_BLOCKS][MOST_BLOCKS];       /* its sum was added to another one */
@@ -96,7 +96,7 @@ struct joining {
     bool good;
 };
 
-static void join(void *context, const struct image_piece *to, const struct image_piece *from)
+static void join(void *context, const struct batch_subtree *to, const struct batch_subtree *from)
 {
     struct joining *joining = context;
     joining->good &=
@@ -107,25 +107,25 @@ static void join(void *context, const struct image_piece *to, const struct image
     joining->joins++;
 }
 
-static bool sums_agree(const struct image_pieces *pieces)
+static bool sums_agree(const struct batch_subtrees *subtrees)
 {
     static struct joining joining;
     size_t total = 0;
     joining = (struct joining){.good = true};
-    for (size_t r = 0; r < pieces->ranks; r++) {
-        struct image_piece list[IMAGE_PIECES_LIMIT];
-        const size_t found = image_pieces_list(pieces, r, list);
+    for (size_t r = 0; r < subtrees->ranks; r++) {
+        struct batch_subtree list[BATCH_SUBTREES_LIMIT];
+        const size_t found = batch_subtrees_list(subtrees, r, list);
         for (size_t p = 0; p < found; p++)
             joining.values[r][p] =
-                tree(r * (pieces->blocks / pieces->ranks) + list[p].begin, list[p].count);
+                tree(r * (subtrees->blocks / subtrees->ranks) + list[p].begin, list[p].count);
         total += found;
     }
-    image_pieces_join(pieces, join, &joining);
+    batch_subtrees_join(subtrees, join, &joining);
     return joining.good && joining.joins == total - 1 &&
-           joining.values[0][0] == tree(0, pieces->blocks);
+           joining.values[0][0] == tree(0, subtrees->blocks);
 }
 
-static void test_pieces(void)
+static void test_subtrees(void)
 {
     bool lists = true, sums = true, one = true, few = true;
     size_t divisions = 0;
@@ -133,21 +133,22 @@ static void test_pieces(void)
         for (size_t ranks = 1; ranks <= blocks; ranks++) {
             if (blocks % ranks)
                 continue;
-            const struct image_pieces pieces = image_pieces_divide(blocks, ranks);
+            const struct batch_subtrees subtrees = batch_subtrees_divide(blocks, ranks);
             const size_t each = blocks / ranks;
             size_t most = 0;
             for (size_t r = 0; r < ranks; r++) {
-                const size_t found = image_pieces_list(&pieces, r, NULL);
-                lists &= lists_agree(&pieces, r);
+                const size_t found = batch_subtrees_list(&subtrees, r, NULL);
+                lists &= lists_agree(&subtrees, r);
                 most = found > most ? found : most;
             }
-            lists &= most == pieces.most;
-            sums &= sums_agree(&pieces);
+            lists &= most == subtrees.most;
+            sums &= sums_agree(&subtrees);
             one &= ((each & (each - 1)) != 0 && ranks > 1) || most == 1;
             few &= each == 1 || (double)most <= 2 * floor(log2((double)each));
             divisions++;
         }
-    tap_ok(lists, "pieces are the largest subtrees of a rank's blocks (%zu divisions)", divisions);
+    tap_ok(lists, "subtrees are the largest subtrees of a rank's blocks (%zu divisions)",
+           divisions);
     tap_ok(sums, "  joined, they are the sum in the order of the tree");
     tap_ok(one, "  a rank that is alone or has 2^n blocks has one");
     tap_ok(few, "  others have at most 2 log2 of their blocks");
@@ -155,13 +156,13 @@ static void test_pieces(void)
 
 static void test_example(void)
 {
-    const struct image_pieces six = image_pieces_divide(6, 2);
-    struct image_piece list[IMAGE_PIECES_LIMIT];
-    size_t found = image_pieces_list(&six, 0, list);
+    const struct batch_subtrees six = batch_subtrees_divide(6, 2);
+    struct batch_subtree list[BATCH_SUBTREES_LIMIT];
+    size_t found = batch_subtrees_list(&six, 0, list);
     tap_ok(six.most == 2 && found == 2 && list[0].count == 2 && list[1].begin == 2 &&
                list[1].count == 1,
            "rank 0 of two has (0 1) and 2 of six blocks");
-    found = image_pieces_list(&six, 1, list);
+    found = batch_subtrees_list(&six, 1, list);
     tap_ok(found == 2 && list[0].begin == 0 && list[0].count == 1 && list[1].begin == 1 &&
                list[1].count == 2,
            "  and rank 1 has 3 and (4 5)");
@@ -172,11 +173,11 @@ static void test_limit(void)
     const size_t each = SIZE_MAX >> 5; /* no power of two, and ranks begin at all kinds of blocks */
     size_t most = 0;
     for (size_t ranks = 2; ranks < 7; ranks++) {
-        const struct image_pieces pieces = image_pieces_divide(each * ranks, ranks);
-        most = pieces.most > most ? pieces.most : most;
+        const struct batch_subtrees subtrees = batch_subtrees_divide(each * ranks, ranks);
+        most = subtrees.most > most ? subtrees.most : most;
     }
-    tap_ok(most > 50 && most <= IMAGE_PIECES_LIMIT, "%zu pieces of 2^59 blocks are no more than %d",
-           most, (int)IMAGE_PIECES_LIMIT);
+    tap_ok(most > 50 && most <= BATCH_SUBTREES_LIMIT,
+           "%zu subtrees of 2^59 blocks are no more than %d", most, (int)BATCH_SUBTREES_LIMIT);
 }
 
 /* --- sums of all ranks --- */
@@ -217,48 +218,50 @@ static struct moments join_all(size_t begin, size_t count, size_t channel)
 
 enum kind { SUMS, FLOATS, MOMENTS };
 
-/* The sums of all ranks' pieces, as each would compute them. */
-static void take_sums(const struct image_pieces *pieces, size_t rank, enum kind kind, double *mine)
+/* The sums of all ranks' subtrees, as each would compute them. */
+static void take_sums(const struct batch_subtrees *subtrees, size_t rank, enum kind kind,
+                      double *mine)
 {
-    struct image_piece list[IMAGE_PIECES_LIMIT];
-    const size_t found = image_pieces_list(pieces, rank, list);
+    struct batch_subtree list[BATCH_SUBTREES_LIMIT];
+    const size_t found = batch_subtrees_list(subtrees, rank, list);
     for (size_t p = 0; p < found; p++)
         for (size_t i = 0; i < VALUES; i++) {
-            const size_t first = rank * (pieces->blocks / pieces->ranks) + list[p].begin;
+            const size_t first = rank * (subtrees->blocks / subtrees->ranks) + list[p].begin;
             const struct moments moments = join_all(first, list[p].count, i / 3);
             const double parts[] = {moments.count, moments.mean, moments.squares};
             mine[p * VALUES + i] = kind == SUMS     ? sum(first, list[p].count, i)
                                    : kind == FLOATS ? (double)sum_float(first, list[p].count, i)
                                                     : parts[i % 3];
         }
-    for (size_t i = found * VALUES; i < pieces->most * VALUES; i++)
-        mine[i] = NAN; /* what is no piece of the rank does not matter */
+    for (size_t i = found * VALUES; i < subtrees->most * VALUES; i++)
+        mine[i] = NAN; /* what is no subtree of the rank does not matter */
 }
 
-static void gather(const struct batch_share *share, size_t count)
+static void gather(const struct micro_batch *micro_batch, size_t count)
 {
-    const enum kind *kind = share->context;
-    for (size_t r = 0; r < share->pieces.ranks; r++)
-        take_sums(&share->pieces, r, *kind, share->all + r * share->pieces.most * count);
+    const enum kind *kind = micro_batch->context;
+    for (size_t r = 0; r < micro_batch->subtrees.ranks; r++)
+        take_sums(&micro_batch->subtrees, r, *kind,
+                  micro_batch->all + r * micro_batch->subtrees.most * count);
 }
 
-static bool shared_sums_agree(const struct image_pieces *pieces, enum kind kind)
+static bool shared_sums_agree(const struct batch_subtrees *subtrees, enum kind kind)
 {
     static double all[MOST_BLOCKS * MOST_BLOCKS * VALUES];
-    const struct batch_share share = {
-        .pieces = *pieces, .all = all, .gather = gather, .context = &kind};
+    const struct micro_batch micro_batch = {
+        .subtrees = *subtrees, .all = all, .gather = gather, .context = &kind};
     bool good = true;
     if (kind == MOMENTS)
-        batch_share_join_moments(&share, CHANNELS);
+        micro_batch_join_moments(&micro_batch, CHANNELS);
     else if (kind == FLOATS)
-        batch_share_add_float(&share, VALUES);
+        micro_batch_add_float(&micro_batch, VALUES);
     else
-        batch_share_add(&share, VALUES);
+        micro_batch_add(&micro_batch, VALUES);
     for (size_t i = 0; i < VALUES; i++) {
-        const struct moments moments = join_all(0, pieces->blocks, i / 3);
+        const struct moments moments = join_all(0, subtrees->blocks, i / 3);
         const double parts[] = {moments.count, moments.mean, moments.squares};
-        const double expected = kind == SUMS     ? sum(0, pieces->blocks, i)
-                                : kind == FLOATS ? (double)sum_float(0, pieces->blocks, i)
+        const double expected = kind == SUMS     ? sum(0, subtrees->blocks, i)
+                                : kind == FLOATS ? (double)sum_float(0, subtrees->blocks, i)
                                                  : parts[i % 3];
         good &= memcmp(&all[i], &expected, sizeof expected) == 0;
     }
@@ -272,10 +275,10 @@ static void test_shared_sums(void)
         for (size_t ranks = 1; ranks <= blocks; ranks++) {
             if (blocks % ranks)
                 continue;
-            const struct image_pieces pieces = image_pieces_divide(blocks, ranks);
-            sums &= shared_sums_agree(&pieces, SUMS);
-            floats &= shared_sums_agree(&pieces, FLOATS);
-            moments &= shared_sums_agree(&pieces, MOMENTS);
+            const struct batch_subtrees subtrees = batch_subtrees_divide(blocks, ranks);
+            sums &= shared_sums_agree(&subtrees, SUMS);
+            floats &= shared_sums_agree(&subtrees, FLOATS);
+            moments &= shared_sums_agree(&subtrees, MOMENTS);
         }
     tap_ok(sums, "sums of all ranks have the bits of the tree");
     tap_ok(floats, "  also those that are rounded to float32");
@@ -284,7 +287,7 @@ static void test_shared_sums(void)
 
 int main(void)
 {
-    test_pieces();
+    test_subtrees();
     test_example();
     test_limit();
     test_shared_sums();

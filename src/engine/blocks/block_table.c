@@ -1,8 +1,7 @@
-/* The table of blocks, and the names of the techniques. block.c has what the blocks' files call. */
+/* The tables of blocks and techniques, by their names. */
 #include "engine/blocks/block.h"
 #include "engine/blocks/technique.h"
 
-#include <stddef.h>
 #include <string.h>
 
 static const struct block *const block_table[] = {
@@ -17,8 +16,6 @@ const struct block *block_find(const char *name)
             return block_table[i];
     return NULL;
 }
-
-/* --- techniques --- */
 
 const char *const technique_names[] = {
 #define TECHNIQUE(constant, name) [TECHNIQUE_##constant] = #name,

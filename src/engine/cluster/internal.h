@@ -1,0 +1,185 @@
+/* internal.h: what the files of a cluster share. Internal to engine/cluster. */
+#ifndef TINCA_ENGINE_CLUSTER_INTERNAL_H
+#define TINCA_ENGINE_CLUSTER_INTERNAL_H
+
+#include "engine/cluster/cluster.h"
+#include "engine/cluster/cluster_module.h"
+#include "engine/cluster/cluster_sums.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum cluster_request {
+    CLUSTER_NOTHING,
+    CLUSTER_GATHER,
+    CLUSTER_BROADCAST,
+    CLUSTER_BARRIER,
+    CLUSTER_SHARE /* a window: `number`, and `count` bytes of each rank; it is complete at once */
+};
+
+/* A collective that the thread that communicates asks for. */
+struct cluster_collective {
+    enum cluster_request request;
+    const void *from;
+    void *to;
+    size_t count, number;
+    bool started; /* by the thread that asks: it is only to be tested */
+};
+
+/* What cluster_thread.c knows of another rank. */
+struct cluster_peer {
+    double silent; /* seconds since its last message, as far as this process was running */
+    bool left;     /* it has said goodbye */
+    bool lost;     /* the job goes on without it; changed with the lock held */
+    bool blocked;  /* an earlier message to it has not left yet (cluster_messages.c) */
+    struct cluster_work work; /* that it has told; guarded by the lock */
+    double waiting;           /* seconds that it has waited for others, as it has told */
+};
+
+/* What is known of the thread that trains (cluster_watch.c). */
+struct cluster_watch {
+    double limit;               /* seconds that it may do the same; 0: it is not watched */
+    atomic_uint changes, polls; /* of its activity; calls of cluster_note_wait */
+    atomic_int waits;           /* it waits in a collective or for sums */
+    /* guarded by the cluster's lock */
+    enum cluster_activity activity;
+    uint64_t iteration, began; /* nanoseconds: when the iteration began */
+    double longest;            /* seconds of an iteration of the run; 0: none is complete */
+    /* of the cluster's thread */
+    unsigned seen_changes, seen_polls;
+    size_t seen_steps;    /* of sums */
+    double busy, waiting; /* seconds without a change, not waiting; waiting for others */
+    double computed;      /* seconds of the process's cores when `busy` began */
+    bool hangs;           /* the failure of the cluster */
+};
+
+/* A message of the program that waits to be sent or taken. */
+struct cluster_message {
+    struct cluster_message *next;
+    size_t rank, bytes;         /* of the other side; of the text */
+    char text[CLUSTER_MESSAGE]; /* CLUSTER_IS_PAYLOAD, then the program's bytes */
+};
+
+struct cluster_message_queue {
+    struct cluster_message *first, *last;
+};
+
+enum { CLUSTER_IS_PAYLOAD = 'p' }; /* the first byte of its text */
+
+/* The sums that were started (cluster_sums.c). */
+struct cluster_sums {
+    struct cluster_sum *first, *last; /* guarded by the cluster's lock, as is `awaited` */
+    bool awaited;                     /* nobody computes meanwhile */
+    /* What the thread has started for the first one. */
+    enum { SUM_QUEUED, SUM_SCATTERED, SUM_COLLECTED } step;
+    size_t subtree; /* that was scattered last */
+    size_t steps;   /* that it has taken so far */
+};
+
+/* Memory that the ranks share (cluster_windows.c). */
+struct cluster_window {
+    struct cluster *cluster;
+    size_t bytes; /* of each rank; 0: there is no memory yet */
+    bool used;
+    void **parts; /* by rank */
+};
+
+/* The windows, which all ranks open and close in the same order. */
+struct cluster_sharing {
+    bool allowed; /* all ranks are on one host, and are to share memory */
+    struct cluster_window windows[CLUSTER_WINDOWS];
+    char failure[512]; /* why they could not have a window */
+};
+
+struct cluster {
+    const struct cluster_module *module;
+    struct cluster_place place;
+    char (*hosts)[CLUSTER_HOST];
+    struct cluster_peer *peers; /* the thread's */
+    pthread_t thread;
+    bool started; /* the thread has been started */
+    bool stuck;   /* it cannot initialise or finalise MPI, and never ends */
+    atomic_uint_fast64_t waited, gathers;
+    struct cluster_sharing sharing; /* of the thread that communicates */
+    struct cluster_watch watch;
+
+    pthread_mutex_t calls; /* held while MPI is called; taken before `lock` */
+    pthread_mutex_t lock;  /* guards what follows */
+    pthread_cond_t changed;
+    struct cluster_collective asked; /* the thread is to do it; CLUSTER_NOTHING: it is done */
+    struct cluster_work work;        /* of this rank */
+    bool begun;                      /* MPI is initialised, or could not be */
+    bool leaving;                    /* cluster_leave has been called */
+    bool ending;                     /* nothing is left to do but finalising MPI */
+    bool gone;                       /* the thread has ended */
+    bool failing;                    /* this rank has failed: tell the others */
+    bool failed;                     /* `failure` is set; the thread calls MPI no more */
+    bool remote;                     /* another rank has told about it */
+    struct error failure;
+    struct cluster_sums sums;
+    bool tolerant; /* cluster_tolerate_losses has been called */
+    size_t lost;   /* how many ranks are lost */
+    struct cluster_message_queue incoming, outgoing;
+};
+
+/* --- cluster_thread.c --- */
+
+void *cluster_thread_run(void *cluster);
+
+/* Starts a collective. Returns false with a reason. The caller holds `calls`. */
+bool cluster_collective_start(struct cluster *cluster, const struct cluster_collective *what,
+                              char *reason);
+/* Fails because MPI has returned an error, with its reason. */
+void cluster_collective_fail(struct cluster *cluster, const char *reason);
+
+/* --- cluster_collectives.c --- */
+
+/* Runs a collective and waits for it. Returns false after a failure. */
+bool cluster_collective_run(struct cluster *cluster, const struct cluster_collective *what);
+
+/* --- cluster_sums.c --- */
+
+/* Lets the thread take the next step of the sums, if one is due. Returns false with a reason. */
+bool cluster_sums_advance(struct cluster *cluster, char *reason);
+
+/* --- cluster_windows.c --- */
+
+/* Frees what is known of the windows; MPI frees their memory when it ends. */
+void cluster_windows_free(struct cluster *cluster);
+
+/* --- cluster_watch.c --- */
+
+/* Reads the limit from the environment. */
+void cluster_watch_begin(struct cluster_watch *watch);
+
+/* Says that the thread that communicates begins to wait for other ranks, or has ended. */
+void cluster_watch_wait(struct cluster *cluster, bool waits);
+
+enum cluster_watched {
+    CLUSTER_GOES_ON,
+    CLUSTER_HANGS,       /* this rank */
+    CLUSTER_STANDS_STILL /* all wait for each other */
+};
+
+/* Looks at the thread that trains, `seconds` after the last time. Returns what it finds, with an
+ * error that says why unless it goes on. The cluster's thread calls it. */
+enum cluster_watched cluster_watch_step(struct cluster *cluster, double seconds,
+                                        struct error *error);
+
+/* --- cluster_messages.c, called by the thread --- */
+
+/* Sends the messages that can be sent now. */
+void cluster_messages_send(struct cluster *cluster);
+
+/* Returns whether messages wait to be sent. */
+bool cluster_messages_wait(struct cluster *cluster);
+
+/* Keeps a message of the program until it is taken. Returns false with an error if memory is short.
+ */
+bool cluster_messages_receive(struct cluster *cluster, size_t rank, const char *message,
+                              size_t bytes, struct error *error);
+
+/* Frees all messages. */
+void cluster_messages_free(struct cluster *cluster);
+
+#endif
