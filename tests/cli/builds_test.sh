@@ -41,7 +41,7 @@ END
     builds 1 2 "a training that stops in the middle" train lenet $job --validate digits,split=test --run-dir "$T/stopped" \
         --iterations 400 --max-time 1s
     # the kernels of a resumed run are those of its record
-    builds 1 4 "resume" resume "$T/stopped" -q
+    builds 1 2 "resume" resume "$T/stopped" -q
     # generator, discriminator and its pass with frozen weights; validations and samples share one
     builds 1 4 "a generator against a discriminator" train "$T/tiny.json" --data maps,limit=4 --epochs 1 --batch 1 \
         --threads 1 --solver adam --lr 0.002 --validate maps,split=test,limit=2 -q
