@@ -156,23 +156,19 @@ static bool keeps_outputs(const struct preparation *prepared)
     return prepared->network->compression[0] && !prepared->settings.training.reset_classes;
 }
 
-/* Builds the network with this number of outputs; 0: that of its file. Returns false with an error.
- */
-static bool build_network(struct preparation *prepared, size_t classes, struct error *error)
-{
-    struct network_request request = prepared->settings.network.request;
-    request.classes = classes;
-    network_free(prepared->network);
-    prepared->network = network_build(&request, error);
-    return prepared->network;
-}
-
 bool prepare_network(struct preparation *prepared, size_t classes, struct error *error)
 {
-    const size_t known = classes ? classes : known_classes(prepared->settings.data.data);
-    return build_network(prepared, known, error) &&
-           (known == 0 || !keeps_outputs(prepared) || build_network(prepared, 0, error)) &&
-           network_simulate(prepared->network, error);
+    const char *data = prepared->settings.data.data;
+    struct network_request request = prepared->settings.network.request;
+    if (!classes)
+        classes = known_classes(data);
+    if (!classes)
+        classes = dataset_expected_classes(data, "train");
+    request.classes = prepared->classes = classes;
+    request.keep_compressed = !prepared->settings.training.reset_classes;
+    network_free(prepared->network);
+    prepared->network = network_build(&request, error);
+    return prepared->network && network_simulate(prepared->network, error);
 }
 
 bool prepare_fit_classes(struct preparation *prepared, struct error *error)
@@ -180,7 +176,7 @@ bool prepare_fit_classes(struct preparation *prepared, struct error *error)
     const struct dataset_facts *facts = dataset_facts(prepared->data);
     const struct network *network = prepared->network;
     if (keeps_outputs(prepared) || facts->paired || !network->classes ||
-        network->classes == facts->classes)
+        network->classes == facts->classes || prepared->classes == facts->classes)
         return true;
     method_close(&prepared->method);
     plan_free(prepared->inference);

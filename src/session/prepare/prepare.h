@@ -49,6 +49,7 @@ struct preparation {
     struct prepared_settings settings;
     struct cluster *cluster; /* the processes that share every batch; NULL: there are no others */
     struct network *network;
+    size_t classes; /* of the data, for which the network was built; 0: not known */
     struct dataset *data, *validation; /* validation NULL: none */
     struct dataset *test;              /* NULL: none, or a rank other than 0 */
     struct error no_validation; /* ranks other than 0: why `validation` cannot be used here */
@@ -87,10 +88,10 @@ struct preparation {
 /* Builds network and plans of a checked or unchecked configuration and fills the forecast, whether
  * or not that fits. A GPU is opened for as long as that takes: cuDNN says there how much workspace
  * it needs. `classes` is the data set's number of classes if the caller knows it; 0: what its kind
- * says or, of a folder, the network's own number. `choices` are the kernels that a run which goes
- * on has recorded, which `prepared` takes over; NULL: it begins. `besides` says what the run will
- * hold besides, now and when prepare forecasts it anew. Returns false with an error, and frees
- * everything, if the configuration cannot work. */
+ * says or a folder's own folders, else the network's own number. `choices` are the kernels that a
+ * run which goes on has recorded, which `prepared` takes over; NULL: it begins. `besides` says what
+ * the run will hold besides, now and when prepare forecasts it anew. Returns false with an error,
+ * and frees everything, if the configuration cannot work. */
 bool prepare_plans(struct preparation *prepared, const struct run_config *config, size_t classes,
                    struct plan_choices *choices, run_bytes *besides, struct error *error);
 
