@@ -46,6 +46,7 @@ static void test_form(void)
     set("network", "pix2pix");
     set("data", "maps,limit=4");
     set("validate", "maps,split=test,limit=2");
+    /* the generator, the discriminator's step, its pass with frozen weights, and validations */
     check_form("a generator and a discriminator", 1, 4);
 }
 
