@@ -5,6 +5,7 @@
 #include "engine/weights/weights_average.h"
 #include "session/config/config_data.h"
 #include "session/config/config_paths.h"
+#include "session/files/kernel_choices.h"
 #include "session/machine/tuned_device.h"
 #include "session/model/class_match.h"
 #include "session/model/device_batch.h"
@@ -351,6 +352,7 @@ void prepare_free(struct preparation *prepared)
     evaluator_free(&prepared->evaluator);
     method_close(&prepared->method);
     plan_free(prepared->inference);
+    kernel_choices_free(&prepared->recorded);
     data_loader_free(prepared->loader); /* the executions may have been reading its batches */
     free(prepared->soft_targets);
     free(prepared->class_weights);
@@ -378,9 +380,13 @@ struct model_facts prepare_model_facts(const struct preparation *prepared)
 }
 
 bool prepare_plans(struct preparation *prepared, const struct run_config *config, size_t classes,
-                   run_bytes *besides, struct error *error)
+                   struct plan_choices *choices, run_bytes *besides, struct error *error)
 {
-    *prepared = (struct preparation){.besides = besides};
+    *prepared = (struct preparation){.besides = besides, .goes_on = choices};
+    if (choices) {
+        prepared->recorded = *choices;
+        *choices = (struct plan_choices){0};
+    }
     prepare_take_settings(prepared, config);
     if (prepare_unopened(prepared, classes, error))
         return true;

@@ -23,7 +23,8 @@ struct planned {
     bool done;
     size_t threads;
     struct machine_model machine;
-    const struct plan_choices *choices; /* borrowed */
+    bool recorded;               /* the kernels are `choices` */
+    struct plan_choices choices; /* their list is borrowed */
 };
 
 /* A run that is forecast, for those who say what they will hold besides. */
@@ -48,6 +49,7 @@ struct preparation {
     struct prepared_settings settings;
     struct cluster *cluster; /* the processes that share every batch; NULL: there are no others */
     struct network *network;
+    size_t classes; /* of the data, for which the network was built; 0: not known */
     struct dataset *data, *validation; /* validation NULL: none */
     struct dataset *test;              /* NULL: none, or a rank other than 0 */
     struct error no_validation; /* ranks other than 0: why `validation` cannot be used here */
@@ -60,6 +62,8 @@ struct preparation {
     char parent[MODEL_CHECKSUM];    /* tinca.parent of the models that are saved; "": not known */
     struct parameter_groups groups; /* empty: all weights are trained at one rate */
     bool unfrozen;                  /* `groups` are those after the configured number of epochs */
+    bool goes_on;                   /* prepare_plans was given the kernels of the run's record: */
+    struct plan_choices recorded;
     struct planned planned;
     struct plan *inference; /* of validations, the test and samples; NULL: there are none */
     size_t inference_batch; /* its batch, unless memory has made it smaller; 0: of samples only */
@@ -84,11 +88,12 @@ struct preparation {
 /* Builds network and plans of a checked or unchecked configuration and fills the forecast, whether
  * or not that fits. A GPU is opened for as long as that takes: cuDNN says there how much workspace
  * it needs. `classes` is the data set's number of classes if the caller knows it; 0: what its kind
- * says or, of a folder, the network's own number. `besides` says what the run will hold besides,
- * now and when prepare forecasts it anew. Returns false with an error, and frees everything, if the
- * configuration cannot work. */
+ * says or a folder's own folders, else the network's own number. `choices` are the kernels that a
+ * run which goes on has recorded, which `prepared` takes over; NULL: it begins. `besides` says what
+ * the run will hold besides, now and when prepare forecasts it anew. Returns false with an error,
+ * and frees everything, if the configuration cannot work. */
 bool prepare_plans(struct preparation *prepared, const struct run_config *config, size_t classes,
-                   run_bytes *besides, struct error *error);
+                   struct plan_choices *choices, run_bytes *besides, struct error *error);
 
 /* Opens data and device, and creates the executions of what prepare_plans has made with the same
  * configuration, or of what it makes itself if `prepared` is {0}. Call it in the thread that

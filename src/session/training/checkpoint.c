@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "session/files/checkpoint_position.h"
 #include "session/files/computed_with.h"
+#include "session/files/kernel_choices.h"
 #include "session/record/last_checkpoint.h"
 #include "session/training/observer.h"
 
@@ -390,6 +391,26 @@ bool checkpoint_open(const char *directory, bool previous, struct safetensors *f
     const bool opened = !file_exists(path) || open_whole(path, file, error);
     free(path);
     return opened;
+}
+
+static bool read_kernels(const char *directory, const char *name, struct plan_choices *choices)
+{
+    struct safetensors file;
+    char *path = file_join(directory, name);
+    bool read = path && safetensors_open(&file, path, NULL);
+    if (read) {
+        read = kernel_choices_read(checkpoint_text(&file, "chosen"), choices, NULL);
+        safetensors_close(&file);
+    }
+    free(path);
+    return read;
+}
+
+bool checkpoint_read_kernels(const char *directory, bool previous, struct plan_choices *choices)
+{
+    *choices = (struct plan_choices){0};
+    return (!previous && read_kernels(directory, last_name, choices)) ||
+           read_kernels(directory, previous_name, choices);
 }
 
 /* What visits of a file's numbers need. */

@@ -14,6 +14,7 @@
 
 #include "engine/weights/safetensors.h"
 
+struct plan_choices;
 struct trainer;
 
 /* Writes the trainer's state between two iterations; the journal must be on the disk. Sets *bytes
@@ -24,6 +25,12 @@ bool checkpoint_write(struct trainer *trainer, uint64_t *bytes, struct error *er
  * an error if it is damaged. Returns true with file->file NULL if there is no such file. */
 bool checkpoint_open(const char *directory, bool previous, struct safetensors *file,
                      struct error *error);
+
+/* Reads the kernels that a run's last checkpoint has recorded, or the previous one if there is no
+ * last one, without verifying the file: a plan that follows them is compared with those of the
+ * verified one later. Returns false if they are not known. The caller frees them with
+ * kernel_choices_free. */
+bool checkpoint_read_kernels(const char *directory, bool previous, struct plan_choices *choices);
 
 /* Returns the name of the first number that is missing in the metadata of an opened checkpoint, or
  * is not a number; NULL if it has all. */
