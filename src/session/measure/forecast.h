@@ -60,7 +60,6 @@ struct memory_check_request {
     bool samples;           /* the run writes sample pictures (samples.h) */
     uint64_t data_bytes;    /* data sets that are not open yet */
     uint64_t beside;        /* of what else the run holds */
-    bool average;           /* the run keeps averaged weights, too */
     uint64_t decode_bytes;  /* a decode worker of training (dataset_facts); 0: unknown */
     uint64_t validation_decode_bytes; /* a decode worker of validation */
     size_t files;                     /* images that are separate files, listed in data.json */

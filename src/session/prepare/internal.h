@@ -24,9 +24,6 @@ bool prepare_drop_validation(struct preparation *prepared, const struct error *e
 bool prepare_check_class_names(const struct preparation *prepared, struct dataset *other,
                                struct error *error);
 
-/* Returns the weights that are validated: the average, if there is one. */
-struct weights *prepare_validated_weights(struct preparation *prepared);
-
 /* Makes the evaluator of validations; `batch` 0: in batches as large as fit, else in these if they
  * fit. */
 bool prepare_make_evaluator(struct preparation *prepared, size_t batch, struct error *error);

@@ -279,7 +279,9 @@ static bool forecast_memory(struct preparation *prepared, const struct device_dr
     const struct training_settings *training = &prepared->settings.training;
     const bool counted = training->has_iterations || sets->training.images;
     const struct run_extent extent = {
+        .config = prepared->config,
         .network = network,
+        .rank = cluster_rank(prepared->cluster),
         .iterations = counted ? count_iterations(training, sets->training.images) : 0,
         .on_host = driver->computes_on_host,
         .tests = sets->tests};
@@ -294,9 +296,8 @@ static bool forecast_memory(struct preparation *prepared, const struct device_dr
         .stored = sets->training.stored,
         .validation_stored = evaluated->stored,
         .samples = network->classes == 0,
-        .average = training->ema > 0,
         .data_bytes = sets->training.bytes + sets->validation.bytes + sets->test.bytes,
-        .beside = prepared->besides ? prepared->besides(&extent) : 0,
+        .beside = prepared->besides ? prepared->besides->bytes(&extent) : 0,
         .files = sets->training.files + sets->validation.files + sets->test.files,
         .decode_bytes = sets->training.decode_bytes,
         .validation_decode_bytes = evaluated->decode_bytes,

@@ -88,8 +88,9 @@ void ranks_quit(struct cluster *cluster);
 
 /* --- the other ranks --- */
 
-/* Does what rank 0 says until it quits. `threads` is what this rank was started with; 0: what rank
- * 0 was. */
-bool ranks_serve(struct cluster *cluster, size_t threads, struct error *error);
+/* Does what rank 0 says until it quits, and in each run what runs do `besides`. `threads` is what
+ * this rank was started with; 0: what rank 0 was. */
+bool ranks_serve(struct cluster *cluster, size_t threads, const struct run_besides *besides,
+                 struct error *error);
 
 #endif

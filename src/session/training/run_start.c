@@ -69,7 +69,7 @@ static struct preparation *plan_request(const struct run_config *config,
     if (options->save_path && !check_save_path(options->save_path, error))
         return NULL;
     struct preparation *planned = memory_new(1, sizeof *planned, "the run", error);
-    bool fits = planned && (prepare_plans(planned, config, 0, choices, observers_bytes, error) ||
+    bool fits = planned && (prepare_plans(planned, config, 0, choices, &observers_besides, error) ||
                             refuse_forecast(options->cluster, error));
     if (fits && !planned->forecast.fits)
         fits = forecast_refuse(&planned->forecast, training_settings(config).batch, error);
@@ -297,4 +297,9 @@ struct run *run_resume(const char *directory, const struct run_config *changes,
         drop_plans(run->planned);
     run_free(run);
     return NULL;
+}
+
+bool run_serve(struct cluster *cluster, size_t threads, struct error *error)
+{
+    return ranks_serve(cluster, threads, &observers_besides, error);
 }
