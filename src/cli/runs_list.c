@@ -21,7 +21,7 @@
 #include "session/history/run_trash.h"
 #include "session/record/run_open.h"
 #include "session/storage/run_disk.h"
-#include "session/values/run_figures.h"
+#include "session/values/run_snapshot.h"
 
 #include <math.h>
 #include <stdio.h>

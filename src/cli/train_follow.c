@@ -23,7 +23,7 @@
 #include "session/record/resume.h"
 #include "session/training/forecast_make.h"
 #include "session/training/run_start.h"
-#include "session/values/run_figures.h"
+#include "session/values/run_snapshot.h"
 
 #include <math.h>
 #include <stdio.h>

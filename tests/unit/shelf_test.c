@@ -6,7 +6,7 @@
 #include "session/files/run_directory.h"
 #include "session/files/run_name.h"
 #include "session/history/run_remove.h"
-#include "session/values/run_id.h"
+#include "session/values/run_facts.h"
 
 #include "made_runs.h"
 

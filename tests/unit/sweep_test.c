@@ -5,7 +5,7 @@
 #include "base/files/file.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_killed.h"
-#include "session/values/run_cause.h"
+#include "session/values/run_snapshot.h"
 
 #include "session_files.h"
 

@@ -18,7 +18,7 @@
 #include "session/measure/measurement.h"
 #include "session/record/run.h"
 #include "session/seeds/seed_statistics.h"
-#include "session/values/run_figures.h"
+#include "session/values/run_snapshot.h"
 
 #include <stdbool.h>
 #include <stddef.h>

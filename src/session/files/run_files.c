@@ -5,7 +5,7 @@
 #include "base/files/file.h"
 #include "base/memory.h"
 #include "session/files/run_json.h"
-#include "session/values/run_cause.h"
+#include "session/values/run_snapshot.h"
 
 #include <config.h>
 #include <math.h>

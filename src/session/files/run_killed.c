@@ -3,7 +3,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "session/files/run_json.h"
-#include "session/values/run_cause.h"
+#include "session/values/run_snapshot.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "session/history/queued_run.h"
-#include "session/values/run_id.h"
+#include "session/values/run_facts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

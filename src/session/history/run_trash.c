@@ -6,7 +6,7 @@
 #include "base/files/file.h"
 #include "base/memory.h"
 #include "session/files/run_directory.h"
-#include "session/values/run_id.h"
+#include "session/values/run_facts.h"
 
 #include <dirent.h>
 #include <errno.h>

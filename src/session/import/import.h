@@ -5,7 +5,7 @@
 #define TINCA_SESSION_IMPORT_IMPORT_H
 
 #include "base/error.h"
-#include "session/values/run_id.h"
+#include "session/values/run_facts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -20,7 +20,7 @@
 #include "session/findings/watcher.h"
 #include "session/history/run_remove.h"
 #include "session/record/run_state.h"
-#include "session/values/tempo.h"
+#include "session/values/pace.h"
 
 #include <math.h>
 #include <stdio.h>

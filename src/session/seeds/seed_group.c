@@ -8,7 +8,7 @@
 #include "session/config/settings.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
-#include "session/values/run_id.h"
+#include "session/values/run_facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define TINCA_SESSION_SEEDS_SEED_STATISTICS_H
 
 #include "base/json/json.h"
-#include "session/values/run_figures.h"
+#include "session/values/run_snapshot.h"
 #include "session/values/statistics.h"
 
 enum seed_figure {

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "session/config/settings.h"
 #include "session/files/run_killed.h"
-#include "session/values/run_cause.h"
+#include "session/values/run_snapshot.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -17,7 +17,7 @@
 #include "session/sweep/internal.h"
 #include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_process.h"
-#include "session/values/run_cause.h"
+#include "session/values/run_snapshot.h"
 
 #include <errno.h>
 #include <signal.h>

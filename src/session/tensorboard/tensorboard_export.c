@@ -8,7 +8,7 @@
 #include "session/files/sample_files.h"
 #include "session/tensorboard/event_file.h"
 #include "session/tensorboard/internal.h"
-#include "session/values/series_columns.h"
+#include "session/values/series.h"
 
 #include <math.h>
 #include <stdio.h>

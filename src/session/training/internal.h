@@ -17,7 +17,6 @@
 #include "session/ranks/ranks_work.h"
 #include "session/record/run_state.h"
 #include "session/values/pace.h"
-#include "session/values/tempo.h"
 
 /* Times in nanoseconds (clock_nanoseconds). */
 struct run_clock {

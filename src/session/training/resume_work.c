@@ -18,7 +18,7 @@
 #include "session/record/run_integrity.h"
 #include "session/record/run_reading.h"
 #include "session/training/checkpoint.h"
-#include "session/values/run_figures.h"
+#include "session/values/run_snapshot.h"
 
 #include <config.h>
 #include <errno.h>

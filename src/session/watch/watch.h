@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "session/import/import.h"
-#include "session/values/run_id.h"
+#include "session/values/run_facts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
