@@ -12,6 +12,7 @@
 #include "session/compare/advise.h"
 #include "session/config/config.h"
 #include "session/files/computed_with.h"
+#include "session/files/run_prune.h"
 #include "session/history/run_filter.h"
 #include "session/history/run_queue.h"
 #include "session/import/import.h"
@@ -21,7 +22,6 @@
 #include "session/model/error_analysis.h"
 #include "session/model/predictions_file.h"
 #include "session/record/run.h"
-#include "session/storage/run_prune.h"
 #include "session/watch/watch.h"
 
 #include <stdbool.h>

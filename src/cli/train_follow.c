@@ -19,7 +19,7 @@
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
 #include "session/export/export.h"
-#include "session/files/run_outputs.h"
+#include "session/files/run_json.h"
 #include "session/record/resume.h"
 #include "session/training/forecast_make.h"
 #include "session/training/run_start.h"

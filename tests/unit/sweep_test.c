@@ -4,7 +4,7 @@
 
 #include "base/files/file.h"
 #include "session/files/run_directory.h"
-#include "session/files/run_killed.h"
+#include "session/files/run_json.h"
 #include "session/values/run_snapshot.h"
 
 #include "session_files.h"

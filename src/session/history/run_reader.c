@@ -7,9 +7,9 @@
 #include "base/threads/detached_task.h"
 #include "base/threads/pool.h"
 #include "session/files/run_directory.h"
+#include "session/files/run_prune.h"
 #include "session/history/follow.h"
 #include "session/record/run_open.h"
-#include "session/storage/run_disk.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/threads/background_job.h"
 #include "engine/devices/device.h"
-#include "session/files/kernel_choices.h"
+#include "session/files/computed_with.h"
 #include "session/measure/turns.h"
 #include "session/model/evaluate.h"
 #include "session/values/run_facts.h"

@@ -10,7 +10,7 @@
 
 #include "base/threads/wake.h"
 #include "session/files/journal.h"
-#include "session/files/run_hold.h"
+#include "session/files/run_directory.h"
 #include "session/record/run.h"
 #include "session/values/pace.h"
 #include "session/values/run_ranks.h"

@@ -5,7 +5,7 @@
 
 #include "base/language.h"
 #include "session/config/settings.h"
-#include "session/values/inspection.h"
+#include "session/files/inspection.h"
 #include "session/values/series.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* An ID is the time, the network's name and suffixes in characters that suit file names, and four
+ * random hexadecimal digits. A name that is too long is cut so that no number changes. */
 #include "session/values/run_facts.h"
 
 #include "base/clock.h"
@@ -13,9 +15,6 @@
 #include <unistd.h>
 
 /* --- IDs --- */
-
-/* An ID is the time, the network's name and suffixes in characters that suit file names, and four
- * random hexadecimal digits. A name that is too long is cut so that no number changes. */
 
 enum { LEAST_STEM = 8 }; /* characters that a network's name keeps before its widths go */
 

@@ -1,3 +1,5 @@
+/* The snapshot has all figures, so a list needs no curves. That of a run of an earlier version
+ * lacks the best validation loss, which its curves give. */
 #include "session/values/run_snapshot.h"
 
 #include "base/json/json.h"
@@ -79,9 +81,6 @@ const char *run_snapshot_word(const struct run_snapshot *snapshot)
 }
 
 /* --- figures --- */
-
-/* The snapshot has all figures, so a list needs no curves. That of a run of an earlier version
- * lacks the best validation loss, which its curves give. */
 
 struct run_figures run_figures_unknown(void)
 {

@@ -3,10 +3,10 @@
 #define TINCA_UI_SCREENS_RUN_INTERNAL_H
 
 #include "data/images/image.h"
-#include "session/files/sample_files.h"
+#include "session/files/inspection.h"
 #include "session/findings/loss_lesson.h"
+#include "session/model/samples.h"
 #include "session/record/run.h"
-#include "session/values/inspection.h"
 #include "session/values/run_ranks.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/app.h"
