@@ -16,7 +16,6 @@
 #include "session/files/run_name.h"
 #include "session/record/run_open.h"
 #include "session/seeds/seed_group.h"
-#include "session/seeds/seed_statistics.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@
 #include "session/files/run_files.h"
 #include "session/files/run_name.h"
 #include "session/findings/watcher.h"
-#include "session/history/run_remove.h"
+#include "session/history/run_trash.h"
 #include "session/record/run_state.h"
 #include "session/values/pace.h"
 
