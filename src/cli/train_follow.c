@@ -229,7 +229,8 @@ int train_finish(const struct train *train, struct run *run, bool interrupted)
     return status;
 }
 
-int train_follow(const struct train *train, struct run *run)
+/* Shows a running run until it is over, writes its files and frees it. */
+static int train_follow(const struct train *train, struct run *run)
 {
     struct event_stream events;
     struct error error;

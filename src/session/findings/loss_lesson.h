@@ -84,7 +84,4 @@ char *loss_lesson_conclude(const struct loss_lesson *lesson, char *text, size_t 
 /* Adds the lesson to `object`. Returns false if out of memory. */
 bool loss_lesson_to_json(const struct loss_lesson *lesson, struct json *object);
 
-/* Returns whether Caffe's mean is negative or more than half of it is residue. */
-bool loss_mean_is_wrong(double caffe, double exact);
-
 #endif

@@ -3,7 +3,7 @@
 #include "session/history/follow.h"
 
 #include "base/files/file.h"
-#include "base/host/process_stat.h"
+#include "base/host/spawn.h"
 #include "base/memory.h"
 #include "session/files/journal.h"
 #include "session/files/run_directory.h"

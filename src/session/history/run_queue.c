@@ -96,7 +96,9 @@ static bool write_all(int descriptor, const char *text)
     return true;
 }
 
-bool queued_run_write(int descriptor, const struct queued_run *run, struct error *error)
+/* Writes a run, with this process, its machine and the present time, into a place's empty file.
+ * Returns false with an error. */
+static bool queued_run_write(int descriptor, const struct queued_run *run, struct error *error)
 {
     struct json *tree = json_new_object();
     char *text = add_members(tree, run) ? json_print(tree, true, error) : NULL;
@@ -137,7 +139,8 @@ static bool read_members(struct queued_run *run, const struct json_document *doc
     return config_from_json(&run->config, document, json_member(tree, "config"), NULL);
 }
 
-void queued_run_read(struct queued_run *run, const char *path)
+/* Reads a place's file, and sets run->known to whether that was possible. */
+static void queued_run_read(struct queued_run *run, const char *path)
 {
     struct json_document document;
     const uint64_t place = run->place;

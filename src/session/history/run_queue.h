@@ -50,13 +50,6 @@ struct queued_run queued_run_new(const struct run_config *config);
  * not known if its configuration cannot be read. */
 struct queued_run queued_run_resumed(const char *directory, const struct run_config *changes);
 
-/* Writes a run, with this process, its machine and the present time, into a place's empty file.
- * Returns false with an error. */
-bool queued_run_write(int descriptor, const struct queued_run *run, struct error *error);
-
-/* Reads a place's file, and sets run->known to whether that was possible. */
-void queued_run_read(struct queued_run *run, const char *path);
-
 /* --- places and live runs --- */
 
 struct run_queue_place {

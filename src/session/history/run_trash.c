@@ -93,7 +93,9 @@ static bool remove_file(int directory, const char *name, const struct stat *stat
     return error_set_errno(error, name, "check the folder's permissions", "cannot be deleted");
 }
 
-bool run_removal_add(const char *directory, void *removal, struct error *error)
+/* Does the same without looking whether a process trains the run. `removal` is a struct
+ * run_removal; the type suits functions that visit folders. */
+static bool run_removal_add(const char *directory, void *removal, struct error *error)
 {
     return visit_files(directory, count_file, removal, error);
 }

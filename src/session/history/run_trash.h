@@ -27,10 +27,6 @@ struct run_removal {
  * the run must not be deleted. */
 bool run_remove_check(const char *directory, struct run_removal *removal, struct error *error);
 
-/* Does the same without looking whether a process trains the run. `removal` is a struct
- * run_removal; the type suits functions that visit folders. */
-bool run_removal_add(const char *directory, void *removal, struct error *error);
-
 /* Checks again and deletes, while it holds the run's lock. Returns false with an error. */
 bool run_remove(const char *directory, struct error *error);
 

@@ -150,9 +150,6 @@ void onnx_export_rounding(struct onnx_exporter *exporter, const char *name, cons
 
 /* --- onnx_export_layers.c --- */
 
-/* Appends what computes a node, whose inputs have been appended, as the value `output`. */
-void onnx_export_layer(struct onnx_exporter *exporter, size_t node, const char *output);
-
 /* --- onnx_export_windows.c: convolutions and pooling, which read an image --- */
 
 void onnx_export_conv(struct onnx_exporter *exporter, const struct node *node, const char *input,
@@ -324,9 +321,6 @@ bool onnx_is_move(const char *type);
 bool onnx_add_layer(struct onnx_importer *im, const Onnx__Node *node, const char *name_of,
                     const struct op *op, const struct onnx_value *const *inputs, size_t count,
                     const union attributes *attributes, const float *const *data);
-
-/* Writes the name of a new node into name[NODE_NAME_SIZE]. */
-void onnx_choose_name(struct onnx_importer *im, const char *wanted, char *name);
 
 /* Makes the value the whole output of one node, of the shape that it has, by adding a node that
  * moves values as it does. A reader of vectors (`vector`) reads an image as one. Returns false with

@@ -153,7 +153,8 @@ const char *const seed_figure_names[SEED_FIGURES] = {
     [SEED_TEST_TOP5] = "test_top5",
 };
 
-double seed_figure_of(const struct run_figures *figures, enum seed_figure figure)
+/* Returns a figure of a run. */
+static double seed_figure_of(const struct run_figures *figures, enum seed_figure figure)
 {
     const double values[SEED_FIGURES] = {
         [SEED_LOSS] = figures->loss,

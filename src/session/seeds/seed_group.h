@@ -74,9 +74,6 @@ struct seed_statistics {
     struct statistics figures[SEED_FIGURES]; /* all NaN where counts is 0; sd, ci95 where it is 1 */
 };
 
-/* Returns a figure of a run. */
-double seed_figure_of(const struct run_figures *figures, enum seed_figure figure);
-
 /* Computes the statistics of `count` runs. Returns false with an error if out of memory. */
 bool seed_statistics_compute(const struct run_figures *runs, size_t count,
                              struct seed_statistics *statistics, struct error *error);

@@ -61,6 +61,4 @@ void tables_gondim(struct tables *tables, const struct study_file *votes);
 
 /* --- tables_write.c --- */
 
-void tables_print(const struct tables *tables, enum tables_format format, struct text *text);
-
 #endif

@@ -11,9 +11,6 @@ enum event_session_status { EVENT_SESSION_START = 1 };
 enum event_tensor_type { EVENT_TENSOR_FLOAT = 1, EVENT_TENSOR_STRING = 7 };
 enum event_end_status { EVENT_END_SUCCESS = 1, EVENT_END_FAILURE = 2 };
 
-/* Sets the time of an event and adds it to the log. */
-void event_message_add(struct event_log *log, Tb__Event *event, struct event_time time);
-
 /* Adds an event with one value. */
 void event_message_add_value(struct event_log *log, struct event_time time,
                              Tb__SummaryValue *value);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- crc32c.c --- */
+/* --- CRC-32C --- */
 
 /* The checksum of the records of an event file: CRC-32C (Castagnoli's polynomial, as in iSCSI),
  * masked. zlib has the other CRC-32 only. */

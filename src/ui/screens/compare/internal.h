@@ -77,16 +77,6 @@ struct compare_curves { /* starts as {0} */
     size_t role_capacity, style_capacity;
 };
 
-/* Makes the records those of the model's runs. Runs that were there keep theirs. Call it after runs
- * were added or the table was sorted. Returns false with an error if out of memory. */
-bool compare_curves_match(struct compare_model *model, struct error *error);
-
-/* Removes all records. The choice of groups stays. */
-void compare_curves_clear(struct compare_curves *curves);
-
-/* Frees the memory and leaves `*curves` {0}. */
-void compare_curves_free(struct compare_curves *curves);
-
 /* --- the entries of the legend --- */
 
 /* Writes what distinguishes an entry from the others: "lr 0.03, seed 2"; the network's name if

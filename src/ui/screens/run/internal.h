@@ -10,7 +10,6 @@
 #include "session/values/run_ranks.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/app.h"
-#include "ui/plot/axis_hold.h"
 #include "ui/plot/axis_marks.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot_window.h"
@@ -292,11 +291,6 @@ void run_plot_update(struct app *app, const struct run_entry *entry, const struc
 
 /* Draws the panels. */
 void run_plot_draw(struct app *app, const struct run_entry *entry, const struct run_layout *run);
-
-/* Returns bits of the traces that are drawn: those chosen, and the learning rate if it has a panel.
- */
-unsigned run_plot_traces(const struct app *app, const struct run_entry *entry,
-                         const struct run_layout *run);
 
 /* Draws the list in which curves are switched on and off (trace_list.c). */
 void trace_list_draw(struct app *app, const struct run_entry *entry, struct rect body);
