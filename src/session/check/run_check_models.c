@@ -7,7 +7,7 @@
 #include "engine/weights/weights_match.h"
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
-#include "session/files/checkpoint_position.h"
+#include "session/files/run_files.h"
 #include "session/model/evaluate.h"
 #include "session/model/model_file.h"
 #include "session/training/checkpoint.h"

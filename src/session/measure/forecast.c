@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "data/loader/data_loader.h"
 #include "engine/execution/gan.h"
-#include "session/files/sample_files.h"
+#include "session/model/samples.h"
 
 #include <stdio.h>
 

@@ -20,7 +20,7 @@ struct forecast {
     struct shape input;
     struct memory_forecast memory;  /* the plan's memory */
     uint64_t loader_bytes;          /* the data loader's prefetch queue */
-    uint64_t other_bytes;           /* everything else that a run holds, see memory_check.c */
+    uint64_t other_bytes;           /* everything else that a run holds, see forecast.c */
     uint64_t program_bytes;         /* held by the process now, and its code not loaded yet */
     uint64_t validation_available;  /* left for validation; UINT64_MAX: unknown */
     uint64_t memory_free;           /* that a run may take now without swapping; 0: unknown */

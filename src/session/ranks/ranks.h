@@ -58,7 +58,7 @@ struct ranks_validation {
 };
 
 /* Divides the validations of a run among the ranks that have the validation set, with the kernels
- * `chosen` that rank 0 has (kernel_choices.h); all ranks have shared their state. Writes into
+ * `chosen` that rank 0 has (computed_with.h); all ranks have shared their state. Writes into
  * `text` why ranks take no part although there would be work for them; "" if there are none.
  * Returns false with an error. Free *validation in any case. */
 bool ranks_divide_validation(struct cluster *cluster, struct preparation *prepared,

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "data/dataset/contents.h"
-#include "session/files/kernel_choices.h"
+#include "session/files/computed_with.h"
 #include "session/ranks/internal.h"
 
 #include <stdio.h>

@@ -16,9 +16,9 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/files/checkpoint_position.h"
 #include "session/files/computed_with.h"
 #include "session/files/kernel_choices.h"
+#include "session/files/run_files.h"
 #include "session/record/last_checkpoint.h"
 #include "session/training/observer.h"
 
