@@ -529,18 +529,6 @@ bool run_wait(struct run *run, double seconds)
     }
 }
 
-const char *run_status_name(enum run_status status)
-{
-    static const char *const names[] = {"preparing", "running", "paused",  "validating", "done",
-                                        "stopped",   "failed",  "refused", "interrupted"};
-    return names[status];
-}
-
-bool run_status_is_over(enum run_status status)
-{
-    return status >= RUN_DONE;
-}
-
 /* --- cells of sweeps: there is no program that could compute them --- */
 
 bool sweep_process_start(struct sweep_process *process, struct sweep *sweep, size_t index,
