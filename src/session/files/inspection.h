@@ -1,9 +1,10 @@
 /* inspection.h: measurements inside a run: the time of each layer, the matrix products, the arena
  * of the plan, and statistics of the weights.
  *
- * The worker makes an inspection on demand and at the end of a run (session/training/inspector.c), and never changes
- * it afterwards. It has plain values only, so it outlives its run. The last one is saved in the
- * run's folder as profile.json. Times and FLOPs are sums over the iterations that were measured.
+ * The worker makes an inspection on demand and at the end of a run (session/training/inspector.c),
+ * and never changes it afterwards. It has plain values only, so it outlives its run. The last one
+ * is saved in the run's folder as profile.json. Times and FLOPs are sums over the iterations that
+ * were measured.
  */
 #ifndef TINCA_SESSION_FILES_INSPECTION_H
 #define TINCA_SESSION_FILES_INSPECTION_H

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "session/config/config_data.h"
 #include "session/config/config_paths.h"
-#include "session/files/kernel_choices.h"
+#include "session/files/computed_with.h"
 #include "session/machine/tuned_device.h"
 #include "session/model/class_match.h"
 #include "session/model/device_batch.h"

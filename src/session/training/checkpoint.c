@@ -17,7 +17,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/files/computed_with.h"
-#include "session/files/kernel_choices.h"
 #include "session/files/run_files.h"
 #include "session/record/last_checkpoint.h"
 #include "session/training/observer.h"

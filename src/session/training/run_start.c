@@ -8,7 +8,7 @@
 #include "base/threads/thread.h"
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
-#include "session/files/kernel_choices.h"
+#include "session/files/computed_with.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
 #include "session/files/run_json.h"
