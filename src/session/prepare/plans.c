@@ -43,7 +43,7 @@ static size_t count_option(const char *spec, const char *name)
     return text_to_size(number, &count) ? count : 0;
 }
 
-/* Returns the number of classes if the SPEC or its kind gives it; else 0. */
+/* Returns the number of classes if the SPEC or its kind says it; else 0. */
 static size_t known_classes(const char *spec)
 {
     const struct dataset_kind *kind = dataset_kind_of(spec);
@@ -389,12 +389,25 @@ static bool plan_all(struct preparation *prepared, const struct device_driver *d
            forecast_memory(prepared, driver, &settings, &sets, error);
 }
 
+/* Builds the network. A student has as many outputs as its teacher until the data say how many
+ * classes they have. */
+static bool build_expected(struct preparation *prepared, size_t classes, struct error *error)
+{
+    const char *data = prepared->settings.data.data;
+    if (!classes && !known_classes(data) && !dataset_expected_classes(data, "train")) {
+        if (!method_begin(&prepared->method, prepared->config, error))
+            return false;
+        classes = method_classes(&prepared->method);
+    }
+    return prepare_network(prepared, classes, error);
+}
+
 bool prepare_unopened(struct preparation *prepared, size_t classes, struct error *error)
 {
     const char *data = prepared->settings.data.data;
     const struct machine_settings *machine = &prepared->settings.machine;
     const size_t known = classes ? classes : known_classes(data);
-    if (!config_check(prepared->config, error) || !prepare_network(prepared, classes, error) ||
+    if (!config_check(prepared->config, error) || !build_expected(prepared, classes, error) ||
         !check_kind(prepared, error) ||
         (known > 0 && !keeps_outputs(prepared) &&
          !class_match_outputs(prepared->network, known, data, error)) ||
