@@ -65,6 +65,11 @@ void run_events_add_validation(struct run_events *events,
     (void)events, (void)validation;
 }
 
+void run_events_add_test(struct run_events *events, const struct series_validation *row)
+{
+    (void)events, (void)row;
+}
+
 void run_events_add_batch(struct run_events *events, const struct preparation *prepared,
                           const struct execution_batch *batch)
 {
