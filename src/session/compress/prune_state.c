@@ -122,7 +122,9 @@ static char *print_request(const struct prune_request *request, struct error *er
         json_add_count(root, "steps", request->steps) &&
         json_add_count(root, "batches", request->batches) &&
         json_add_string(root, "keep", request->keep ? request->keep : "") &&
-        request_add_settings(root, &request->config))
+        request_add_settings(root, &request->config) &&
+        (request->format == WEIGHTS_FLOAT32 || fine_tune_is_wanted(&request->config) ||
+         json_add_string(root, "format", weights_format_names[request->format])))
         text = json_print(root, false, error);
     else
         error_set_memory(error, "the request", 0);

@@ -31,7 +31,7 @@ const char *sweep_after_chain(const struct sweep *sweep, size_t number)
 /* --- files --- */
 
 /* Which of the cell's settings a fine-tuning has; the earliest versions dropped most of them.
- * Results and models of another number are not those of this version, and are found again. */
+ * Results and models of another number are not found, and are computed again. */
 enum { TRAINED_VERSION = 2 };
 
 /* Writes the name of a chain's files without their ending: the chain itself as far as it can be
