@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "engine/ops/op.h"
 #include "session/config/settings.h"
-#include "session/files/kernel_choices.h"
+#include "session/files/computed_with.h"
 #include "session/measure/forecast.h"
 
 #include <math.h>

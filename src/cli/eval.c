@@ -12,7 +12,7 @@
 #include "engine/quantize/simulate.h"
 #include "session/config/config_data.h"
 #include "session/config/settings.h"
-#include "session/files/kernel_choices.h"
+#include "session/files/computed_with.h"
 #include "session/import/import.h"
 #include "session/measure/measurement.h"
 #include "session/measure/model_operand.h"

@@ -12,6 +12,7 @@
 #include "session/compare/advise.h"
 #include "session/config/config.h"
 #include "session/files/computed_with.h"
+#include "session/files/run_prune.h"
 #include "session/history/run_filter.h"
 #include "session/history/run_queue.h"
 #include "session/import/import.h"
@@ -21,7 +22,6 @@
 #include "session/model/error_analysis.h"
 #include "session/model/predictions_file.h"
 #include "session/record/run.h"
-#include "session/storage/run_prune.h"
 #include "session/watch/watch.h"
 
 #include <stdbool.h>
@@ -359,7 +359,7 @@ extern const char *const import_caffe_orders[];
 bool import_caffe_is(const struct operands *operands);
 
 /* Makes a network file and a saved model of a network of Caffe, or prints a solver file as options.
- * Returns the exit status. `output`, `normalise` and `as_json` are those of import_onnx.h. */
+ * Returns the exit status. `output`, `normalise` and `as_json` are as for a model of ONNX. */
 int import_caffe_network(const struct operands *operands,
                          const struct import_caffe_options *options, const char *output,
                          const char *normalise, bool as_json);

@@ -8,6 +8,7 @@
 #include "engine/cluster/launcher.h"
 #include "session/config/settings.h"
 #include "session/ranks/ranks.h"
+#include "session/training/run_start.h"
 #include "ui/terminal/signals.h"
 
 #include <stdio.h>
@@ -43,7 +44,7 @@ static int serve(struct cluster *cluster, const struct run_config *config)
     int status = EXIT_DONE;
     const size_t rank = cluster_rank(cluster);
     signals_leave_to_others(); /* they come to rank 0, too, which stops or saves the run */
-    if (!ranks_serve(cluster, machine_settings(config).threads, &error)) {
+    if (!run_serve(cluster, machine_settings(config).threads, &error)) {
         status = EXIT_FAILED;
         if (!cluster_failed_elsewhere(cluster))
             processes_print_error(rank, &error);

@@ -9,7 +9,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "session/history/follow.h"
-#include "session/values/run_figures.h"
+#include "session/values/run_snapshot.h"
 #include "ui/terminal/signals.h"
 
 #include <math.h>

@@ -11,7 +11,7 @@
 
 #include "base/language.h"
 #include "session/files/run_directory.h"
-#include "session/files/run_outputs.h"
+#include "session/files/run_json.h"
 #include "session/record/resume.h"
 #include "session/seeds/seed_group.h"
 #include "session/training/run_start.h"

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/config/settings.h"
-#include "session/seeds/seed_statistics.h"
+#include "session/seeds/seed_group.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,10 +18,10 @@
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
 #include "session/files/run_directory.h"
+#include "session/files/run_prune.h"
 #include "session/history/run_trash.h"
 #include "session/record/run_open.h"
-#include "session/storage/run_disk.h"
-#include "session/values/run_figures.h"
+#include "session/values/run_snapshot.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -12,11 +12,10 @@
 #include "base/memory.h"
 #include "session/config/settings.h"
 #include "session/export/export.h"
+#include "session/files/run_json.h"
 #include "session/files/run_name.h"
-#include "session/files/run_outputs.h"
 #include "session/record/run_open.h"
 #include "session/seeds/seed_group.h"
-#include "session/seeds/seed_statistics.h"
 
 #include <math.h>
 #include <stdio.h>

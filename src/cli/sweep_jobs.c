@@ -23,7 +23,7 @@
 #include "session/sweep/sweep_step.h"
 #include "session/sweep/sweep_table.h"
 #include "session/training/run_start.h"
-#include "session/values/run_cause.h"
+#include "session/values/run_snapshot.h"
 #include "ui/terminal/signals.h"
 
 #include <math.h>

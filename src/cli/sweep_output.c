@@ -79,7 +79,7 @@ static double seconds_of(const struct sweep *sweep, const struct sweep_estimate 
         if (result.state != SWEEP_AFTER_WAITING || cell->state == SWEEP_SKIPPED || epochs == 0)
             continue;
         struct sweep_cell trained = *cell;
-        config_put_count(&trained.config, KEY(iterations), 0);
+        config_set(&trained.config, KEY(iterations), "", NULL); /* the length is that of epochs */
         config_put_count(&trained.config, KEY(epochs), epochs);
         const double seconds = sweep_estimate_cell(estimate, &trained);
         if (seconds < 0)

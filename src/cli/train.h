@@ -38,9 +38,6 @@ bool train_check_targets(const struct train *train, struct error *error);
  * Returns whether the run began. Call stop_signal_catch before. */
 bool train_one(const struct train *train, int *status);
 
-/* Shows a running run until it is over, writes its files and frees it. */
-int train_follow(const struct train *train, struct run *run);
-
 /* Prints the result of a finished run and writes its session file. With `interrupted` set, a
  * stopped run gives EXIT_INTERRUPTED. */
 int train_finish(const struct train *train, struct run *run, bool interrupted);

@@ -19,11 +19,11 @@
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
 #include "session/export/export.h"
-#include "session/files/run_outputs.h"
+#include "session/files/run_json.h"
 #include "session/record/resume.h"
 #include "session/training/forecast_make.h"
 #include "session/training/run_start.h"
-#include "session/values/run_figures.h"
+#include "session/values/run_snapshot.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -229,7 +229,8 @@ int train_finish(const struct train *train, struct run *run, bool interrupted)
     return status;
 }
 
-int train_follow(const struct train *train, struct run *run)
+/* Shows a running run until it is over, writes its files and frees it. */
+static int train_follow(const struct train *train, struct run *run)
 {
     struct event_stream events;
     struct error error;

@@ -1,5 +1,5 @@
 /* One table of parts serves the text and the JSON document. What configure chose stands in
- * config.h, the commit in build_commit.c; the libraries are asked which version is loaded now. No
+ * config.h, the commit in build_commit.h; the libraries are asked which version is loaded now. No
  * date and no folder of the build is among them, so that two builds of one commit are the same. */
 #include "config.h"
 

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "session/files/run_directory.h"
-#include "session/history/run_listing.h"
 #include "session/history/run_reader.h"
 
 #include <stdio.h>

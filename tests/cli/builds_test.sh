@@ -20,6 +20,13 @@ builds() {
     fi
 }
 
+# a folder of two classes: pictures that an untrained network gets wrong
+"$TINCA" train lenet --data digits,limit=20 --batch 10 --iterations 0 --save "$T/untrained.safetensors" --threads 1 -q
+"$TINCA" eval "$T/untrained.safetensors" --data digits,limit=100 --wrong "$T/wrong" --threads 1 >"$T/out" 2>&1
+for class in cat dog; do
+    mkdir -p "$T/two/$class" && cp "$T"/wrong/*.png "$T/two/$class/"
+done
+
 job="--data digits,limit=200 --batch 20 --iterations 2 --threads 1 -q"
 cat >"$T/tiny.json" <<'END'
 {"name": "tiny", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss",
@@ -40,16 +47,25 @@ END
     builds 1 2 "train --test" train lenet $job --test digits,split=test
     builds 1 2 "a training that stops in the middle" train lenet $job --validate digits,split=test --run-dir "$T/stopped" \
         --iterations 400 --max-time 1s
-    # the kernels of a resumed run are those of its record
-    builds 1 4 "resume" resume "$T/stopped" -q
-    # generator, discriminator and its pass with frozen weights; validations and samples share one
+    # the kernels that the run has recorded are read before plans are built
+    builds 1 2 "a fork of a checkpoint" train --fork "$T/stopped@last" --iterations 401 -q
+    builds 1 2 "resume" resume "$T/stopped" -q
+    # Each of the four plans is another computation: the generator, which gets a gradient from outside; the step of the
+    # discriminator; its pass with frozen weights, which gives that gradient; and the generator without gradients, for
+    # validations and samples. The last one is needed without validation, too: a run of pictures makes samples.
     builds 1 4 "a generator against a discriminator" train "$T/tiny.json" --data maps,limit=4 --epochs 1 --batch 1 \
         --threads 1 --solver adam --lr 0.002 --validate maps,split=test,limit=2 -q
     builds 1 4 "and without validation" train "$T/tiny.json" --data maps,limit=4 --epochs 1 --batch 1 --threads 1 \
         --solver adam --lr 0.002 -q
-    # student and teacher; the teacher's file is described once more for how pictures are prepared
-    builds 3 3 "a student beside a teacher" train lenet $job --teacher "$T/teacher.safetensors" \
+    # student, teacher, and the plan of validations; the networks of both are built once
+    builds 2 3 "a student beside a teacher" train lenet $job --teacher "$T/teacher.safetensors" \
         --validate digits,split=test
+    builds 1 1 "a saved model" train "$T/teacher.safetensors" $job
+    builds 1 1 "the weights of a saved model" train lenet --weights "$T/teacher.safetensors" $job
+    # the number of classes is that of the folders, and a model that a technique has made keeps its outputs
+    builds 1 1 "a folder" train lenet --data "folder:$T/two" --batch 4 --iterations 2 --threads 1 -q
+    "$TINCA" prune "$T/teacher.safetensors" -o "$T/pruned.safetensors" --flops 0.5 -q --threads 1
+    builds 1 1 "a pruned model" train "$T/pruned.safetensors" $job
     builds 1 1 "find-rate" find-rate lenet --data digits,limit=200 --batch 20 --threads 1 --iterations 10
     builds 1 2 "info" info lenet --threads 1
     builds 1 5 "info of two networks" info "$T/tiny.json" --threads 1

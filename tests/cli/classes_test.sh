@@ -171,6 +171,13 @@ network three.json 3 '{"op": "flatten"}, {"op": "linear", "name": "fc", "output"
 succeeds "a model whose classes have numbers" train ./three.json --data list:numbers.csv $small --save numbers.safetensors
 succeeds "  takes the names of a folder" eval numbers.safetensors --data folder:three --per-class --threads 1 --json
 is "  in its table" per_class.1.name dog
+# how many classes a list has is known once it is read
+# shellcheck disable=SC2086
+for data in folder:three list:numbers.csv; do
+    succeeds "a student of its three classes: $data" train lenet --data $data --teacher numbers.safetensors $small -q
+done
+# shellcheck disable=SC2086
+refuses 1 'it knows 3 classes, and the student 4' "one of four" train lenet --data folder:four --teacher numbers.safetensors $small
 # shellcheck disable=SC2086
 run train ./ten.json --data list:numbers.csv,classes=10 $small --save many.safetensors -q
 refuses 1 'three: it has 3 classes, but ten predicts 10: add classes=10' "one of more outputs, and other names" \

@@ -64,6 +64,7 @@ kill "$process"
 wait "$process" 2>/dev/null
 keep stopped
 killed killed $small --epochs 1000000 --solver adam
+killed averaged $small --epochs 1000000 --ema 0.9
 cp -a "$bases/killed" "$home/again" # twice; the second time the run is stopped
 for i in 1 2; do
     "$TINCA" resume again -q &
@@ -116,7 +117,7 @@ sed -i '/"crc32":/d' "$bases/renamed"/*.json
 sed -i -e '/"journal":/d' -e '/"journal_crc32":/d' -e '/"energy_/d' -e 's/\("has_validation":.*\),$/\1/' \
     "$bases/renamed/summary.json"
 
-for kind in complete stopped killed resumed pictures pictures-killed imported cell diverged measured \
+for kind in complete stopped killed averaged resumed pictures pictures-killed imported cell diverged measured \
     fork fork-killed old renamed; do
     [ -f "$bases/$kind/config.json" ] || not_ok "a run of the kind $kind" "it was not made"
     run runs --check "$bases/$kind"
@@ -384,6 +385,10 @@ damage killed checkpoint.safetensors structure error 'solver_step' \
     '"$D" replace checkpoint.safetensors tinca.solver_step tinca.solver_stop'
 damage killed checkpoint.safetensors structure error 'solver.1.output.bias' \
     '"$D" replace checkpoint.safetensors \"solver.1.output.bias\" \"solver.1.outprt.bias\"'
+damage averaged checkpoint.safetensors structure error 'average.output.bias' \
+    '"$D" replace checkpoint.safetensors \"average.output.bias\" \"average.outprt.bias\"'
+damage averaged checkpoint.safetensors structure error 'arrays, but the run needs' \
+    'sed -i "s/\"ema\":.*/\"ema\": 0,/" config.json'
 damage killed checkpoint.safetensors structure error 'window' \
     '"$D" replace checkpoint.safetensors loss_window lost_window'
 damage killed checkpoint.safetensors structure error 'NaN' \

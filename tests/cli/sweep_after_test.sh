@@ -152,6 +152,9 @@ succeeds "chains are listed" sweep --networks mlp --batches 20 --epochs 1 --data
 shows '^prune:0.5 +2 ' "  with the epochs that they train"
 shows '^half +0 +-' "  or none"
 shows '^trained on, 2 epochs +2 ' "  and the control"
+succeeds "in a sweep whose length is given in iterations" sweep --networks mlp --batches 20 --devices cpu --threads 1 \
+    --iterations 5 --data digits,limit=100 --name early --after prune:0.5 --after-epochs 2 --dry-run
+shows '^prune:0.5 +2 +[0-9<]' "  their epochs take time"
 run sweep --name small --after prune:0.001 -q
 if [ "$status" = 1 ]; then ok "a technique that fails: the exit status"; else not_ok "a technique that fails: the exit status" "$status"; fi
 succeeds "the results" sweep --name small --report --json

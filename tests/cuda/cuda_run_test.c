@@ -405,10 +405,17 @@ static void test_refused_profile(struct run *run, const struct finding *last)
     inspection_free(seen);
 }
 
-/* `executions`: how many of them repeat passes, in training and validation. */
+/* Returns the number of graphs that the finding at a run's end says were refused; 0: none. */
+static size_t refused_of(const char *finding)
+{
+    const char *at = strstr(finding, "refused: ");
+    return at ? strtoul(at + strlen("refused: "), NULL, 10) : 0;
+}
+
+/* `executions`: how many of them may repeat passes, in training and validation. One repeats a pass
+ * when the loader gives it the same arrays again, which depends on the speed of its workers. */
 static void test_refused_graphs(const char *network, const char *const *settings, size_t executions)
 {
-    char numbers[80];
     struct finding found[2] = {0};
     const size_t graphs = emulator_graphs_run();
     emulator_refuse_graphs(true);
@@ -420,8 +427,8 @@ static void test_refused_graphs(const char *network, const char *const *settings
            "%s: a run without CUDA graphs ends well", network);
     tap_ok(findings == 2 && strstr(found[0].text, "cudaGraphInstantiate"), "  and says once: %s",
            found[0].text);
-    snprintf(numbers, sizeof numbers, "refused: %zu; passes", executions);
-    tap_ok(strstr(found[1].text, numbers), "  and at its end how often: %s", found[1].text);
+    const size_t refused = refused_of(found[1].text);
+    tap_ok(refused > 0 && refused <= executions, "  and at its end how often: %s", found[1].text);
     if (executions > 2) /* and the run is long enough to be inspected */
         test_refused_profile(run, &found[1]);
     struct run *plain = begin(network, settings, "cuda", NULL, NULL);

@@ -4,8 +4,8 @@
 
 #include "fuzz.h"
 #include "session/config/config.h"
-#include "session/files/checkpoint_position.h"
-#include "session/files/kernel_choices.h"
+#include "session/files/computed_with.h"
+#include "session/files/run_files.h"
 #include "session/training/observer.h"
 
 #include <stdio.h>

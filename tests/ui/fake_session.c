@@ -3,11 +3,11 @@
  * iteration N, so that screens are the same every time. A run has no worker: it advances in the
  * thread that asks for its snapshot, one thread at a time. Configurations are real. */
 #include "session/export/export.h"
+#include "session/files/inspection.h"
 #include "session/history/follow.h"
 #include "session/sweep/sweep_process.h"
 #include "session/training/forecast_make.h"
 #include "session/training/run_start.h"
-#include "session/values/inspection.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"
@@ -527,18 +527,6 @@ bool run_wait(struct run *run, double seconds)
             return false;
         clock_sleep(0.02);
     }
-}
-
-const char *run_status_name(enum run_status status)
-{
-    static const char *const names[] = {"preparing", "running", "paused",  "validating", "done",
-                                        "stopped",   "failed",  "refused", "interrupted"};
-    return names[status];
-}
-
-bool run_status_is_over(enum run_status status)
-{
-    return status >= RUN_DONE;
 }
 
 /* --- cells of sweeps: there is no program that could compute them --- */

@@ -46,6 +46,7 @@ static void test_form(void)
     set("network", "pix2pix");
     set("data", "maps,limit=4");
     set("validate", "maps,split=test,limit=2");
+    /* the generator, the discriminator's step, its pass with frozen weights, and validations */
     check_form("a generator and a discriminator", 1, 4);
 }
 
@@ -67,7 +68,8 @@ static void check_forecast(const char *network, const char *data, const char *va
     config_set(&config, "threads", "1", NULL);
     const struct run_preprocessing from = run_preprocessing_of(&config, NULL);
     builds_take();
-    if (!tap_ok(prepare_plans(&prepared, &config, 0, NULL, &error), "%s can be planned", network))
+    if (!tap_ok(prepare_plans(&prepared, &config, 0, NULL, NULL, &error), "%s can be planned",
+                network))
         return note_error(&error);
     const uint64_t before = forecast_needed(&prepared.forecast);
     const struct builds planned = builds_take();

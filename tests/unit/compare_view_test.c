@@ -1,6 +1,6 @@
 /* The logic of the screen Compare, without a terminal. Runs are those of fake_session.c, their
  * measurements real files. */
-#include "session/history/run_listing.h"
+#include "session/history/run_reader.h"
 #include "session/measure/measurement.h"
 #include "tap.h"
 #include "ui/screens/compare/internal.h"

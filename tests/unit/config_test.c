@@ -261,6 +261,12 @@ static void test_forecast(void)
                larger.memory.activations > forecast.memory.activations &&
                larger.memory.weights == forecast.memory.weights,
            "a larger batch takes more, its weights do not");
+    config_set(&config, "ema", "0.9", NULL);
+    tap_ok(forecast_make(&config, 0, &forecast, &error) &&
+               forecast.other_bytes == larger.other_bytes + larger.memory.weights,
+           "averaged weights take as much as the weights: %llu and %llu more",
+           (unsigned long long)larger.memory.weights,
+           (unsigned long long)(forecast.other_bytes - larger.other_bytes));
     config = configure(SETTINGS("network=alexnet", "data=tench"));
     tap_ok(forecast_make(&config, 0, &forecast, &error) && forecast.parameters == 60965224,
            "alexnet on tench has 60965224 parameters");

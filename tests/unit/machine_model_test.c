@@ -8,7 +8,7 @@
 #include "engine/network/network.h"
 #include "instruction_sets.h"
 #include "random_fill.h"
-#include "session/files/kernel_choices.h"
+#include "session/files/computed_with.h"
 #include "session/machine/machine_file.h"
 #include "session/machine/tuned_device.h"
 

@@ -2,7 +2,7 @@
  * visible window and the width of text. */
 #include "base/axis.h"
 #include "tap.h"
-#include "ui/plot/axis_hold.h"
+#include "ui/plot/axis_marks.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot.h"
 #include "ui/plot/plot_window.h"

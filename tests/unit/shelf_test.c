@@ -5,8 +5,8 @@
 #include "session/compare/report.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_name.h"
-#include "session/history/run_remove.h"
-#include "session/values/run_id.h"
+#include "session/history/run_trash.h"
+#include "session/values/run_facts.h"
 
 #include "made_runs.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/files/file.h"
 #include "session/files/run_directory.h"
-#include "session/files/run_killed.h"
-#include "session/values/run_cause.h"
+#include "session/files/run_json.h"
+#include "session/values/run_snapshot.h"
 
 #include "session_files.h"
 

@@ -6,16 +6,19 @@
 
 #include "base/host/spawn.h"
 
+#include "base/host/control_group.h"
 #include "base/program_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
@@ -171,4 +174,46 @@ bool spawn_was_signed(const char *sign)
 {
     const char *parent = getenv(sign); /* a process further down inherits it, too */
     return parent && strtol(parent, NULL, 10) == (long)getppid();
+}
+
+/* --- other processes --- */
+
+bool process_stat_read(long pid, struct process_stat *stat)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *file = fopen(path, "r");
+    const size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[length] = '\0';
+    const char *name_end = strrchr(text, ')'); /* the name may have spaces and brackets */
+    return name_end && sscanf(name_end + 1,
+                              " %c %*d %*d %*d %d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+                              "%*d %*d %llu",
+                              &stat->state, &stat->terminal, &stat->started) == 3;
+}
+
+/* --- the end of a child --- */
+
+uint64_t process_end_memory_kills(void)
+{
+    char line[128];
+    uint64_t kills = 0;
+    FILE *file = fopen("/proc/vmstat", "re");
+    while (file && fgets(line, sizeof line, file) && sscanf(line, "oom_kill %" SCNu64, &kills) != 1)
+        continue;
+    if (file)
+        fclose(file);
+    return kills + control_group_memory_kills("");
+}
+
+enum process_end process_end_of(int signal, uint64_t kills_before)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        if (signal == faults[i])
+            return PROCESS_END_FAULT;
+    return signal == SIGKILL && process_end_memory_kills() > kills_before ? PROCESS_END_MEMORY
+                                                                          : PROCESS_END_KILLED;
 }

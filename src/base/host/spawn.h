@@ -1,8 +1,10 @@
-/* spawn.h: starts this very program once more, as a child process. */
+/* spawn.h: starts this very program once more, as a child process; what the system says about
+ * another process, and what the end of a child means. */
 #ifndef TINCA_BASE_HOST_SPAWN_H
 #define TINCA_BASE_HOST_SPAWN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Which signals of the terminal reach the child. */
@@ -40,5 +42,34 @@ void spawn_follow_parent(void);
 
 /* Returns whether the process that started this one did so with this sign. */
 bool spawn_was_signed(const char *sign);
+
+/* --- other processes --- */
+
+struct process_stat {
+    char state;                 /* as ps prints it: 'R', 'S', 'Z', ... */
+    int terminal;               /* device number of its controlling terminal; 0: none */
+    unsigned long long started; /* clock ticks after the system's start */
+};
+
+/* Reads /proc/PID/stat (proc(5)). Returns false if there is no such process, or no /proc. */
+bool process_stat_read(long pid, struct process_stat *stat);
+
+/* --- the end of a child --- */
+
+/* What a signal that ended a child process means: a fault of the program, which would come again,
+ * the kernel's answer to a lack of memory, or a kill by somebody.
+ *
+ * SIGKILL means a lack of memory if the kernel's count of such kills has grown meanwhile. */
+
+enum process_end { PROCESS_END_KILLED, PROCESS_END_MEMORY, PROCESS_END_FAULT };
+
+/* Returns how many processes the kernel has killed for a lack of memory: on the machine (proc(5),
+ * vmstat), and in this control group, which a container may show when it hides the former. What is
+ * unknown counts as 0: only the growth is of interest. */
+uint64_t process_end_memory_kills(void);
+
+/* Returns what the signal means that ended a process. `kills_before`: process_end_memory_kills()
+ * before the process began. */
+enum process_end process_end_of(int signal, uint64_t kills_before);
 
 #endif

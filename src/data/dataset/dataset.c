@@ -65,7 +65,7 @@ static const struct dataset_kind kinds[] = {
     {.name = "folder",
      .argument = "DIR",
      .description = N_("your own PNG and JPEG pictures: one folder a class"),
-     .source = &(const struct source_kind){.open = folder_open}},
+     .source = &(const struct source_kind){.open = folder_open, .classes = folder_classes}},
     {.name = "list",
      .argument = "FILE",
      .description = N_("your own PNG and JPEG pictures: a CSV file of paths and labels"),
@@ -548,6 +548,15 @@ uint64_t dataset_bytes(const char *spec_text, const char *default_split)
         return 0;
     const struct dataset_kind *kind = dataset_kind_of(spec.kind);
     return kind && kind->source->bytes ? kind->source->bytes(&spec) : 0;
+}
+
+size_t dataset_expected_classes(const char *spec_text, const char *default_split)
+{
+    struct spec spec;
+    const struct dataset_kind *kind = dataset_kind_of(spec_text);
+    if (!kind || !kind->source->classes || !spec_parse(&spec, spec_text, default_split, NULL))
+        return 0;
+    return kind->source->classes(&spec);
 }
 
 void dataset_free(struct dataset *dataset)

@@ -132,6 +132,10 @@ bool dataset_kind_has_option(const struct dataset_kind *kind, const char *option
  * generates each image on demand, or cannot be opened. */
 uint64_t dataset_bytes(const char *spec, const char *default_split);
 
+/* Returns the number of classes that a set of files will have by the names of its folders; 0: that
+ * is only known once it is open. */
+size_t dataset_expected_classes(const char *spec, const char *default_split);
+
 /* Fills a normalisation by name: unit (0..1, sample / 255), unit256 (sample / 256, Caffe's LeNet),
  * signed (-1..1, pix2pix), caffe (the mean 123, 117, 104 RGB is subtracted, without scaling),
  * cifar10, cifar100, imagenet (the customary per-channel figures). "measured" computes mean and

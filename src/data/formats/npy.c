@@ -16,7 +16,8 @@ static bool refuse(const char *path, const char *why, const char *advice, struct
     return error_set(error, ERROR_INPUT, path, advice, "%s", language_text(why));
 }
 
-size_t npy_header_length(const uint8_t *start, const char *path, struct error *error)
+/* Returns the length of the whole header from its first NPY_START bytes, or 0 with an error. */
+static size_t npy_header_length(const uint8_t *start, const char *path, struct error *error)
 {
     if (memcmp(start, "\x93NUMPY", MAGIC) != 0 || start[MAGIC] < 1 || start[MAGIC] > 3) {
         refuse(path, N_("it does not begin like a .npy file"),

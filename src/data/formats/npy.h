@@ -20,9 +20,6 @@ struct npy_header {
     size_t bytes; /* of the header, with the magic number: the data begins there */
 };
 
-/* Returns the length of the whole header from its first NPY_START bytes, or 0 with an error. */
-size_t npy_header_length(const uint8_t *start, const char *path, struct error *error);
-
 /* Parses a whole header of `size` bytes. Returns false with an error, also for arrays in column
  * order, of big-endian or structured items, of more dimensions than NPY_MAX_DIMENSIONS, or of more
  * than `limit` bytes. */

@@ -218,3 +218,32 @@ bool folder_open(struct source *source, const struct spec *spec, struct error *e
     pictures_close(source);
     return false;
 }
+
+/* Returns whether a folder has pictures, readable or not. */
+static bool has_pictures(const char *path)
+{
+    struct name_list names = {0};
+    const bool has = path && scan_folder(path, &names, NULL, NULL) && names.count > 0;
+    name_list_free(&names);
+    return has;
+}
+
+size_t folder_classes(const struct spec *spec)
+{
+    struct name_list folders = {0};
+    char *root = scan_choose_split(spec, NULL);
+    size_t classes = 0;
+    if (root && scan_folder(root, NULL, &folders, NULL))
+        classes = folders.count <= SPEC_MAX_CLASSES ? folders.count : 0;
+    bool found = false;
+    for (size_t i = 0; i < classes && !found; i++) {
+        char *path = file_join(root, folders.name[i]);
+        found = has_pictures(path);
+        free(path);
+    }
+    if (!found)
+        classes = has_pictures(root);
+    name_list_free(&folders);
+    free(root);
+    return classes;
+}

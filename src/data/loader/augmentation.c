@@ -145,13 +145,6 @@ bool augmentation_parse(struct augmentation *augmentation, const char *text, str
 
 /* --- writing --- */
 
-bool augmentation_is_any(const struct augmentation *a)
-{
-    return a->crop != AUGMENT_CROP_NONE || a->flip != AUGMENT_FLIP_NONE || a->rotate > 0 ||
-           a->brightness > 0 || a->contrast > 0 || a->saturation > 0 || a->cutout > 0 ||
-           augmentation_mixes(a);
-}
-
 /* Returns whether brightness, contrast and saturation have one strength, which "color" names. */
 static bool has_one_color(const struct augmentation *a)
 {

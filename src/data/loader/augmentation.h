@@ -47,9 +47,6 @@ char *augmentation_format(const struct augmentation *augmentation, char *text, s
 struct augmentation augmentation_for(const struct augmentation *augmentation,
                                      const struct dataset_facts *facts);
 
-/* Returns whether anything is changed. */
-bool augmentation_is_any(const struct augmentation *augmentation);
-
 /* Returns whether images are mixed in pairs. */
 static inline bool augmentation_mixes(const struct augmentation *augmentation)
 {

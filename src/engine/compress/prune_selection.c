@@ -214,20 +214,6 @@ bool prune_select(struct prune_selection *selection, const struct channel_groups
     return selected;
 }
 
-bool prune_selection_of(struct prune_selection *selection, const struct channel_groups *groups,
-                        const bool *removed, struct error *error)
-{
-    struct selector selector = {.selection = selection, .groups = groups};
-    const bool selected = begin(&selector, error);
-    for (size_t i = 0; selected && i < groups->count; i++)
-        if (removed[i])
-            change(&selector, i, true);
-    if (selected)
-        taken(&selector);
-    end(&selector, selected);
-    return selected;
-}
-
 void prune_selection_free(struct prune_selection *selection)
 {
     free(selection->removed);

@@ -30,9 +30,6 @@ bool prune_select(struct prune_selection *selection, const struct channel_groups
                   const double *importance, enum prune_measure measure, uint64_t limit,
                   struct error *error);
 
-/* Selects the groups with removed[], without a target. */
-bool prune_selection_of(struct prune_selection *selection, const struct channel_groups *groups,
-                        const bool *removed, struct error *error);
 void prune_selection_free(struct prune_selection *selection); /* leaves it {0} */
 
 /* Returns a node as it will be, with kept[] channels in every node, and writes the shapes of its

@@ -68,11 +68,6 @@ void execution_record_passes(struct execution *execution)
         execution->memory->record_passes(execution);
 }
 
-const struct graph *execution_graph(const struct execution *execution)
-{
-    return execution->plan->graph;
-}
-
 void execution_set_profile(struct execution *execution, struct profile *profile)
 {
     execution->profile = profile;

@@ -115,9 +115,6 @@ void execution_wait(struct execution *execution);
  * none, or if there is not enough memory for a copy. */
 const float *execution_parameter_gradients(const struct execution *execution);
 
-/* Returns the graph of the plan. */
-const struct graph *execution_graph(const struct execution *execution);
-
 /* --- for two networks that train together (gan.h) --- */
 
 /* Sets gradients = (gradients + more) * scale for the learnable weights. */

@@ -60,6 +60,10 @@ void builder_free(struct builder *builder);
  * builder->network. The request replaces what it names. Returns false with an error. */
 bool builder_read_head(struct builder *builder, const struct network_request *request);
 
+/* network_head.c: returns the number of classes that the request asks for, once the head is read;
+ * 0: those of the file. */
+size_t builder_classes(const struct network *network, const struct network_request *request);
+
 /* network_layers.c: appends the nodes of a list of layers to builder->graph. Returns false with an
  * error. */
 bool builder_add_layers(struct builder *builder, const struct json *layers);

@@ -197,8 +197,9 @@ static bool build_discriminator(const struct builder *generator, const struct js
 /* Returns whether the output layers are to have another number of outputs than they have. */
 static bool must_remake(const struct network *network, const struct network_request *request)
 {
-    return request->remake_outputs && request->classes > 0 && network->classes > 0 &&
-           network->classes != request->classes;
+    const size_t classes = builder_classes(network, request);
+    return request->remake_outputs && classes > 0 && network->classes > 0 &&
+           network->classes != classes;
 }
 
 /* Builds the network of a document. `request` must be complete (network_name_complete). If the
@@ -230,7 +231,7 @@ static struct network *build_from(const struct json_document *document,
     bool built = network->source && builder_read_head(&builder, request) && build_graph(&builder) &&
                  (!section || build_discriminator(&builder, section));
     if (built && must_remake(network, request)) {
-        *remade = builder_remake_outputs(&builder, request->classes);
+        *remade = builder_remake_outputs(&builder, builder_classes(network, request));
         built = *remade;
     }
     builder_free(&builder);
@@ -339,6 +340,24 @@ struct network *network_of_model(const struct safetensors *file, struct error *e
     return read_request(file, &request, error) ? build(&request, error) : NULL;
 }
 
+bool network_head_of_model(const struct safetensors *file, struct shape *input, size_t *classes,
+                           struct error *error)
+{
+    struct network_request request;
+    struct json_document document;
+    struct network network = {0};
+    if (!read_request(file, &request, error) ||
+        !json_parse(&document, request.text, strlen(request.text), request.network, error))
+        return false;
+    struct builder builder = {.document = &document, .network = &network, .error = error};
+    const bool read = builder_read_head(&builder, &request);
+    *input = network.input;
+    *classes = request.classes;
+    builder_free(&builder);
+    json_document_free(&document);
+    return read;
+}
+
 static bool same_text(const char *asked, const char *saved)
 {
     return !asked || !*asked || (saved && strcmp(asked, saved) == 0);
@@ -374,9 +393,11 @@ static struct network *build_saved(const struct network_request *request, struct
     if (!safetensors_open(&file, request->network, error))
         return NULL;
     if (read_request(&file, &saved, error) && check_options(request, &saved, error)) {
+        saved.kept_classes = saved.classes;
         if (request->classes)
             saved.classes = request->classes;
         saved.remake_outputs = request->remake_outputs;
+        saved.keep_compressed = request->keep_compressed;
         saved.input_height = request->input_height;
         saved.input_width = request->input_width;
         network = build(&saved, error);

@@ -58,6 +58,10 @@ struct network_request {
     /* Output layers for which the file gives another number than `classes` get `classes` outputs;
      * otherwise the file's number stays. */
     bool remake_outputs;
+    /* A network with a chain of techniques after training keeps its outputs, whatever `classes`:
+     * `kept_classes` (network_build reads them of a saved model), or with 0 those of the file. */
+    bool keep_compressed;
+    size_t kept_classes;
 };
 
 /* The longest name, chain of techniques in a network file, and both together, each with its final
@@ -163,6 +167,12 @@ struct network *network_from_json(const struct json *root, struct error *error);
 /* Builds the network of a saved model, an open file, as it was saved: from its metadata, whose keys
  * session/model/model_file.h lists. Returns NULL with an error if these are missing or wrong. */
 struct network *network_of_model(const struct safetensors *file, struct error *error);
+
+/* Sets the input and the stated number of classes of the network of a saved model, an open file,
+ * without building it. Returns false with an error if the metadata or the head of the network's
+ * text are wrong. */
+bool network_head_of_model(const struct safetensors *file, struct shape *input, size_t *classes,
+                           struct error *error);
 
 /* Sets the error for a metadata key, with the reason `why` (marked N_), and returns false. */
 bool network_refuse_metadata(const struct safetensors *file, const char *key, const char *why,

@@ -153,9 +153,14 @@ static bool read_compression(struct builder *builder, const struct json *root)
     return true;
 }
 
+size_t builder_classes(const struct network *network, const struct network_request *request)
+{
+    return request->keep_compressed && network->compression[0] ? request->kept_classes
+                                                               : request->classes;
+}
+
 bool builder_read_head(struct builder *builder, const struct network_request *request)
 {
-    const size_t classes = request->classes;
     struct network *network = builder->network;
     const struct json *root = builder->document->root;
     if (!json_is_object(root))
@@ -166,8 +171,6 @@ bool builder_read_head(struct builder *builder, const struct network_request *re
     if (given && (!json_count(given, &network->classes) || network->classes < 1 ||
                   network->classes > 1000000))
         return builder_fail(builder, given, "\"classes\": a number of 1 to 1000000 was expected");
-    if (classes && network->classes)
-        network->classes = classes;
     if (!read_groups(builder, root))
         return false;
     copy_member(root, "name", "network", network->name, sizeof network->name);
@@ -177,6 +180,9 @@ bool builder_read_head(struct builder *builder, const struct network_request *re
         return false;
     if (!read_compression(builder, root))
         return false;
+    const size_t classes = builder_classes(network, request);
+    if (classes && network->classes)
+        network->classes = classes;
     copy_member(root, "normalise", "measured", network->normalisation,
                 sizeof network->normalisation);
     if (!json_is_array(json_member(root, "layers")))

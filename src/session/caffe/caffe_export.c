@@ -314,7 +314,8 @@ static bool export_plain(struct caffe_exporter *ex, const struct node *node)
     return lacks(ex, node, N_("no layer of it computes this"));
 }
 
-bool caffe_export_node(struct caffe_exporter *ex, size_t number)
+/* Writes a node as one or two layers. Returns false with an error if Caffe lacks it. */
+static bool caffe_export_node(struct caffe_exporter *ex, size_t number)
 {
     static const struct {
         const struct op *op;

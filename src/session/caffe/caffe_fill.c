@@ -155,17 +155,6 @@ static const struct caffe_source *source_of(const struct caffe_importer *im,
     return source && source->layer && source->copy != CAFFE_DEFAULT ? source : NULL;
 }
 
-bool caffe_check_weights(struct caffe_importer *im, const struct graph *graph)
-{
-    for (size_t p = 0; p < graph->parameter_count; p++) {
-        const struct caffe_source *source = source_of(im, &graph->parameters[p]);
-        struct caffe_blob blob;
-        if (source && !find_blob(im, source, graph->parameters[p].count, &blob))
-            return false;
-    }
-    return true;
-}
-
 bool caffe_fill_weights(struct caffe_importer *im, struct weights *weights)
 {
     const struct graph *graph = weights->graph;

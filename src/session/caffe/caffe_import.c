@@ -1,4 +1,4 @@
-/* Chooses the layers of the testing phase and goes through them (caffe_importer.h). A layer whose
+/* Chooses the layers of the testing phase and goes through them. A layer whose
  * inputs a layer that tinca lacks has computed is passed over, so that the list of what is missing
  * has each layer that is, and nothing else. */
 #include "session/caffe/internal.h"

@@ -79,7 +79,7 @@ bool caffe_read_number(const struct caffe_field *field, double *number);
 bool caffe_read_count(const struct caffe_field *field, size_t *count); /* at most 2^32 */
 bool caffe_read_flag(const struct caffe_field *field, bool *flag);
 
-/* --- caffe_exporter.c --- */
+/* --- export --- */
 
 /* The state of an export. */
 
@@ -111,10 +111,7 @@ void caffe_add_blob(const struct caffe_exporter *ex, struct caffe_written_layer 
 void caffe_add_parameter(const struct caffe_exporter *ex, struct caffe_written_layer *layer,
                          const struct node *node, size_t k);
 
-/* Writes a node as one or two layers. Returns false with an error if Caffe lacks it. */
-bool caffe_export_node(struct caffe_exporter *ex, size_t number);
-
-/* --- caffe_importer.c --- */
+/* --- import --- */
 
 /* The state of an import, and its parts.
  *
@@ -271,10 +268,6 @@ void caffe_import_layer(struct caffe_importer *im, const struct caffe_field *lay
 bool caffe_import_save(struct caffe_importer *im);
 
 /* --- caffe_fill.c --- */
-
-/* Returns whether the file has an array of the right size for each one of the network, before
- * memory is taken for them; if not, sets an error that names the layer. */
-bool caffe_check_weights(struct caffe_importer *im, const struct graph *graph);
 
 /* Copies the arrays of the file into the weights of the network, whose parameters have the names of
  * im->graph. Returns false with an error that names the layer. */

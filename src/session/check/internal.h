@@ -10,7 +10,7 @@
 #include <dirent.h>
 #include <stdint.h>
 
-/* --- run_check_internal.c --- */
+/* --- a check of a run --- */
 
 /* Shared by the checks of a run's files.
  *

@@ -4,7 +4,7 @@
 
 #include "base/language.h"
 #include "session/config/settings.h"
-#include "session/storage/run_prune.h"
+#include "session/files/run_prune.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "engine/weights/weights_match.h"
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
-#include "session/files/checkpoint_position.h"
+#include "session/files/run_files.h"
 #include "session/model/evaluate.h"
 #include "session/model/model_file.h"
 #include "session/training/checkpoint.h"
@@ -297,11 +297,15 @@ static bool inspect_network(struct check *check, const char *file, const struct 
            inspect_states(check, file, opened, graph, prefix, found);
 }
 
-static bool inspect_average(struct check *check, const char *file, const struct safetensors *opened,
-                            const struct graph *graph, size_t *found)
+/* Checks the arrays that a run with these settings has besides, of the network that is saved. */
+static bool inspect_others(struct check *check, const char *file, const struct safetensors *opened,
+                           const struct graph *graph, size_t *found)
 {
-    return training_settings(&check->config).ema == 0 ||
-           check_parameters(check, file, opened, graph, "average.", true, REMEDY_CHECKPOINT, found);
+    const char *prefix;
+    for (size_t next = 0; (prefix = checkpoint_next_prefix(&check->config, &next));)
+        if (!check_parameters(check, file, opened, graph, prefix, true, REMEDY_CHECKPOINT, found))
+            return false;
+    return true;
 }
 
 static bool inspect_window(struct check *check, const char *file, const struct safetensors *opened)
@@ -324,7 +328,7 @@ static void inspect_checkpoint(struct check *check, const char *file, struct saf
     if (!inspect_window(check, file, opened))
         return;
     if (network && (!inspect_network(check, file, opened, &network->graph, "", &found) ||
-                    !inspect_average(check, file, opened, &network->graph, &found) ||
+                    !inspect_others(check, file, opened, &network->graph, &found) ||
                     (network_has_discriminator(network) &&
                      !inspect_network(check, file, opened, &network->discriminator,
                                       "discriminator.", &found))))

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* --- journal_columns_internal.c --- */
+/* --- the file of columns --- */
 
 /* What the two halves of journal_columns.h share: the lines of a journal in memory, and their form
  * in the file.

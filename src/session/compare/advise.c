@@ -1,5 +1,5 @@
 /* Walks through the flowchart: chooses network, data set and device, answers the questions from the
- * evidence in the comparison (advise_evidence.h), and draws the conclusion. */
+ * evidence in the comparison (advise_evidence.c), and draws the conclusion. */
 #include "session/compare/internal.h"
 
 #include "base/escape/shell.h"

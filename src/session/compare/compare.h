@@ -17,8 +17,8 @@
 #include "session/measure/compare_files.h"
 #include "session/measure/measurement.h"
 #include "session/record/run.h"
-#include "session/seeds/seed_statistics.h"
-#include "session/values/run_figures.h"
+#include "session/seeds/seed_group.h"
+#include "session/values/run_snapshot.h"
 
 #include <stdbool.h>
 #include <stddef.h>

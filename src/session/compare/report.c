@@ -16,8 +16,8 @@
 #include "session/config/config_data.h"
 #include "session/config/settings.h"
 #include "session/files/run_name.h"
-#include "session/values/run_figures.h"
-#include "session/values/timing.h"
+#include "session/values/run_snapshot.h"
+#include "session/values/series.h"
 
 #include <config.h>
 #include <inttypes.h>

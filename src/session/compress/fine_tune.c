@@ -14,8 +14,8 @@
 #include "session/model/model_file.h"
 #include "session/record/run_open.h"
 #include "session/training/run_start.h"
-#include "session/values/run_cause.h"
-#include "session/values/run_id.h"
+#include "session/values/run_facts.h"
+#include "session/values/run_snapshot.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -29,7 +29,8 @@ static const char *goal_option(enum prune_goal goal)
     return goal == GOAL_FLOPS ? "--flops" : goal == GOAL_PARAMETERS ? "--parameters" : "--latency";
 }
 
-bool prune_check(const struct prune_request *request, struct error *error)
+/* Checks a request before anything is opened. Returns false with an error. */
+static bool prune_check(const struct prune_request *request, struct error *error)
 {
     const bool data = fine_tune_has_data(&request->config, NULL);
     const bool is_share = request->goal != GOAL_LATENCY;

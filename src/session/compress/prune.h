@@ -77,9 +77,6 @@ struct prune_result {
     size_t layer_count;
 };
 
-/* Checks a request before anything is opened. Returns false with an error. */
-bool prune_check(const struct prune_request *request, struct error *error);
-
 /* Prunes the model. Returns false with an error; the output is then as it was. */
 bool prune_run(const struct prune_request *request, const struct technique_watch *watch,
                struct prune_result *result, struct error *error);

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "session/columns/run_rows.h"
 #include "session/export/export_tables.h"
-#include "session/values/series_columns.h"
+#include "session/values/series.h"
 
 #include <math.h>
 #include <string.h>

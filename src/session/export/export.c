@@ -13,7 +13,7 @@
 #include "session/config/settings.h"
 #include "session/export/internal.h"
 #include "session/files/run_files.h"
-#include "session/values/timing.h"
+#include "session/values/series.h"
 
 #include <config.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "session/config/settings.h"
-#include "session/seeds/seed_statistics.h"
+#include "session/seeds/seed_group.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,10 @@
 #include "session/export/internal.h"
 
 #include "base/files/file.h"
+#include "session/files/computed_with.h"
 #include "session/files/run_json.h"
 #include "session/files/run_name.h"
-#include "session/storage/provenance.h"
-#include "session/storage/run_disk.h"
+#include "session/files/run_prune.h"
 
 #include <inttypes.h>
 #include <stdio.h>

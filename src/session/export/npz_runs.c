@@ -4,7 +4,7 @@
 #include "session/columns/run_rows.h"
 #include "session/export/export_tables.h"
 #include "session/export/internal.h"
-#include "session/values/series_columns.h"
+#include "session/values/series.h"
 
 #include <stdio.h>
 #include <stdlib.h>

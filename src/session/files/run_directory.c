@@ -9,7 +9,7 @@
 #include "base/portable/portable.h"
 #include "session/files/folder_trust.h"
 #include "session/files/run_name.h"
-#include "session/values/run_id.h"
+#include "session/values/run_facts.h"
 
 #include <ctype.h>
 #include <dirent.h>

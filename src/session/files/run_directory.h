@@ -3,7 +3,7 @@
  * $XDG_STATE_HOME/tinca/runs/ID/ (default ~/.local/state), readable by the user alone:
  *   config.json            the configuration
  *   network.json           the network as it is trained: a network file of plain operators
- *   provenance.json        the command and the versions that computed it (provenance.h)
+ *   provenance.json        the command and the versions that computed it (computed_with.h)
  *   data.json              what the data sets consist of (data_fingerprint.h)
  *   journal.jsonl          append only, one line per event; a torn last line is ignored
  *   journal.columns        of a long journal: its values in binary, which are faster to read; it is
@@ -20,9 +20,9 @@
  *                          (correct_images.h)
  *   profile.json           the last inspection (inspection.h)
  *   pruned.json            which weights tinca runs --prune deleted (run_prune.h)
- *   killed.json            why its process ended without saving (run_killed.h)
+ *   killed.json            why its process ended without saving (run_json.h)
  *   outputs.json           the files outside the folder that the run writes at its end
- *                          (run_outputs.h)
+ *                          (run_json.h)
  *   name.txt, tags.txt, note.txt    the name that the user gave to the run, its tags and a note,
  *                          one line each (run_name.h)
  *   journal.previous.jsonl, journal.damaged.jsonl    the earlier journal of a run that started
@@ -92,10 +92,35 @@ void run_directory_discard(const char *directory, bool whole);
 void run_directory_clear_parts(const char *directory);
 
 /* Locks the lock file of a run. Returns a descriptor, which is closed when the run is over, or -1
- * with an error. A process that trains locks the folder, too (run_hold.h). */
+ * with an error. A process that trains locks the folder, too. */
 int run_directory_lock(const char *directory, struct error *error);
 
 /* Returns whether a process has locked the lock file or the folder. */
 bool run_directory_is_alive(const char *directory);
+
+/* --- the locks of a run that is trained --- */
+
+/* Locks the folder of a run for the process that trains there.
+ *
+ * The lock file shows other processes that the run is alive. But it could be removed, and a second
+ * process could lock a new one. So the folder is locked, too (flock); where a folder cannot be
+ * locked (NFS), only the lock file counts. A few times a second the run checks that its folder and
+ * its lock file are still the ones at their path. */
+
+struct run_hold {
+    int lock;      /* run_directory_lock's descriptor; -1: none */
+    int directory; /* the folder's; -1: none */
+};
+
+/* Locks lock file and folder. Returns false with an error, and locks nothing, if another process
+ * has one of them or they cannot be opened. */
+bool run_hold_take(struct run_hold *hold, const char *directory, struct error *error);
+
+/* Returns whether folder and lock file at `directory` are still the locked ones; if not, the error
+ * says which was removed. */
+bool run_hold_check(const struct run_hold *hold, const char *directory, struct error *error);
+
+/* Releases the locks. A second call does nothing. */
+void run_hold_release(struct run_hold *hold);
 
 #endif

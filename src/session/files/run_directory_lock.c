@@ -3,15 +3,19 @@
 #include "session/files/run_directory.h"
 
 #include "base/clock.h"
+#include "base/escape/shell.h"
 #include "base/files/file.h"
 #include "base/host/host.h"
+#include "base/language.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { TRIES = 100 };
@@ -70,7 +74,7 @@ static void refuse_held(const char *directory, long process, struct error *error
                   "another process has a run there");
 }
 
-/* Returns whether a process has locked the folder (run_hold.h), even if the lock file was removed.
+/* Returns whether a process has locked the folder, even if the lock file was removed.
  */
 static bool is_held(const char *directory)
 {
@@ -121,4 +125,109 @@ bool run_directory_is_alive(const char *directory)
     bool alive = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     close(descriptor);
     return alive;
+}
+
+/* --- the locks of a run that is trained --- */
+
+/* Locks the lock file and the folder of a run with flock, and compares device and inode later, to
+ * notice that either was removed or replaced. */
+
+static int open_directory(const char *directory)
+{
+    return open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Locks the folder. Returns false if another process has locked it. Tries several times, because a
+ * check locks for a moment. A folder that cannot be locked counts as locked. */
+static bool lock_directory(int descriptor)
+{
+    for (int tries = 0; tries < 5; tries++) {
+        if (flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+            return true;
+        clock_sleep(0.002);
+    }
+    return false;
+}
+
+bool run_hold_take(struct run_hold *hold, const char *directory, struct error *error)
+{
+    *hold = (struct run_hold){.lock = run_directory_lock(directory, error), .directory = -1};
+    if (hold->lock < 0)
+        return false;
+    bool held = false;
+    hold->directory = open_directory(directory);
+    if (hold->directory < 0)
+        error_set_errno(error, directory, "check its permissions", "cannot be locked");
+    else if (lock_directory(hold->directory))
+        held = run_hold_check(hold, directory, error);
+    else
+        error_set(error, ERROR_USAGE, directory, "wait for its end, or stop it",
+                  "another process has a run there");
+    if (held)
+        return true;
+    run_hold_release(hold);
+    return false;
+}
+
+/* Returns whether a descriptor refers to the file with this status. */
+static bool is_same(int descriptor, const struct stat *there)
+{
+    struct stat status;
+    return fstat(descriptor, &status) == 0 && status.st_dev == there->st_dev &&
+           status.st_ino == there->st_ino;
+}
+
+/* Writes where the locked folder is now. Returns false if it was deleted, or /proc does not tell.
+ */
+static bool find_moved(const struct run_hold *hold, char *path, size_t size)
+{
+    static const char deleted[] = " (deleted)";
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", hold->directory);
+    const ssize_t length = readlink(link, path, size - 1);
+    const size_t end = sizeof deleted - 1;
+    path[length > 0 ? length : 0] = '\0';
+    struct stat status;
+    return length > 0 && !((size_t)length > end && strcmp(path + length - end, deleted) == 0) &&
+           stat(path, &status) == 0 && is_same(hold->directory, &status);
+}
+
+/* Reports that the folder is not at its path any more, and what can be done about it. */
+static bool refuse_gone(const struct run_hold *hold, const char *directory, struct error *error)
+{
+    char path[PATH_MAX], operand[200], advice[sizeof error->advice];
+    if (!find_moved(hold, path, sizeof path))
+        return error_set(error, ERROR_SYSTEM, directory,
+                         "train again, and leave its folder in place",
+                         "the run's folder was removed or replaced while it was on");
+    snprintf(advice, sizeof advice, _("tinca resume %s goes on from its last checkpoint"),
+             shell_operand(path, operand, sizeof operand));
+    return error_set(error, ERROR_SYSTEM, directory, advice,
+                     "the run's folder was moved to %s while it was on", path);
+}
+
+bool run_hold_check(const struct run_hold *hold, const char *directory, struct error *error)
+{
+    struct stat status;
+    const bool found = stat(directory, &status) == 0;
+    if (!found && errno != ENOENT && errno != ENOTDIR)
+        return true; /* a mount that is away for a moment: writing will say so */
+    if (!found || !is_same(hold->directory, &status))
+        return refuse_gone(hold, directory, error);
+    if (fstatat(hold->directory, "lock", &status, AT_SYMLINK_NOFOLLOW) == 0)
+        return is_same(hold->lock, &status) ||
+               error_set(error, ERROR_SYSTEM, directory, "see which process has the run now",
+                         "the run's lock file was replaced while it was on");
+    return errno != ENOENT || error_set(error, ERROR_SYSTEM, directory,
+                                        "tinca resume goes on from its last checkpoint",
+                                        "the run's lock file was removed while it was on");
+}
+
+void run_hold_release(struct run_hold *hold)
+{
+    if (hold->directory >= 0)
+        close(hold->directory);
+    if (hold->lock >= 0)
+        close(hold->lock);
+    *hold = (struct run_hold){.lock = -1, .directory = -1};
 }

@@ -1,12 +1,18 @@
-/* run_files.h: config.json, the journal's first event, and summary.json. Internal to session/. */
+/* run_files.h: config.json, the journal's first event, summary.json, and the position in the run at
+ * which a checkpoint was written. Internal to session/. */
 #ifndef TINCA_SESSION_FILES_RUN_FILES_H
 #define TINCA_SESSION_FILES_RUN_FILES_H
 
+#include "base/error.h"
+#include "engine/weights/safetensors.h"
 #include "session/config/config.h"
 #include "session/files/journal.h"
 #include "session/values/run_facts.h"
 #include "session/values/run_ranks.h"
 #include "session/values/run_snapshot.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Writes config.json. Returns false with an error. */
 bool run_files_write_config(const char *directory, const struct run_config *config,
@@ -54,5 +60,19 @@ bool run_files_read_journal_crc32(const char *directory, uint64_t *length, uint3
 
 /* Updates a snapshot from summary.json. Returns false if there is none, or if it is damaged. */
 bool run_files_read_summary(const char *directory, struct run_snapshot *snapshot);
+
+/* --- the position of a checkpoint --- */
+
+/* Returns the metadata "tinca.KEY" of a checkpoint, or NULL. */
+const char *checkpoint_text(const struct safetensors *file, const char *key);
+
+/* Sets the iteration at which an opened checkpoint was written, and the journal's length at that
+ * time. Returns false with an error if one is missing. */
+bool checkpoint_place(const struct safetensors *file, uint64_t *iteration, uint64_t *journal,
+                      struct error *error);
+
+/* Sets the CRC-32 of the journal at that time. Returns false if the checkpoint, of an earlier
+ * version, does not have it. */
+bool checkpoint_journal_sum(const struct safetensors *file, uint32_t *sum);
 
 #endif

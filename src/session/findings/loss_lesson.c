@@ -14,7 +14,8 @@
 #include <math.h>
 #include <stdio.h>
 
-bool loss_mean_is_wrong(double caffe, double exact)
+/* Returns whether Caffe's mean is negative or more than half of it is residue. */
+static bool loss_mean_is_wrong(double caffe, double exact)
 {
     return caffe < 0 || fabs(caffe - exact) > exact;
 }

@@ -63,7 +63,7 @@ uint64_t loss_lesson_choose(const struct series *series);
  * from the beginning after the last. Returns 0 if it never does. */
 uint64_t loss_lesson_next_negative(const struct series *series, uint64_t iteration);
 
-/* --- loss_lesson_text.c --- */
+/* --- as text --- */
 
 /* A line of the lesson. A label without value is a heading. */
 struct lesson_line {
@@ -83,8 +83,5 @@ char *loss_lesson_conclude(const struct loss_lesson *lesson, char *text, size_t 
 
 /* Adds the lesson to `object`. Returns false if out of memory. */
 bool loss_lesson_to_json(const struct loss_lesson *lesson, struct json *object);
-
-/* Returns whether Caffe's mean is negative or more than half of it is residue. */
-bool loss_mean_is_wrong(double caffe, double exact);
 
 #endif

@@ -3,12 +3,12 @@
 #include "session/history/follow.h"
 
 #include "base/files/file.h"
-#include "base/host/process_stat.h"
+#include "base/host/spawn.h"
 #include "base/memory.h"
-#include "session/files/journal_tail.h"
+#include "session/files/journal.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
-#include "session/files/run_killed.h"
+#include "session/files/run_json.h"
 #include "session/history/run_owner.h"
 #include "session/record/run_reading.h"
 

@@ -6,7 +6,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "session/config/config_paths.h"
-#include "session/values/run_figures.h"
+#include "session/values/run_snapshot.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -58,7 +58,7 @@ bool run_filter_matches(const struct run_filter *filter, const struct run_record
 /* Returns whether a term asks for this field. */
 bool run_filter_has(const struct run_filter *filter, const char *field);
 
-/* --- completion: run_filter_complete.c --- */
+/* --- completion --- */
 
 enum { FILTER_CANDIDATES = 64 };
 

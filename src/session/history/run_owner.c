@@ -3,7 +3,7 @@
 #include "session/history/run_owner.h"
 
 #include "base/files/file.h"
-#include "base/host/process_stat.h"
+#include "base/host/spawn.h"
 #include "session/files/run_directory.h"
 
 #include <dirent.h>

@@ -2,20 +2,55 @@
  * those that wait for their end.
  *
  * A process that waits holds a place: a file in the folder queue beside the folder of runs, named
- * by a number and locked (flock), which says what waits (queued_run.h). The first place may start
- * once no run of this machine is alive. The process keeps the place until its run has locked its
- * folder, so that the next one sees that run. The system frees the locks of a process that ends, so
- * a killed one neither blocks the others nor loses their order. */
+ * by a number and locked (flock), which says what waits (struct queued_run). The first place may
+ * start once no run of this machine is alive. The process keeps the place until its run has locked
+ * its folder, so that the next one sees that run. The system frees the locks of a process that
+ * ends, so a killed one neither blocks the others nor loses their order. */
 #ifndef TINCA_SESSION_HISTORY_RUN_QUEUE_H
 #define TINCA_SESSION_HISTORY_RUN_QUEUE_H
 
 #include "base/error.h"
-#include "session/history/queued_run.h"
-#include "session/values/run_id.h"
+#include "session/config/config.h"
+#include "session/values/run_facts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* --- what waits at a place --- */
+
+/* It is the content of the place's file, so that every process can list what waits. */
+enum queued_kind {
+    QUEUED_TRAIN,  /* a new run */
+    QUEUED_RESUME, /* the run of `directory` */
+    QUEUED_SWEEP   /* the next cell of a sweep */
+};
+
+struct queued_run {
+    uint64_t place; /* the number of its place; 0: none */
+    bool known;     /* false: its file cannot be read, and nothing but `place` is valid */
+    enum queued_kind kind;
+    bool in_workbench;        /* a workbench waits, which computes and shows other runs as well */
+    long process;             /* that waits */
+    char host[128];           /* its machine */
+    char since[24];           /* RFC 3339 */
+    char directory[512];      /* of the run that is resumed; "": a new run */
+    char sweep[64];           /* the sweep's name; "": it is no cell of a sweep */
+    struct run_config config; /* of the run that begins */
+};
+
+/* Returns the word of the file and of `tinca runs --json`: "train", "resume" or "sweep". */
+const char *queued_kind_name(enum queued_kind kind);
+
+/* Returns a new run with this configuration that waits. The paths in it become absolute, if that is
+ * possible. */
+struct queued_run queued_run_new(const struct run_config *config);
+
+/* Returns a run that waits to be resumed. `changes` NULL: its settings stay. Returns one that is
+ * not known if its configuration cannot be read. */
+struct queued_run queued_run_resumed(const char *directory, const struct run_config *changes);
+
+/* --- places and live runs --- */
 
 struct run_queue_place {
     uint64_t number; /* 0: none */

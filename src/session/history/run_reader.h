@@ -5,14 +5,17 @@
 #ifndef TINCA_SESSION_HISTORY_RUN_READER_H
 #define TINCA_SESSION_HISTORY_RUN_READER_H
 
+#include "base/error.h"
 #include "session/files/run_name.h"
 #include "session/history/run_owner.h"
+#include "session/history/run_queue.h"
 #include "session/measure/compare_files.h"
 #include "session/record/run_open.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 enum run_depth {
     RUN_DEPTH_ALIVE,    /* whether a process trains the run */
@@ -72,5 +75,38 @@ struct run_read *run_reader_result(struct run_reader *reader, size_t index);
 
 /* Cancels the reading and frees the runs that were not taken. Never waits. NULL is allowed. */
 void run_reader_drop(struct run_reader *reader);
+
+/* --- the list of runs --- */
+
+/* Lists the IDs of all runs and what waits in the queue, and counts the runs in the trash, in a
+ * separate thread, so that a slow disk delays no key. */
+
+struct run_listing;
+
+struct run_ids {
+    char *home; /* the folder of all runs; NULL: `error` says why it is unknown */
+    char **ids; /* oldest first; NULL: the folder has not changed since `known` */
+    size_t count;
+    size_t deleted;          /* runs in the trash */
+    struct timespec changed; /* when a run was last added to the folder or taken away */
+    struct error error;
+};
+
+/* Begins to read the folder of all runs, if it has changed since `known` (NULL: in any case).
+ * Returns NULL with an error if no thread can start. */
+struct run_listing *run_listing_start(const struct timespec *known, struct error *error);
+
+/* Waits until the listing is complete or `seconds` have passed; returns whether it is complete. */
+bool run_listing_wait(const struct run_listing *listing, double seconds);
+
+/* Returns the result of a complete listing; it lives as long as the listing. */
+const struct run_ids *run_listing_result(const struct run_listing *listing);
+
+/* Hands over what waits in the queue: the caller frees *queue. Returns false if it could not be
+ * read, or was handed over before. */
+bool run_listing_take_queue(struct run_listing *listing, struct queued_run **queue, size_t *count);
+
+/* Cancels the listing and frees its result. Never waits. NULL is allowed. */
+void run_listing_drop(struct run_listing *listing);
 
 #endif

@@ -6,10 +6,31 @@
 #define TINCA_SESSION_HISTORY_RUN_TRASH_H
 
 #include "base/error.h"
-#include "session/history/run_remove.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* --- deleting for good --- */
+
+/* Deletes a stored run: the files in its directory that tinca wrote, and no others.
+ *
+ * A run that any process trains is never touched; its lock file shows that. If the directory
+ * contains anything else (a file with another name, a folder, a link), nothing is deleted. */
+
+struct run_removal {
+    size_t files;
+    uint64_t bytes; /* sum of the files' sizes */
+};
+
+/* Adds to `removal` what a deletion would remove. Changes nothing. Returns false with an error if
+ * the run must not be deleted. */
+bool run_remove_check(const char *directory, struct run_removal *removal, struct error *error);
+
+/* Checks again and deletes, while it holds the run's lock. Returns false with an error. */
+bool run_remove(const char *directory, struct error *error);
+
+/* --- the trash --- */
 
 enum { RUN_TRASH_DAYS = 30 };
 

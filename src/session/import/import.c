@@ -7,7 +7,7 @@
 #include "data/formats/gzip_file.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_name.h"
-#include "session/history/run_remove.h"
+#include "session/history/run_trash.h"
 #include "session/import/import_log.h"
 #include "session/import/import_run.h"
 #include "session/import/import_stream.h"

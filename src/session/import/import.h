@@ -5,7 +5,7 @@
 #define TINCA_SESSION_IMPORT_IMPORT_H
 
 #include "base/error.h"
-#include "session/values/run_id.h"
+#include "session/values/run_facts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ struct import_request {
     int input;             /* an open file or pipe that is read in its place, and closed; 0: none */
     const char *name;      /* of the run; NULL: that of the file */
     const char *framework; /* a name of import_frameworks; NULL: detect it */
-    const char *columns;   /* "loss=NAME,..." (import_names.h); NULL: by their names */
+    const char *columns;   /* "loss=NAME,..." (import_names.c); NULL: by their names */
     const char *network, *host, *device; /* NULL: as the log says */
     size_t batch, average_loss, images;  /* 0: as the log says; images per epoch */
 };

@@ -1,8 +1,8 @@
 /* Reads the studies' tables, which csv.c also writes. Each row begins with network,mode,batch and
  * is one iteration (step,loss,time) or one training (avg_time), with times in seconds per
  * iteration. Rows with the same beginning are one training, until the steps start again. Further
- * columns after the figures also identify the training (csv_key.h). In a table of mean times each
- * training is one point without a loss.
+ * columns after the figures also identify the training (session/export/csv_key.c). In a table of
+ * mean times each training is one point without a loss.
  *
  * The file is named loss_HOST_FRAMEWORK.csv. Losses of Caffe are its running mean; negative
  * losses of any other framework also count as running means.
@@ -27,7 +27,7 @@ struct table {
     struct error *error;
     char framework[16], host[128];
     bool has_losses;
-    size_t further;     /* columns after the figures (csv_key.h) */
+    size_t further;     /* columns after the figures (session/export/csv_key.c) */
     size_t damaged, at; /* unreadable rows; index of the last row's training */
 };
 

@@ -4,7 +4,7 @@
  * While the log grows, `shown` has what the journal has. The journal's first line says how many
  * points and validations a reader should make room for; when a log outgrows that, or changes what
  * it has had before, the journal is written anew. Readers notice that by the bytes before the place
- * where they are (journal_tail.h); so that no earlier line comes to lie at the same place, the
+ * where they are (journal_tail_read); so that no earlier line comes to lie at the same place, the
  * first line has another length each time. */
 #include "session/import/import_run.h"
 
@@ -18,9 +18,9 @@
 #include "session/files/run_files.h"
 #include "session/files/run_name.h"
 #include "session/findings/watcher.h"
-#include "session/history/run_remove.h"
+#include "session/history/run_trash.h"
 #include "session/record/run_state.h"
-#include "session/values/tempo.h"
+#include "session/values/pace.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "base/threads/thread.h"
 #include "data/loader/data_loader.h"
 #include "session/measure/forecast.h"
-#include "session/model/picture.h"
+#include "session/model/samples.h"
 #include "session/model/translate.h"
 
 #include <pthread.h>

@@ -62,7 +62,7 @@ struct bench {
     struct bench_part main, discriminator;
     enum plan_mode mode;
     enum device_precision precision;
-    bool assumed_ranges; /* the network was quantized for this bench (bench_int8.h) */
+    bool assumed_ranges; /* the network was quantized for this bench */
     size_t batch;        /* images that this process computes in an iteration */
     size_t iterations, warm_up;
     double waited_ms; /* of an iteration: waiting for other ranks, in sums and gathers; a mean */

@@ -7,7 +7,7 @@
 #include "base/host/powercap.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/measure/gpu_meter.h"
+#include "session/measure/device_meter.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "engine/devices/device.h"
-#include "session/values/energy.h"
+#include "session/values/run_snapshot.h"
 
 /* Where the counters are; NULL: the usual places. */
 struct energy_sources {

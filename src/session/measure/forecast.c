@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "data/loader/data_loader.h"
 #include "engine/execution/gan.h"
-#include "session/files/sample_files.h"
+#include "session/model/samples.h"
 
 #include <stdio.h>
 
@@ -149,12 +149,6 @@ static uint64_t validation_bytes(const struct memory_check_request *request,
     return inference_bytes(plan) + data_loader_bytes(&loader, images, values,
                                                      !request->network->classes,
                                                      request->validation_stored);
-}
-
-/* Returns the bytes of the average of the weights. */
-static uint64_t bytes_of_average(const struct memory_check_request *request)
-{
-    return request->average ? request->network->graph.total_floats * sizeof(float) : 0;
 }
 
 /* Returns the bytes of the samples, which `plan` computes one by one. */
@@ -289,8 +283,7 @@ bool memory_check(const struct memory_check_request *request, struct forecast *f
     forecast->program_bytes = on_host ? bytes_of_program(request) : 0;
     forecast->other_bytes = (on_host ? request->data_bytes : 0) + request->beside +
                             (request->samples ? bytes_of_samples(request, *inference) : 0) +
-                            bytes_of_files(request) + bytes_of_average(request) +
-                            forecast->memory.tables;
+                            bytes_of_files(request) + forecast->memory.tables;
     forecast->fits = true;
     forecast->validation_available = UINT64_MAX;
     if (available.bound != BOUND_UNKNOWN) {

@@ -20,7 +20,7 @@ struct forecast {
     struct shape input;
     struct memory_forecast memory;  /* the plan's memory */
     uint64_t loader_bytes;          /* the data loader's prefetch queue */
-    uint64_t other_bytes;           /* everything else that a run holds, see memory_check.c */
+    uint64_t other_bytes;           /* everything else that a run holds, see forecast.c */
     uint64_t program_bytes;         /* held by the process now, and its code not loaded yet */
     uint64_t validation_available;  /* left for validation; UINT64_MAX: unknown */
     uint64_t memory_free;           /* that a run may take now without swapping; 0: unknown */
@@ -60,7 +60,6 @@ struct memory_check_request {
     bool samples;           /* the run writes sample pictures (samples.h) */
     uint64_t data_bytes;    /* data sets that are not open yet */
     uint64_t beside;        /* of what else the run holds */
-    bool average;           /* the run keeps averaged weights, too */
     uint64_t decode_bytes;  /* a decode worker of training (dataset_facts); 0: unknown */
     uint64_t validation_decode_bytes; /* a decode worker of validation */
     size_t files;                     /* images that are separate files, listed in data.json */

@@ -18,8 +18,10 @@ float *inference_image(const struct model *model, struct error *error)
     return image;
 }
 
-bool inference_timed(struct model *model, const float *image, size_t count, double *ms,
-                     struct error *error)
+/* Infers an image `count` times, and stores the milliseconds of each unless `ms` is NULL. Returns
+ * false with an error. */
+static bool inference_timed(struct model *model, const float *image, size_t count, double *ms,
+                            struct error *error)
 {
     for (size_t i = 0; i < count; i++) {
         const uint64_t start = clock_nanoseconds();

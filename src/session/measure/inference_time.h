@@ -8,11 +8,6 @@
 /* Returns a random image of the model's size, to be freed; NULL with an error. */
 float *inference_image(const struct model *model, struct error *error);
 
-/* Infers an image `count` times, and stores the milliseconds of each unless `ms` is NULL. Returns
- * false with an error. */
-bool inference_timed(struct model *model, const float *image, size_t count, double *ms,
-                     struct error *error);
-
 /* Measures the milliseconds of one image, after a warm-up, on a random image. Returns false with an
  * error. */
 bool inference_time(struct model *model, struct statistics *ms, struct error *error);

@@ -14,11 +14,11 @@
 #include "base/error.h"
 #include "base/threads/background_job.h"
 #include "engine/devices/device.h"
-#include "session/files/kernel_choices.h"
+#include "session/files/computed_with.h"
 #include "session/measure/turns.h"
 #include "session/model/evaluate.h"
-#include "session/values/energy.h"
-#include "session/values/run_id.h"
+#include "session/values/run_facts.h"
+#include "session/values/run_snapshot.h"
 #include "session/values/statistics.h"
 
 #include <stdbool.h>

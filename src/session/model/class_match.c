@@ -64,7 +64,8 @@ bool class_list_is_numbered(const struct class_list *list)
     return true;
 }
 
-bool class_list_has_numbers(const struct class_list *list)
+/* Returns whether all names are numbers, whichever. */
+static bool class_list_has_numbers(const struct class_list *list)
 {
     struct key key;
     for (size_t i = 0; i < list->count; i++) {

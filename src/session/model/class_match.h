@@ -63,9 +63,6 @@ struct class_list class_list_of_set(const struct dataset *dataset);
  * program wrote. */
 bool class_list_is_numbered(const struct class_list *list);
 
-/* Returns whether all names are numbers, whichever. */
-bool class_list_has_numbers(const struct class_list *list);
-
 enum class_order {
     CLASS_ORDER_SAME,   /* each class of the set has the number of its name in the list */
     CLASS_ORDER_OTHER,  /* the list has all names, but some with other numbers */

@@ -9,7 +9,7 @@
 #include "data/loader/augment.h"
 #include "session/config/config.h"
 #include "session/config/settings.h"
-#include "session/files/kernel_choices.h"
+#include "session/files/computed_with.h"
 #include "session/machine/tuned_device.h"
 #include "session/model/class_match.h"
 #include "session/model/evaluator.h"

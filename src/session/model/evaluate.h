@@ -29,7 +29,7 @@ struct model {
     struct execution *execution;
     struct translator *translator; /* for pictures of another size (translate.h); NULL: none yet */
     double tolerance; /* largest error of a correct pixel, in 255ths; from the configuration */
-    char *chosen;     /* after an evaluation: the record of its kernels (kernel_choices.h) */
+    char *chosen;     /* after an evaluation: the record of its kernels (computed_with.h) */
 };
 
 /* Loads a model file and opens the device. A quantized model is computed in int8, where the device

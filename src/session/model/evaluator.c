@@ -328,7 +328,8 @@ bool evaluator_run(struct evaluator *evaluator, evaluator_progress *progress, vo
 
 /* --- a pass that is divided --- */
 
-size_t evaluator_part_images(const struct evaluator *evaluator)
+/* Returns how many results a part has room for: that of any part of the same pass. */
+static size_t evaluator_part_images(const struct evaluator *evaluator)
 {
     return batches_of(evaluator, 0) * evaluator->plan->batch; /* no part has more than the first */
 }

@@ -93,9 +93,6 @@ bool evaluator_run(struct evaluator *evaluator, evaluator_progress *progress, vo
  * 1 part: of the whole pass. Returns false with an error; then it can only be freed. */
 bool evaluator_divide(struct evaluator *evaluator, size_t parts, size_t part, struct error *error);
 
-/* Returns how many results a part has room for: that of any part of the same pass. */
-size_t evaluator_part_images(const struct evaluator *evaluator);
-
 /* Evaluates its batches into evaluator->results. `progress` gets the images that all parts have
  * done if they are equally fast. Returns false with an error. */
 bool evaluator_run_part(struct evaluator *evaluator, evaluator_progress *progress, void *context,

@@ -44,16 +44,16 @@ static bool read_earlier(struct preprocessing *p, const struct safetensors *file
     return true;
 }
 
-static bool read_input(struct model *model, const struct safetensors *file, struct error *error)
+/* Reads the preprocessing of a network with this input; `classes` 0: it makes pictures. */
+static bool read_preprocessing(struct preprocessing *p, const struct safetensors *file,
+                               struct shape input, size_t classes, struct error *error)
 {
-    const struct shape input = model->network->input;
     const char *text = safetensors_metadata(file, MODEL_PREPROCESSING_KEY), *what;
-    struct preprocessing *p = &model->preprocessing;
     *p = (struct preprocessing){
         .channels = input.channels, .height = input.height, .width = input.width};
     if (!text)
         return read_earlier(p, file, error);
-    p->stretched = model->network->classes == 0;
+    p->stretched = classes == 0;
     return preprocessing_parse(p, text, &what) ||
            error_set(error, ERROR_INPUT, file->path,
                      "use a file that tinca train --save has written",
@@ -101,9 +101,11 @@ static void copy_checksum(const struct safetensors *file, const char *key,
 
 bool model_describe(struct model *model, const struct safetensors *file, struct error *error)
 {
-    model->network = network_of_model(file, error);
-    const bool described = model->network && read_input(model, file, error) &&
-                           model_describe_classes(model, file, error);
+    const struct network *network = model->network = network_of_model(file, error);
+    const bool described =
+        network &&
+        read_preprocessing(&model->preprocessing, file, network->input, network->classes, error) &&
+        model_describe_classes(model, file, error);
     copy_checksum(file, "tinca.crc32", model->checksum);
     copy_checksum(file, "tinca.parent", model->parent);
     return described;
@@ -117,6 +119,20 @@ bool model_file_describe(struct model *model, const char *path, struct error *er
     const bool described = model_describe(model, &file, error);
     safetensors_close(&file);
     return described;
+}
+
+bool model_file_preprocessing(struct preprocessing *preprocessing, const char *path,
+                              struct error *error)
+{
+    struct safetensors file;
+    struct shape input;
+    size_t classes;
+    if (!safetensors_open(&file, path, error))
+        return false;
+    const bool read = network_head_of_model(&file, &input, &classes, error) &&
+                      read_preprocessing(preprocessing, &file, input, classes, error);
+    safetensors_close(&file);
+    return read;
 }
 
 bool model_compute_in(struct model *model, enum device_precision precision, struct error *error)

@@ -67,6 +67,11 @@ bool model_save_derived(const struct model *origin, const struct network *networ
 /* Fills network, preprocessing and class names of `model` from a file's metadata. */
 bool model_file_describe(struct model *model, const char *path, struct error *error);
 
+/* Reads only how a model prepares pictures, without building its network. Returns false with an
+ * error. */
+bool model_file_preprocessing(struct preprocessing *preprocessing, const char *path,
+                              struct error *error);
+
 /* Reads only the class names of an open file, a model or a checkpoint, for a model that has its
  * network. Returns false with an error if it does not name every class. */
 bool model_describe_classes(struct model *model, const struct safetensors *file,

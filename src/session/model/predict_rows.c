@@ -80,7 +80,9 @@ static bool agree(float a, float b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-bool predict_raw_matches(struct predict_raw *raw, const float *logits, size_t classes)
+/* Returns whether the next output of the interrupted prediction is that of a row with these logits
+ * (NULL: NaN). True if there is no array. */
+static bool predict_raw_matches(struct predict_raw *raw, const float *logits, size_t classes)
 {
     bool same = !raw->path || raw->earlier;
     for (size_t i = 0; raw->earlier && i < raw->values; i++) {

@@ -29,10 +29,6 @@ struct predict_raw {
 bool predict_raw_open(struct predict_raw *raw, const struct model *model, size_t pictures,
                       bool continues, struct error *error);
 
-/* Returns whether the next output of the interrupted prediction is that of a row with these logits
- * (NULL: NaN). True if there is no array. */
-bool predict_raw_matches(struct predict_raw *raw, const float *logits, size_t classes);
-
 /* Writes the header, or goes on behind the outputs of `done` pictures. */
 bool predict_raw_begin(struct predict_raw *raw, const struct model *model, size_t done,
                        struct error *error);

@@ -18,14 +18,12 @@ static const char record_key[] = "preprocessing";
  * no model of tinca; whoever reads it then says what is wrong with it. */
 static bool follow(struct run_preprocessing *from, const char *path)
 {
-    struct model model = {0};
-    const bool followed = path && path[0] && model_file_describe(&model, path, NULL);
-    if (followed) {
-        from->model = from->given = model.preprocessing;
-        snprintf(from->path, sizeof from->path, "%s", path);
-    }
-    model_free(&model);
-    return followed;
+    struct preprocessing of_model;
+    if (!path || !path[0] || !model_file_preprocessing(&of_model, path, NULL))
+        return false;
+    from->model = from->given = of_model;
+    snprintf(from->path, sizeof from->path, "%s", path);
+    return true;
 }
 
 /* Applies the setting filter. */

@@ -3,12 +3,91 @@
 #include "session/model/samples.h"
 
 #include "base/memory.h"
+#include "base/portable/portable.h"
+#include "base/text.h"
 #include "data/formats/image_file.h"
 #include "data/loader/data_loader.h"
-#include "session/model/picture.h"
 
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* --- finding pictures --- */
+
+/* Parses a name such as "sample-0012.png". */
+static bool parse_name(const char *name, size_t *epoch)
+{
+    static const char prefix[] = "sample-", suffix[] = ".png";
+    char digits[24];
+    size_t length = strlen(name), around = sizeof prefix - 1 + sizeof suffix - 1;
+    if (length <= around || length - around >= sizeof digits ||
+        strncmp(name, prefix, sizeof prefix - 1) != 0 ||
+        strcmp(name + length - (sizeof suffix - 1), suffix) != 0)
+        return false;
+    snprintf(digits, sizeof digits, "%.*s", (int)(length - around), name + sizeof prefix - 1);
+    return text_to_size(digits, epoch);
+}
+
+static bool take(struct sample_file *file, const char *directory, const char *name, size_t epoch)
+{
+    struct stat status;
+    int length = snprintf(file->path, sizeof file->path, "%s/%s", directory, name);
+    if (length < 0 || (size_t)length >= sizeof file->path || stat(file->path, &status) != 0)
+        return false;
+    file->epoch = epoch;
+    file->stamp = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    return true;
+}
+
+bool sample_file_newest(const char *run_directory, struct sample_file *file)
+{
+    char newest[256] = "";
+    size_t newest_epoch = 0, epoch;
+    DIR *directory = opendir(run_directory);
+    for (struct dirent *entry; directory && (entry = readdir(directory));)
+        if (parse_name(entry->d_name, &epoch) && (!newest[0] || epoch > newest_epoch)) {
+            snprintf(newest, sizeof newest, "%s", entry->d_name);
+            newest_epoch = epoch;
+        }
+    if (directory)
+        closedir(directory);
+    return newest[0] && take(file, run_directory, newest, newest_epoch);
+}
+
+size_t sample_examples(const struct run_facts *facts)
+{
+    size_t images = facts->validation_images ? facts->validation_images : facts->images;
+    if (facts->classes > 0)
+        return 0;
+    return images < SAMPLES ? images : SAMPLES;
+}
+
+/* --- values to pictures --- */
+
+/* Returns a value as it was before normalisation. */
+static uint8_t sample_of(const struct normalisation *normalisation, size_t channel, float value)
+{
+    float sample = value * normalisation->deviation[channel] + normalisation->mean[channel];
+    if (!(sample > 0))
+        return 0; /* also for NaN */
+    return sample < 255 ? (uint8_t)lrintf(sample) : 255;
+}
+
+void picture_paste(struct image *picture, size_t left, size_t top,
+                   const struct normalisation *normalisation, struct shape shape,
+                   const float *values)
+{
+    for (size_t y = 0; y < shape.height; y++)
+        for (size_t x = 0; x < shape.width; x++)
+            for (size_t c = 0; c < 3; c++) {
+                size_t channel = shape.channels == 1 ? 0 : c;
+                picture->pixels[((top + y) * picture->width + left + x) * 3 + c] = sample_of(
+                    normalisation, channel, values[(channel * shape.height + y) * shape.width + x]);
+            }
+}
 
 /* --- creation --- */
 

@@ -6,12 +6,44 @@
 #define TINCA_SESSION_MODEL_SAMPLES_H
 
 #include "data/dataset/dataset.h"
+#include "data/images/image.h"
 #include "engine/execution/execution.h"
+#include "engine/graph/tensor.h"
 #include "engine/network/network.h"
-#include "session/files/sample_files.h"
+#include "session/values/run_facts.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* --- finding pictures --- */
+
+/* Finds the pictures of a run (sample-EPOCH.png). Each has a row per example: input, output,
+ * target. */
+
+enum { SAMPLES = 4 }; /* examples at most */
+
+struct sample_file {
+    char path[640];
+    size_t epoch;
+    uint64_t stamp; /* time of modification, nanoseconds: it changes when the file is rewritten */
+};
+
+/* Finds the newest picture. Returns false if there is none. */
+bool sample_file_newest(const char *run_directory, struct sample_file *file);
+
+/* Returns how many examples the run's pictures show; 0 if its network makes no pictures. */
+size_t sample_examples(const struct run_facts *facts);
+
+/* --- values to pictures --- */
+
+/* Writes normalised values [C, H, W] of 1 or 3 channels into an RGB picture at (left, top), where
+ * they must fit. Values are rounded and clipped to 0..255; NaN becomes 0. */
+void picture_paste(struct image *picture, size_t left, size_t top,
+                   const struct normalisation *normalisation, struct shape shape,
+                   const float *values);
+
+/* --- examples --- */
 
 struct samples {
     const struct network *network;

@@ -12,7 +12,7 @@
 #include "data/formats/image_file.h"
 #include "data/loader/augment.h"
 #include "session/model/internal.h"
-#include "session/model/picture.h"
+#include "session/model/samples.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "session/models/other_means.h"
 
-/* --- means_inquiry.c --- */
+/* --- an inquiry for means --- */
 
 /* What the files of the flowchart's second page (other_means.h) share: the question, the figures of
  * rows, and the techniques that can be taken. */

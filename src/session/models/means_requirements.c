@@ -1,4 +1,4 @@
-/* The rows of an inquiry (means_inquiry.h), and how far they are from what is required. */
+/* The rows of an inquiry, and how far they are from what is required. */
 #include "session/models/internal.h"
 
 #include "base/language.h"

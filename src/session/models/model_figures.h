@@ -19,7 +19,7 @@
 #include "session/files/checksum_cache.h"
 #include "session/measure/turns.h"
 #include "session/model/evaluate.h"
-#include "session/values/energy.h"
+#include "session/values/run_snapshot.h"
 
 #include <stdbool.h>
 #include <stddef.h>

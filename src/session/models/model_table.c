@@ -11,7 +11,7 @@
 #include "session/files/run_directory.h"
 #include "session/measure/measurement.h"
 #include "session/record/run_open.h"
-#include "session/values/run_figures.h"
+#include "session/values/run_snapshot.h"
 
 #include <dirent.h>
 #include <glob.h>

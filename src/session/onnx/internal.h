@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- onnx_schema.c --- */
+/* --- names of the format --- */
 
 /* The messages of an ONNX file, which protobuf-c generates from onnx.proto at build time, the
  * numbers of their enumerations, and the metadata that tinca adds. */
@@ -113,7 +113,7 @@ void onnx_add_metadata(struct onnx_builder *builder, const char *key, const char
 Onnx__ValueInfo *onnx_describe_value(struct onnx_builder *builder, const char *name,
                                      const size_t *dims, size_t rank);
 
-/* --- onnx_exporter.c --- */
+/* --- export --- */
 
 /* The state of an export, and its parts. */
 
@@ -148,10 +148,7 @@ const char *onnx_export_parameter(struct onnx_exporter *exporter, const struct n
 void onnx_export_rounding(struct onnx_exporter *exporter, const char *name, const char *from,
                           const char *to, struct quantization quantization, const char *kind);
 
-/* --- onnx_export_layers.c --- */
-
-/* Appends what computes a node, whose inputs have been appended, as the value `output`. */
-void onnx_export_layer(struct onnx_exporter *exporter, size_t node, const char *output);
+/* --- onnx_export.c --- */
 
 /* --- onnx_export_windows.c: convolutions and pooling, which read an image --- */
 
@@ -168,7 +165,7 @@ void onnx_export_shift(struct onnx_exporter *exporter, const struct node *node, 
  * channels as channel_shift does. */
 void onnx_shift_kernels(size_t channels, float *kernels);
 
-/* --- onnx_importer.c --- */
+/* --- import --- */
 
 /* The state of an import, and its parts.
  *
@@ -249,7 +246,7 @@ struct onnx_importer {
     struct onnx_import_result *result;
 };
 
-/* --- onnx_values.c --- */
+/* --- onnx_tensor.c: values --- */
 
 /* Returns memory of the import, or NULL: then the import has failed. */
 void *onnx_import_memory(struct onnx_importer *im, size_t count, size_t size);
@@ -324,9 +321,6 @@ bool onnx_is_move(const char *type);
 bool onnx_add_layer(struct onnx_importer *im, const Onnx__Node *node, const char *name_of,
                     const struct op *op, const struct onnx_value *const *inputs, size_t count,
                     const union attributes *attributes, const float *const *data);
-
-/* Writes the name of a new node into name[NODE_NAME_SIZE]. */
-void onnx_choose_name(struct onnx_importer *im, const char *wanted, char *name);
 
 /* Makes the value the whole output of one node, of the shape that it has, by adding a node that
  * moves values as it does. A reader of vectors (`vector`) reads an image as one. Returns false with

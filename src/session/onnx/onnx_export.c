@@ -343,7 +343,8 @@ static bool is_flat(const struct onnx_exporter *exporter, const struct node *nod
     return flat;
 }
 
-void onnx_export_layer(struct onnx_exporter *exporter, size_t number, const char *output)
+/* Appends what computes a node, whose inputs have been appended, as the value `output`. */
+static void onnx_export_layer(struct onnx_exporter *exporter, size_t number, const char *output)
 {
     const struct node *node = &exporter->graph->nodes[number];
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)

@@ -1,4 +1,4 @@
-/* Goes through the nodes of a file (onnx_importer.h). A node whose inputs an operator that tinca
+/* Goes through the nodes of a file. A node whose inputs an operator that tinca
  * lacks has computed is passed over, so that the list of what is missing has each operator that is,
  * and nothing else. */
 #include "session/onnx/internal.h"

@@ -11,7 +11,8 @@
 
 /* --- adding a node --- */
 
-void onnx_choose_name(struct onnx_importer *im, const char *wanted, char *name)
+/* Writes the name of a new node into name[NODE_NAME_SIZE]. */
+static void onnx_choose_name(struct onnx_importer *im, const char *wanted, char *name)
 {
     char base[NODE_NAME_SIZE];
     size_t length = 0, other;

@@ -24,9 +24,6 @@ bool prepare_drop_validation(struct preparation *prepared, const struct error *e
 bool prepare_check_class_names(const struct preparation *prepared, struct dataset *other,
                                struct error *error);
 
-/* Returns the weights that are validated: the average, if there is one. */
-struct weights *prepare_validated_weights(struct preparation *prepared);
-
 /* Makes the evaluator of validations; `batch` 0: in batches as large as fit, else in these if they
  * fit. */
 bool prepare_make_evaluator(struct preparation *prepared, size_t batch, struct error *error);
@@ -34,8 +31,8 @@ bool prepare_make_evaluator(struct preparation *prepared, size_t batch, struct e
 /* Takes the settings of a configuration, which must live as long. */
 void prepare_take_settings(struct preparation *prepared, const struct run_config *config);
 
-/* Builds the network with as many outputs as the data have classes; `classes` 0: as the SPEC says.
- */
+/* Builds the network with as many outputs as the data have classes; `classes` 0: as the SPEC or the
+ * names of its folders say, else as many as the network's file says. */
 bool prepare_network(struct preparation *prepared, size_t classes, struct error *error);
 
 /* Builds it once more, without plans, if the open data have another number of classes. */

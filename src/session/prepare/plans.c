@@ -5,7 +5,8 @@
  * What the data will be is expected from their SPECs: a generated set says everything, the files of
  * others are not opened. The forecast is made again once they are open, from the same plans. Plans
  * are built anew only if the open device disagrees: it has measured the machine for the first time,
- * a resumed run has recorded its kernels, or it is a GPU, whose libraries must be asked. */
+ * or it is a GPU, whose libraries must be asked; or if a resumed run finds its last checkpoint
+ * damaged, and the one before has recorded other kernels. */
 #include "base/host/host.h"
 #include "base/language.h"
 #include "base/text.h"
@@ -42,7 +43,7 @@ static size_t count_option(const char *spec, const char *name)
     return text_to_size(number, &count) ? count : 0;
 }
 
-/* Returns the number of classes if the SPEC or its kind gives it; else 0. */
+/* Returns the number of classes if the SPEC or its kind says it; else 0. */
 static size_t known_classes(const char *spec)
 {
     const struct dataset_kind *kind = dataset_kind_of(spec);
@@ -155,23 +156,19 @@ static bool keeps_outputs(const struct preparation *prepared)
     return prepared->network->compression[0] && !prepared->settings.training.reset_classes;
 }
 
-/* Builds the network with this number of outputs; 0: that of its file. Returns false with an error.
- */
-static bool build_network(struct preparation *prepared, size_t classes, struct error *error)
-{
-    struct network_request request = prepared->settings.network.request;
-    request.classes = classes;
-    network_free(prepared->network);
-    prepared->network = network_build(&request, error);
-    return prepared->network;
-}
-
 bool prepare_network(struct preparation *prepared, size_t classes, struct error *error)
 {
-    const size_t known = classes ? classes : known_classes(prepared->settings.data.data);
-    return build_network(prepared, known, error) &&
-           (known == 0 || !keeps_outputs(prepared) || build_network(prepared, 0, error)) &&
-           network_simulate(prepared->network, error);
+    const char *data = prepared->settings.data.data;
+    struct network_request request = prepared->settings.network.request;
+    if (!classes)
+        classes = known_classes(data);
+    if (!classes)
+        classes = dataset_expected_classes(data, "train");
+    request.classes = prepared->classes = classes;
+    request.keep_compressed = !prepared->settings.training.reset_classes;
+    network_free(prepared->network);
+    prepared->network = network_build(&request, error);
+    return prepared->network && network_simulate(prepared->network, error);
 }
 
 bool prepare_fit_classes(struct preparation *prepared, struct error *error)
@@ -179,7 +176,7 @@ bool prepare_fit_classes(struct preparation *prepared, struct error *error)
     const struct dataset_facts *facts = dataset_facts(prepared->data);
     const struct network *network = prepared->network;
     if (keeps_outputs(prepared) || facts->paired || !network->classes ||
-        network->classes == facts->classes)
+        network->classes == facts->classes || prepared->classes == facts->classes)
         return true;
     method_close(&prepared->method);
     plan_free(prepared->inference);
@@ -224,6 +221,15 @@ bool prepare_smooth_labels(struct preparation *prepared, struct error *error)
 
 /* --- the plans --- */
 
+static bool same_choices(const struct planned *a, const struct planned *b)
+{
+    const struct plan_choice *x = a->choices.list, *y = b->choices.list;
+    bool same = a->recorded == b->recorded && a->choices.count == b->choices.count;
+    for (size_t i = 0; same && i < a->choices.count; i++)
+        same = strcmp(x[i].node, y[i].node) == 0 && strcmp(x[i].kernel, y[i].kernel) == 0;
+    return same;
+}
+
 static bool same_machine(const struct machine_model *a, const struct machine_model *b)
 {
     return a->measured == b->measured &&
@@ -233,13 +239,15 @@ static bool same_machine(const struct machine_model *a, const struct machine_mod
 bool prepare_plan(struct preparation *prepared, const struct device_driver *driver,
                   const struct plan_settings *settings, struct error *error)
 {
+    const struct plan_choices none = {0};
     const struct planned now = {.done = true,
                                 .threads = settings->threads,
                                 .machine = *settings->machine,
-                                .choices = settings->choices};
+                                .recorded = settings->choices,
+                                .choices = settings->choices ? *settings->choices : none};
     const struct planned *then = &prepared->planned;
     if (then->done && driver->computes_on_host && then->threads == now.threads &&
-        then->choices == now.choices && same_machine(&then->machine, &now.machine))
+        same_choices(then, &now) && same_machine(&then->machine, &now.machine))
         return true;
     plan_free(prepared->inference);
     prepared->inference = NULL;
@@ -271,7 +279,9 @@ static bool forecast_memory(struct preparation *prepared, const struct device_dr
     const struct training_settings *training = &prepared->settings.training;
     const bool counted = training->has_iterations || sets->training.images;
     const struct run_extent extent = {
+        .config = prepared->config,
         .network = network,
+        .rank = cluster_rank(prepared->cluster),
         .iterations = counted ? count_iterations(training, sets->training.images) : 0,
         .on_host = driver->computes_on_host,
         .tests = sets->tests};
@@ -286,9 +296,8 @@ static bool forecast_memory(struct preparation *prepared, const struct device_dr
         .stored = sets->training.stored,
         .validation_stored = evaluated->stored,
         .samples = network->classes == 0,
-        .average = training->ema > 0,
         .data_bytes = sets->training.bytes + sets->validation.bytes + sets->test.bytes,
-        .beside = prepared->besides ? prepared->besides(&extent) : 0,
+        .beside = prepared->besides ? prepared->besides->bytes(&extent) : 0,
         .files = sets->training.files + sets->validation.files + sets->test.files,
         .decode_bytes = sets->training.decode_bytes,
         .validation_decode_bytes = evaluated->decode_bytes,
@@ -375,8 +384,22 @@ static bool plan_all(struct preparation *prepared, const struct device_driver *d
     settings.sample_batches = has_sample_batches(prepared, driver);
     settings.device = device;
     settings.machine = &machine;
+    settings.choices = prepared->goes_on ? &prepared->recorded : NULL;
     return prepare_plan(prepared, driver, &settings, error) &&
            forecast_memory(prepared, driver, &settings, &sets, error);
+}
+
+/* Builds the network. A student has as many outputs as its teacher until the data say how many
+ * classes they have. */
+static bool build_expected(struct preparation *prepared, size_t classes, struct error *error)
+{
+    const char *data = prepared->settings.data.data;
+    if (!classes && !known_classes(data) && !dataset_expected_classes(data, "train")) {
+        if (!method_begin(&prepared->method, prepared->config, error))
+            return false;
+        classes = method_classes(&prepared->method);
+    }
+    return prepare_network(prepared, classes, error);
 }
 
 bool prepare_unopened(struct preparation *prepared, size_t classes, struct error *error)
@@ -384,7 +407,7 @@ bool prepare_unopened(struct preparation *prepared, size_t classes, struct error
     const char *data = prepared->settings.data.data;
     const struct machine_settings *machine = &prepared->settings.machine;
     const size_t known = classes ? classes : known_classes(data);
-    if (!config_check(prepared->config, error) || !prepare_network(prepared, classes, error) ||
+    if (!config_check(prepared->config, error) || !build_expected(prepared, classes, error) ||
         !check_kind(prepared, error) ||
         (known > 0 && !keeps_outputs(prepared) &&
          !class_match_outputs(prepared->network, known, data, error)) ||

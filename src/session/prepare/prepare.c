@@ -2,9 +2,9 @@
  * outputs the network has. Nothing large is allocated before the forecast says that it fits.
  * Samples are read before the decode workers of the data loader start. */
 #include "base/memory.h"
-#include "engine/weights/weights_average.h"
 #include "session/config/config_data.h"
 #include "session/config/config_paths.h"
+#include "session/files/computed_with.h"
 #include "session/machine/tuned_device.h"
 #include "session/model/class_match.h"
 #include "session/model/device_batch.h"
@@ -139,14 +139,8 @@ static bool allocate(struct preparation *prepared, struct error *error)
     weights_initialise(&prepared->weights, prepared->settings.training.seed,
                        prepared->device->pool);
     return method_create(&prepared->method, prepared->device, &prepared->weights, prepared->config,
-                         error);
-}
-
-static bool allocate_average(struct preparation *prepared, struct error *error)
-{
-    return prepared->settings.training.ema == 0 ||
-           (weights_create(&prepared->average, &prepared->network->graph, error) &&
-            weights_on_device(&prepared->average, prepared->device, error));
+                         error) &&
+           (!prepared->besides || prepared->besides->prepare(prepared, error));
 }
 
 /* Notes which model a network with a chain of techniques was made from. A resumed run has it in its
@@ -240,19 +234,14 @@ static bool open_feed(struct preparation *prepared, uint64_t first_iteration, st
     return true;
 }
 
-const struct weights *prepare_model_weights(const struct preparation *prepared)
-{
-    return prepared->average.values ? &prepared->average : &prepared->weights;
-}
-
 /* Reads the samples from the validation set if there is one: training has not seen its pictures. */
 static bool make_samples(struct preparation *prepared, struct error *error)
 {
     const struct dataset *dataset = prepared->validation ? prepared->validation : prepared->data;
     return prepared->network->classes || cluster_rank(prepared->cluster) > 0 ||
-           samples_create(&prepared->samples, prepared->network,
-                          prepare_validated_weights(prepared), prepared->device, dataset,
-                          &prepared->preprocessing.normalisation, prepared->inference, error);
+           samples_create(&prepared->samples, prepared->network, prepare_model_weights(prepared),
+                          prepared->device, dataset, &prepared->preprocessing.normalisation,
+                          prepared->inference, error);
 }
 
 void prepare_momentum(struct preparation *prepared, uint64_t iteration)
@@ -263,15 +252,10 @@ void prepare_momentum(struct preparation *prepared, uint64_t iteration)
         method_set_momentum(&prepared->method, (float)lr_schedule_momentum(&schedule, iteration));
 }
 
-void prepare_average(struct preparation *prepared, uint64_t iteration)
+void prepare_follow(struct preparation *prepared, uint64_t iteration)
 {
-    if (!prepared->average.values)
-        return;
-    if (iteration == 0)
-        weights_average_begin(&prepared->average, &prepared->weights);
-    else
-        weights_average_update(&prepared->average, &prepared->weights,
-                               prepared->settings.training.ema, prepared->device->pool);
+    if (prepared->besides)
+        prepared->besides->follow(prepared, iteration);
 }
 
 /* --- everything --- */
@@ -298,6 +282,7 @@ static bool prepare_all(struct preparation *prepared, uint64_t first_iteration,
         !open_data(prepared, error) || !fit_classes(prepared, begins, error) ||
         !open_method(prepared, error) || !prepare_smooth_labels(prepared, error) ||
         !prepare_soft_targets(prepared, error) ||
+        (prepared->besides && !prepared->besides->check(prepared, error)) ||
         !method_check(&prepared->method, prepared->config, prepared->cluster, error) ||
         !check_stop_metric(prepared, error) ||
         (!prepare_check_class_names(prepared, prepared->validation, error) &&
@@ -305,8 +290,8 @@ static bool prepare_all(struct preparation *prepared, uint64_t first_iteration,
         !prepare_check_class_names(prepared, prepared->test, error) ||
         !open_device(prepared, choices, error) || !choose_normalisation(prepared, error) ||
         !make_plan(prepared, error) || !allocate(prepared, error) ||
-        !allocate_average(prepared, error) || !begin_weights(prepared, first_iteration, error) ||
-        !make_samples(prepared, error) || !open_feed(prepared, first_iteration, error) ||
+        !begin_weights(prepared, first_iteration, error) || !make_samples(prepared, error) ||
+        !open_feed(prepared, first_iteration, error) ||
         !prepare_groups(prepared, first_iteration, error) ||
         (prepared->validation && cluster_rank(prepared->cluster) == 0 &&
          !prepare_make_evaluator(prepared, 0, error)))
@@ -351,6 +336,7 @@ void prepare_free(struct preparation *prepared)
     evaluator_free(&prepared->evaluator);
     method_close(&prepared->method);
     plan_free(prepared->inference);
+    kernel_choices_free(&prepared->recorded);
     data_loader_free(prepared->loader); /* the executions may have been reading its batches */
     free(prepared->soft_targets);
     free(prepared->class_weights);
@@ -359,7 +345,7 @@ void prepare_free(struct preparation *prepared)
         free(prepared->batch_weights);
     }
     parameter_groups_free(&prepared->groups);
-    weights_free(&prepared->average);
+    weights_free(&prepared->derived);
     weights_free(&prepared->weights);
     device_close(prepared->device);
     dataset_free(prepared->validation);
@@ -378,9 +364,14 @@ struct model_facts prepare_model_facts(const struct preparation *prepared)
 }
 
 bool prepare_plans(struct preparation *prepared, const struct run_config *config, size_t classes,
-                   run_bytes *besides, struct error *error)
+                   struct plan_choices *choices, const struct run_besides *besides,
+                   struct error *error)
 {
-    *prepared = (struct preparation){.besides = besides};
+    *prepared = (struct preparation){.besides = besides, .goes_on = choices};
+    if (choices) {
+        prepared->recorded = *choices;
+        *choices = (struct plan_choices){0};
+    }
     prepare_take_settings(prepared, config);
     if (prepare_unopened(prepared, classes, error))
         return true;

@@ -23,17 +23,35 @@ struct planned {
     bool done;
     size_t threads;
     struct machine_model machine;
-    const struct plan_choices *choices; /* borrowed */
+    bool recorded;               /* the kernels are `choices` */
+    struct plan_choices choices; /* their list is borrowed */
 };
 
 /* A run that is forecast, for those who say what they will hold besides. */
 struct run_extent {
+    const struct run_config *config;
     const struct network *network;
+    size_t rank;         /* that is forecast */
     uint64_t iterations; /* 0: not known */
     bool on_host;        /* `bytes` are of the host's memory, else of the device's */
     bool tests;          /* the run reads a model for its test set at the end */
 };
 typedef uint64_t run_bytes(const struct run_extent *extent);
+
+struct preparation;
+
+/* What a run does on each of its ranks besides the training (training/observer.h). */
+struct run_besides {
+    run_bytes *bytes; /* that it will hold there */
+    /* Returns whether that is possible with this network and method. Returns false with an error.
+     */
+    bool (*check)(const struct preparation *prepared, struct error *error);
+    /* Allocates what the preparation is to have, as soon as it has the weights. Returns false with
+     * an error. */
+    bool (*prepare)(struct preparation *prepared, struct error *error);
+    /* The step of iteration number `iteration` has updated the weights. */
+    void (*follow)(struct preparation *prepared, uint64_t iteration);
+};
 
 /* The settings by class; texts are those of the configuration. */
 struct prepared_settings {
@@ -48,18 +66,23 @@ struct preparation {
     struct prepared_settings settings;
     struct cluster *cluster; /* the processes that share every batch; NULL: there are no others */
     struct network *network;
+    size_t classes; /* of the data, for which the network was built; 0: not known */
     struct dataset *data, *validation; /* validation NULL: none */
     struct dataset *test;              /* NULL: none, or a rank other than 0 */
     struct error no_validation; /* ranks other than 0: why `validation` cannot be used here */
     struct device *device;
     struct method method; /* how the network is trained: plans and executions */
     struct weights weights;
-    struct weights average;     /* of `weights`; without --ema it has no values */
+    /* Made of `weights` (run_besides), and validated and saved in their place; without values there
+     * are none. */
+    struct weights derived;
     struct weights_match match; /* of the configured file of weights, if there is one */
     enum class_order order; /* of the classes in that file, beside the data; SAME without names */
     char parent[MODEL_CHECKSUM];    /* tinca.parent of the models that are saved; "": not known */
     struct parameter_groups groups; /* empty: all weights are trained at one rate */
     bool unfrozen;                  /* `groups` are those after the configured number of epochs */
+    bool goes_on;                   /* prepare_plans was given the kernels of the run's record: */
+    struct plan_choices recorded;
     struct planned planned;
     struct plan *inference; /* of validations, the test and samples; NULL: there are none */
     size_t inference_batch; /* its batch, unless memory has made it smaller; 0: of samples only */
@@ -76,28 +99,31 @@ struct preparation {
     struct run_preprocessing from; /* what it follows */
     bool follows;                  /* with its normalisation */
     struct forecast forecast;
-    run_bytes *besides;             /* what the run holds besides; NULL: nothing */
-    uint64_t per_epoch, iterations; /* iterations of an epoch and of the run */
-    uint64_t memory_expected;       /* resident bytes, with everything that was forecast */
+    const struct run_besides *besides; /* borrowed; NULL: the run does nothing besides */
+    uint64_t per_epoch, iterations;    /* iterations of an epoch and of the run */
+    uint64_t memory_expected;          /* resident bytes, with everything that was forecast */
 };
 
 /* Builds network and plans of a checked or unchecked configuration and fills the forecast, whether
  * or not that fits. A GPU is opened for as long as that takes: cuDNN says there how much workspace
  * it needs. `classes` is the data set's number of classes if the caller knows it; 0: what its kind
- * says or, of a folder, the network's own number. `besides` says what the run will hold besides,
- * now and when prepare forecasts it anew. Returns false with an error, and frees everything, if the
- * configuration cannot work. */
+ * says or a folder's own folders, else the network's own number. `choices` are the kernels that a
+ * run which goes on has recorded, which `prepared` takes over; NULL: it begins. `besides` is what
+ * the run does besides, now and when prepare goes on. Returns false with an error, and frees
+ * everything, if the configuration cannot work. */
 bool prepare_plans(struct preparation *prepared, const struct run_config *config, size_t classes,
-                   run_bytes *besides, struct error *error);
+                   struct plan_choices *choices, const struct run_besides *besides,
+                   struct error *error);
 
 /* Opens data and device, and creates the executions of what prepare_plans has made with the same
- * configuration, or of what it makes itself if `prepared` is {0}. Call it in the thread that
- * trains, because the device belongs to that thread. Pictures are prepared as `from` says. The
- * first batch is that of `first_iteration` (0, except in a resumed run). `choices`, which must live
- * as long, are the kernels that the run has recorded; NULL: it begins. `cluster`, which must live
- * as long too, has the processes that share every batch; NULL: there are no others. Ranks other
- * than 0 make no samples and no evaluator (prepare_evaluator), and need no validation set. Returns
- * false with an error, and frees everything, if the configuration cannot work. */
+ * configuration, or of what it makes itself if `prepared` is {0} or has only `besides`. Call it in
+ * the thread that trains, because the device belongs to that thread. Pictures are prepared as
+ * `from` says. The first batch is that of `first_iteration` (0, except in a resumed run).
+ * `choices`, which must live as long, are the kernels that the run has recorded; NULL: it begins.
+ * `cluster`, which must live as long too, has the processes that share every batch; NULL: there are
+ * no others. Ranks other than 0 make no samples and no evaluator (prepare_evaluator), and need no
+ * validation set. Returns false with an error, and frees everything, if the configuration cannot
+ * work. */
 bool prepare(struct preparation *prepared, const struct run_config *config,
              const struct run_preprocessing *from, uint64_t first_iteration,
              const struct plan_choices *choices, struct cluster *cluster, struct error *error);
@@ -125,12 +151,12 @@ bool prepare_test(struct preparation *prepared, const char *model, evaluator_pro
 /* Sets the momentum of iteration number `iteration`, if the run changes it. */
 void prepare_momentum(struct preparation *prepared, uint64_t iteration);
 
-/* Takes the weights after the step of iteration number `iteration` into their average, if the run
- * has one. */
-void prepare_average(struct preparation *prepared, uint64_t iteration);
+/* Lets what the run does besides follow the step of iteration number `iteration`; each rank calls
+ * it. */
+void prepare_follow(struct preparation *prepared, uint64_t iteration);
 
-/* Returns the weights that are validated and saved: the average, if there is one. */
-const struct weights *prepare_model_weights(const struct preparation *prepared);
+/* Returns the weights that are validated and saved: those that are trained, or `derived`. */
+struct weights *prepare_model_weights(struct preparation *prepared);
 
 /* Returns what is bound to train on a batch of the loader, which it borrows. Its soft targets are
  * valid until the next call. With a cluster, prepare_share must follow on all ranks. */

@@ -33,9 +33,9 @@ bool prepare_check_class_names(const struct preparation *prepared, struct datase
     return !set || class_match_sets(prepared->data, set, error);
 }
 
-struct weights *prepare_validated_weights(struct preparation *prepared)
+struct weights *prepare_model_weights(struct preparation *prepared)
 {
-    return prepared->average.values ? &prepared->average : &prepared->weights;
+    return prepared->derived.values ? &prepared->derived : &prepared->weights;
 }
 
 /* Returns the settings of an evaluator of these weights on a set; `batch` 0: as large as fits. */
@@ -66,7 +66,7 @@ static struct evaluator_settings evaluator_settings_of(const struct preparation 
 bool prepare_make_evaluator(struct preparation *prepared, size_t batch, struct error *error)
 {
     struct evaluator_settings settings = evaluator_settings_of(
-        prepared, prepare_validated_weights(prepared), prepared->validation, batch);
+        prepared, prepare_model_weights(prepared), prepared->validation, batch);
     settings.keep_losses = true;
     return evaluator_create(&prepared->evaluator, &settings, error);
 }

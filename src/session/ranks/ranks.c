@@ -280,15 +280,15 @@ bool ranks_broadcast_state(struct cluster *cluster, struct preparation *preparat
 {
     struct method_network networks[METHOD_NETWORKS];
     const size_t count = method_networks(&preparation->method, networks);
-    struct weights *average = &preparation->average;
+    struct weights *derived = &preparation->derived;
     for (size_t i = 0; i < count; i++)
         if (!broadcast_network(cluster, &networks[i]))
             return false;
-    if (!average->values)
+    if (!derived->values)
         return true;
-    if (!cluster_broadcast(cluster, average->values, average->graph->total_floats * sizeof(float)))
+    if (!cluster_broadcast(cluster, derived->values, derived->graph->total_floats * sizeof(float)))
         return false;
-    weights_mark_changed(average);
+    weights_mark_changed(derived);
     return true;
 }
 

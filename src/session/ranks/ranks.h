@@ -58,7 +58,7 @@ struct ranks_validation {
 };
 
 /* Divides the validations of a run among the ranks that have the validation set, with the kernels
- * `chosen` that rank 0 has (kernel_choices.h); all ranks have shared their state. Writes into
+ * `chosen` that rank 0 has (computed_with.h); all ranks have shared their state. Writes into
  * `text` why ranks take no part although there would be work for them; "" if there are none.
  * Returns false with an error. Free *validation in any case. */
 bool ranks_divide_validation(struct cluster *cluster, struct preparation *prepared,
@@ -88,8 +88,9 @@ void ranks_quit(struct cluster *cluster);
 
 /* --- the other ranks --- */
 
-/* Does what rank 0 says until it quits. `threads` is what this rank was started with; 0: what rank
- * 0 was. */
-bool ranks_serve(struct cluster *cluster, size_t threads, struct error *error);
+/* Does what rank 0 says until it quits, and in each run what runs do `besides`. `threads` is what
+ * this rank was started with; 0: what rank 0 was. */
+bool ranks_serve(struct cluster *cluster, size_t threads, const struct run_besides *besides,
+                 struct error *error);
 
 #endif

@@ -15,6 +15,7 @@
 struct service {
     struct cluster *cluster;
     size_t threads; /* that this rank was started with; 0: as rank 0 */
+    const struct run_besides *besides;
     struct run_config config;
     struct preparation prepared;
     struct execution_batch batch;
@@ -61,6 +62,7 @@ static bool begin_run(struct service *service, uint64_t first_iteration, struct 
         rank_device_choose(cluster, machine_settings(&service->config).device, device, error);
     if (chosen)
         config_put(&service->config, KEY(device), device, NULL);
+    service->prepared = (struct preparation){.besides = service->besides};
     const bool prepared = chosen && prepare(&service->prepared, &service->config, &from,
                                             first_iteration, NULL, cluster, error);
     service->runs = ranks_agree(cluster, &service->config, &service->prepared, prepared, error);
@@ -125,7 +127,7 @@ static bool step(struct service *service, const struct ranks_command *command, s
     if (!device_check(prepared->device, error))
         return fail(service, error);
     if (command->next && finite)
-        prepare_average(prepared, command->iteration);
+        prepare_follow(prepared, command->iteration);
     return cluster_check(service->cluster, error);
 }
 
@@ -180,9 +182,10 @@ static bool obey(struct service *service, const struct ranks_command *command, s
     return good;
 }
 
-bool ranks_serve(struct cluster *cluster, size_t threads, struct error *error)
+bool ranks_serve(struct cluster *cluster, size_t threads, const struct run_besides *besides,
+                 struct error *error)
 {
-    struct service service = {.cluster = cluster, .threads = threads};
+    struct service service = {.cluster = cluster, .threads = threads, .besides = besides};
     struct ranks_command command;
     bool good;
     do {

@@ -2,16 +2,17 @@
  * compute, with the same kernels in batches of the same size, and rank 0 joins the results of all
  * images in their order (evaluator.h). So its figures have the bits of one process.
  *
- * All ranks have equal weights, running statistics and averages, since each computes every step,
- * so nothing of these is sent. Rank 0 says when to validate. If it ends a validation early, because
- * the run is to stop or its own part has failed, it tells the others by messages, which they look
- * for between two batches. All ranks then gather what they have, even if it is of no use: so they
- * agree on what comes next. A rank whose part fails tells all by cluster_fail, as in an iteration.
+ * All ranks have equal weights, running statistics and weights that are derived of them, since
+ * each computes every step, so nothing of these is sent. Rank 0 says when to validate. If it ends a
+ * validation early, because the run is to stop or its own part has failed, it tells the others by
+ * messages, which they look for between two batches. All ranks then gather what they have, even if
+ * it is of no use: so they agree on what comes next. A rank whose part fails tells all by
+ * cluster_fail, as in an iteration.
  */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "data/dataset/contents.h"
-#include "session/files/kernel_choices.h"
+#include "session/files/computed_with.h"
 #include "session/ranks/internal.h"
 
 #include <stdio.h>

@@ -18,7 +18,8 @@
 
 /* --- their text --- */
 
-void differences_add(struct differences *differences, const char *format, ...)
+/* Adds a difference, formatted as by printf; `format` is translated here (mark it with N_). */
+static void differences_add(struct differences *differences, const char *format, ...)
 {
     va_list arguments;
     const size_t used = strlen(differences->text), room = sizeof differences->text - used;

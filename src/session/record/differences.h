@@ -18,10 +18,6 @@ struct differences {
     size_t count;   /* number of all differences */
 };
 
-/* Adds a difference, formatted as by printf; `format` is translated here (mark it with N_). */
-void differences_add(struct differences *differences, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 /* Returns the text of the first differences and the number of the others, in `words`. */
 char *differences_words(const struct differences *differences, char *words, size_t size);
 

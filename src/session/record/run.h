@@ -9,8 +9,8 @@
 #define TINCA_SESSION_RECORD_RUN_H
 
 #include "session/config/config.h"
+#include "session/files/inspection.h"
 #include "session/values/finding.h"
-#include "session/values/inspection.h"
 #include "session/values/run_facts.h"
 #include "session/values/run_ranks.h"
 #include "session/values/run_snapshot.h"

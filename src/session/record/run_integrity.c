@@ -4,7 +4,6 @@
 #include "base/files/file.h"
 #include "base/text.h"
 #include "session/config/settings.h"
-#include "session/files/checkpoint_position.h"
 #include "session/files/journal.h"
 #include "session/files/run_files.h"
 

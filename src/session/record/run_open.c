@@ -8,7 +8,7 @@
 #include "session/files/folder_trust.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
-#include "session/files/run_killed.h"
+#include "session/files/run_json.h"
 #include "session/record/run_integrity.h"
 #include "session/record/run_reading.h"
 

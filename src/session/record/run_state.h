@@ -10,10 +10,10 @@
 
 #include "base/threads/wake.h"
 #include "session/files/journal.h"
-#include "session/files/run_hold.h"
+#include "session/files/run_directory.h"
 #include "session/record/run.h"
+#include "session/values/pace.h"
 #include "session/values/run_ranks.h"
-#include "session/values/tempo.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* seed_group.h: finds the runs of a group of seeds: runs of one configuration with different seeds,
- * which lists and tables show as one entry.
+ * which lists and tables show as one entry, and the statistics of their results.
  *
  * Each run of a group has the group's ID in its setting seed-group, and in its setting seeds how
  * many runs the group was to have; there is no other record of the group, so deleting, moving or
@@ -9,7 +9,10 @@
 #define TINCA_SESSION_SEEDS_SEED_GROUP_H
 
 #include "base/error.h"
+#include "base/json/json.h"
 #include "session/config/config.h"
+#include "session/values/run_snapshot.h"
+#include "session/values/statistics.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +47,42 @@ void seed_group_free(struct seed_group *group); /* leaves it {0} */
 /* Writes an ID for a new group of runs with this configuration. Returns `id`, which holds
  * RUN_ID_SIZE bytes. */
 char *seed_group_new_id(const struct run_config *config, char *id);
+
+/* --- statistics of the results --- */
+
+/* Mean, standard deviation and 95 % interval of the results of a group of seeds. The interval is
+ * Student's, of the mean over all seeds. Thread-safe. */
+
+enum seed_figure {
+    SEED_LOSS,
+    SEED_VALIDATION_LOSS,
+    SEED_BEST_VALIDATION_LOSS,
+    SEED_TOP1,
+    SEED_TOP5,
+    SEED_BEST_TOP1,
+    SEED_TEST_LOSS,
+    SEED_TEST_TOP1,
+    SEED_TEST_TOP5,
+    SEED_FIGURES
+};
+/* The figures' names in JSON and CSV, in this order. */
+extern const char *const seed_figure_names[SEED_FIGURES];
+
+struct seed_statistics {
+    size_t runs;                 /* of the group */
+    size_t counts[SEED_FIGURES]; /* runs whose figure is finite; the others do not count */
+    struct statistics figures[SEED_FIGURES]; /* all NaN where counts is 0; sd, ci95 where it is 1 */
+};
+
+/* Computes the statistics of `count` runs. Returns false with an error if out of memory. */
+bool seed_statistics_compute(const struct run_figures *runs, size_t count,
+                             struct seed_statistics *statistics, struct error *error);
+
+/* Returns the means in place of one run's results. */
+struct run_figures seed_statistics_means(const struct seed_statistics *statistics);
+
+/* Adds to `object` a member for each figure: {"n", "mean", "sd", "ci95"}. Returns false if out of
+ * memory. */
+bool seed_statistics_to_json(const struct seed_statistics *statistics, struct json *object);
 
 #endif

@@ -6,7 +6,7 @@
 #include "session/config/config_data.h"
 #include "session/config/settings.h"
 #include "session/model/evaluate.h"
-#include "session/model/picture.h"
+#include "session/model/samples.h"
 #include "session/record/run_open.h"
 #include "session/study/study_pictures.h"
 

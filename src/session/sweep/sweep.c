@@ -18,8 +18,7 @@
 #include "session/sweep/internal.h"
 #include "session/sweep/sweep_after.h"
 #include "session/training/forecast_make.h"
-#include "session/values/run_cause.h"
-#include "session/values/run_figures.h"
+#include "session/values/run_snapshot.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "session/model/model_file.h"
 #include "session/models/technique.h"
 #include "session/sweep/internal.h"
-#include "session/values/run_cause.h"
+#include "session/values/run_snapshot.h"
 
 #include <errno.h>
 #include <inttypes.h>

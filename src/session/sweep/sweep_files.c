@@ -9,7 +9,7 @@
 #include "session/files/folder_trust.h"
 #include "session/files/journal.h"
 #include "session/files/run_directory.h"
-#include "session/values/run_cause.h"
+#include "session/values/run_snapshot.h"
 
 #include <dirent.h>
 #include <libgen.h>

@@ -84,9 +84,6 @@ bool sweep_grid_trains(const struct sweep_grid *grid, const char *chain);
 /* Adds the chain SWEEP_CONTROL if a step of some chain trains. Returns false with an error if there
  * is no room for it. */
 bool sweep_grid_add_control(struct sweep_grid *grid, struct error *error);
-/* Writes the chains with commas between them. Returns `text`. */
-char *sweep_grid_after_text(const struct sweep_grid *grid, char *text, size_t size);
-
 /* Returns the axis of a setting, or NULL. */
 const struct sweep_axis *sweep_grid_axis(const struct sweep_grid *grid, const char *key);
 bool sweep_grid_varies(const struct sweep_grid *grid, const char *key); /* has several values */

@@ -84,13 +84,3 @@ bool sweep_grid_add_control(struct sweep_grid *grid, struct error *error)
             return add_chain(grid, SWEEP_CONTROL, error);
     return true;
 }
-
-char *sweep_grid_after_text(const struct sweep_grid *grid, char *text, size_t size)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < grid->after_count && used < size; i++)
-        used +=
-            (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? "," : "", grid->after[i]);
-    return text;
-}

@@ -1,14 +1,14 @@
 /* How a process ended follows from the files that it wrote and, if it ended by a signal, from the
- * signal (process_end.h). Why a run was killed is recorded in its folder (run_killed.h). */
+ * signal (process_end_of). Why a run was killed is recorded in its folder (run_json.h). */
 #include "session/sweep/sweep_process.h"
 
 #include "base/files/file.h"
-#include "base/host/process_end.h"
+#include "base/host/spawn.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "session/config/settings.h"
-#include "session/files/run_killed.h"
-#include "session/values/run_cause.h"
+#include "session/files/run_json.h"
+#include "session/values/run_snapshot.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,12 +1,11 @@
 /* A chain is applied step by step. The model after each beginning of a chain is a file of its own,
  * so that chains share it, and so that an interrupted chain goes on with its next step: a step
  * writes its model as a whole or not at all. Each step has a process, whose end follows from the
- * file if it says an outcome, else from the signal that ended the process (process_end.h). */
+ * file if it says an outcome, else from the signal that ended the process (process_end_of). */
 #include "session/sweep/sweep_step.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"
-#include "base/host/process_end.h"
 #include "base/host/spawn.h"
 #include "base/language.h"
 #include "base/text.h"
@@ -17,7 +16,7 @@
 #include "session/sweep/internal.h"
 #include "session/sweep/sweep_after.h"
 #include "session/sweep/sweep_process.h"
-#include "session/values/run_cause.h"
+#include "session/values/run_snapshot.h"
 
 #include <errno.h>
 #include <signal.h>

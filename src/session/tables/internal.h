@@ -4,7 +4,7 @@
 
 #include "session/tables/tables.h"
 
-/* --- tables_internal.c --- */
+/* --- tables in the making --- */
 
 /* What the files of tables.h share: tables as texts, and the search for the run that fills a row.
  */
@@ -60,7 +60,5 @@ void tables_trindade(struct tables *tables);
 void tables_gondim(struct tables *tables, const struct study_file *votes);
 
 /* --- tables_write.c --- */
-
-void tables_print(const struct tables *tables, enum tables_format format, struct text *text);
 
 #endif

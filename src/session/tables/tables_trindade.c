@@ -5,8 +5,8 @@
 
 #include "base/language.h"
 #include "session/config/settings.h"
-#include "session/values/inspection.h"
-#include "session/values/timing.h"
+#include "session/files/inspection.h"
+#include "session/values/series.h"
 
 #include <inttypes.h>
 #include <math.h>

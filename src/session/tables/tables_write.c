@@ -203,7 +203,7 @@ static void print_notes(const struct tables *tables, enum tables_format format, 
     text_append(text, "\n");
 }
 
-void tables_print(const struct tables *tables, enum tables_format format, struct text *text)
+static void tables_print(const struct tables *tables, enum tables_format format, struct text *text)
 {
     static void (*const printers[])(const struct tables_sheet *,
                                     struct text *) = {[TABLES_TEXT] = print_text,

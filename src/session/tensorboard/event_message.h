@@ -1,4 +1,4 @@
-/* event_message.h: how the parts of event_log.h add a message to the log. Internal to this folder.
+/* event_message.h: how the parts of event_log.c add a message to the log. Internal to this folder.
  */
 #ifndef TINCA_SESSION_TENSORBOARD_EVENT_MESSAGE_H
 #define TINCA_SESSION_TENSORBOARD_EVENT_MESSAGE_H
@@ -10,9 +10,6 @@
 enum event_session_status { EVENT_SESSION_START = 1 };
 enum event_tensor_type { EVENT_TENSOR_FLOAT = 1, EVENT_TENSOR_STRING = 7 };
 enum event_end_status { EVENT_END_SUCCESS = 1, EVENT_END_FAILURE = 2 };
-
-/* Sets the time of an event and adds it to the log. */
-void event_message_add(struct event_log *log, Tb__Event *event, struct event_time time);
 
 /* Adds an event with one value. */
 void event_message_add_value(struct event_log *log, struct event_time time,

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- crc32c.c --- */
+/* --- CRC-32C --- */
 
 /* The checksum of the records of an event file: CRC-32C (Castagnoli's polynomial, as in iSCSI),
  * masked. zlib has the other CRC-32 only. */
@@ -106,7 +106,7 @@ void event_log_add_end(struct event_log *log, struct event_time time, bool succe
 
 /* --- run_records.c --- */
 
-/* What a run has to say, as records of an event file. Series have the names of series_columns.h. */
+/* What a run has to say, as records of an event file. Series have the names of series.h. */
 
 /* Add the values of an iteration, and of a validation; `time.step` is their iteration. */
 void run_records_add_point(struct event_log *log, struct event_time time,

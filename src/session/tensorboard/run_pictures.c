@@ -1,7 +1,7 @@
 /* The pictures and the weights of a run as records. */
 #include "base/files/file.h"
 #include "data/formats/image_file.h"
-#include "session/model/picture.h"
+#include "session/model/samples.h"
 #include "session/tensorboard/internal.h"
 
 #include <stdio.h>

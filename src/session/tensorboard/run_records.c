@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "session/config/settings.h"
-#include "session/values/series_columns.h"
+#include "session/values/series.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,10 +5,10 @@
 #include "base/files/output_file.h"
 #include "base/memory.h"
 #include "session/columns/run_rows.h"
-#include "session/files/sample_files.h"
+#include "session/model/samples.h"
 #include "session/tensorboard/event_file.h"
 #include "session/tensorboard/internal.h"
-#include "session/values/series_columns.h"
+#include "session/values/series.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -65,9 +65,4 @@ bool torch_import(const struct torch_import_request *request, struct torch_impor
                   struct error *error);
 void torch_import_free(struct torch_import *import);
 
-/* Sets the network of an import and opens its pairing: the requested one, or the built-in one that
- * has exactly the arrays of the file. Returns false with an error. */
-bool torch_find_network(const struct torch_import_request *request, struct torch_import *import,
-                        struct error *error);
-
 #endif

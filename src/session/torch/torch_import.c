@@ -80,8 +80,10 @@ static bool fits_exactly(const struct torch_import *import)
            weights_pairing_unused(&import->pairing) == 0;
 }
 
-bool torch_find_network(const struct torch_import_request *request, struct torch_import *import,
-                        struct error *error)
+/* Sets the network of an import and opens its pairing: the requested one, or the built-in one that
+ * has exactly the arrays of the file. Returns false with an error. */
+static bool torch_find_network(const struct torch_import_request *request,
+                               struct torch_import *import, struct error *error)
 {
     struct error unused;
     struct safetensors file;

@@ -16,8 +16,8 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/files/checkpoint_position.h"
 #include "session/files/computed_with.h"
+#include "session/files/run_files.h"
 #include "session/record/last_checkpoint.h"
 #include "session/training/observer.h"
 
@@ -53,7 +53,8 @@ static void add_array(struct checkpoint_arrays *list, const struct safetensors_a
     list->arrays[n].name = list->names[n];
 }
 
-void checkpoint_add_array(struct checkpoint_arrays *arrays, const char *prefix,
+/* Adds an array of a parameter's shape, named PREFIX and the parameter's name. */
+static void add_parameter(struct checkpoint_arrays *list, const char *prefix,
                           const struct parameter *parameter, const float *values)
 {
     struct safetensors_array array = {.name = parameter->name,
@@ -61,7 +62,15 @@ void checkpoint_add_array(struct checkpoint_arrays *arrays, const char *prefix,
                                       .rank = parameter->rank,
                                       .data = values + parameter->offset};
     memcpy(array.dims, parameter->dims, sizeof array.dims);
-    add_array(arrays, &array, prefix);
+    add_array(list, &array, prefix);
+}
+
+static void add_learnable(struct checkpoint_arrays *list, const char *prefix,
+                          const struct graph *graph, const float *values)
+{
+    for (size_t p = 0; values && p < graph->parameter_count; p++)
+        if (graph->parameters[p].learnable)
+            add_parameter(list, prefix, &graph->parameters[p], values);
 }
 
 static void add_network(struct checkpoint_arrays *list, const struct method_network *network)
@@ -69,14 +78,10 @@ static void add_network(struct checkpoint_arrays *list, const struct method_netw
     char full[32];
     const struct graph *graph = network->weights->graph;
     for (size_t p = 0; p < graph->parameter_count; p++)
-        checkpoint_add_array(list, network->prefix, &graph->parameters[p],
-                             network->weights->values);
+        add_parameter(list, network->prefix, &graph->parameters[p], network->weights->values);
     for (size_t i = 0; i < STATES; i++) {
-        const float *state = execution_solver_state(network->execution, i);
         snprintf(full, sizeof full, "%ssolver.%zu.", network->prefix, i);
-        for (size_t p = 0; state && p < graph->parameter_count; p++)
-            if (graph->parameters[p].learnable)
-                checkpoint_add_array(list, full, &graph->parameters[p], state);
+        add_learnable(list, full, graph, execution_solver_state(network->execution, i));
     }
 }
 
@@ -92,7 +97,12 @@ static void list_arrays(const struct trainer *trainer, struct checkpoint_arrays 
     list->count = 0;
     for (size_t i = 0; i < count; i++)
         add_network(list, &networks[i]);
-    TELL_OBSERVERS(trainer, list_arrays, list);
+    for (size_t i = 0; trainer->states && trainer->observers[i]; i++) {
+        const struct saved_arrays *saved = trainer->observers[i]->arrays;
+        if (saved)
+            add_learnable(list, saved->prefix, &trainer->prepared.network->graph,
+                          saved->values(trainer));
+    }
     add_array(list, &window, "");
 }
 
@@ -122,7 +132,7 @@ static uint64_t bytes_of(const struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
     const struct memory_forecast *forecast = &prepared->forecast.memory;
-    return forecast->weights * (prepared->average.values ? 2 : 1) + forecast->solver +
+    return forecast->weights * (prepared->derived.values ? 2 : 1) + forecast->solver +
            trainer->meter.size * sizeof(float);
 }
 
@@ -319,7 +329,7 @@ bool checkpoint_write(struct trainer *trainer, uint64_t *bytes, struct error *er
 {
     struct checkpoint_arrays list;
     if (!method_fetch(&trainer->prepared.method, error) ||
-        !weights_fetch(&trainer->prepared.average, error))
+        !weights_fetch(&trainer->prepared.derived, error))
         return false;
     const struct model_facts facts = prepare_model_facts(&trainer->prepared);
     struct metadata *metadata = memory_new(1, sizeof *metadata, "a checkpoint", error);
@@ -390,6 +400,26 @@ bool checkpoint_open(const char *directory, bool previous, struct safetensors *f
     const bool opened = !file_exists(path) || open_whole(path, file, error);
     free(path);
     return opened;
+}
+
+static bool read_kernels(const char *directory, const char *name, struct plan_choices *choices)
+{
+    struct safetensors file;
+    char *path = file_join(directory, name);
+    bool read = path && safetensors_open(&file, path, NULL);
+    if (read) {
+        read = kernel_choices_read(checkpoint_text(&file, "chosen"), choices, NULL);
+        safetensors_close(&file);
+    }
+    free(path);
+    return read;
+}
+
+bool checkpoint_read_kernels(const char *directory, bool previous, struct plan_choices *choices)
+{
+    *choices = (struct plan_choices){0};
+    return (!previous && read_kernels(directory, last_name, choices)) ||
+           read_kernels(directory, previous_name, choices);
 }
 
 /* What visits of a file's numbers need. */

@@ -1,6 +1,6 @@
 /* What a run trains: network.json is the network as it is trained, a network file of plain
  * operators (engine/network/network_write.h); data.json lists what the data sets consist of
- * (data_fingerprint.h); provenance.json what a new run computes with (provenance.h). They are
+ * (data_fingerprint.h); provenance.json what a new run computes with (computed_with.h). They are
  * written before the first iteration or, if the disk refuses, before the first checkpoint. A
  * resumed run compares the first two with what it has prepared. */
 #include "session/training/observer.h"
@@ -10,10 +10,10 @@
 #include "base/language.h"
 #include "engine/network/network_write.h"
 #include "session/config/config_paths.h"
+#include "session/files/computed_with.h"
 #include "session/files/run_json.h"
 #include "session/prepare/data_fingerprint.h"
 #include "session/record/differences.h"
-#include "session/storage/provenance.h"
 
 #include <stdlib.h>
 #include <string.h>

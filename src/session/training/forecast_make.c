@@ -9,7 +9,7 @@ bool forecast_make(const struct run_config *config, size_t classes, struct forec
                    struct error *error)
 {
     struct preparation prepared;
-    const bool made = prepare_plans(&prepared, config, classes, observers_bytes, error);
+    const bool made = prepare_plans(&prepared, config, classes, NULL, &observers_besides, error);
     *forecast = made ? prepared.forecast : (struct forecast){0};
     prepare_free(&prepared);
     return made;

@@ -2,7 +2,7 @@
 #ifndef TINCA_SESSION_TRAINING_INSPECT_WEIGHTS_H
 #define TINCA_SESSION_TRAINING_INSPECT_WEIGHTS_H
 
-#include "session/values/inspection.h"
+#include "session/files/inspection.h"
 
 #include <stddef.h>
 

@@ -15,8 +15,8 @@
 #include "base/memory.h"
 #include "engine/ops/op.h"
 #include "engine/plan/roofline.h"
+#include "session/files/inspection.h"
 #include "session/training/inspect_weights.h"
-#include "session/values/inspection.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -17,7 +17,6 @@
 #include "session/ranks/ranks_work.h"
 #include "session/record/run_state.h"
 #include "session/values/pace.h"
-#include "session/values/tempo.h"
 
 /* Times in nanoseconds (clock_nanoseconds). */
 struct run_clock {
@@ -96,7 +95,7 @@ struct trainer {
     struct ranks_validation validation; /* how they divide its validations */
     struct ranks_meter work;            /* what this rank does */
     struct refusals refusals;
-    char *chosen; /* the kernels of validations, as a text (kernel_choices.h) */
+    char *chosen; /* the kernels of validations, as a text (computed_with.h) */
     struct resumption resumption;
     const struct observer *const *observers; /* NULL ends them */
     void **states;                           /* of the observers; NULL: there are none yet */

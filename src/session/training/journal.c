@@ -3,7 +3,6 @@
 #include "session/training/observer.h"
 
 #include "session/files/computed_with.h"
-#include "session/files/kernel_choices.h"
 #include "session/files/run_files.h"
 
 #include <math.h>

@@ -226,6 +226,7 @@ static bool iterate(struct trainer *trainer, bool *epoch_over)
     set_activity(trainer, stepped ? CLUSTER_SAVING : CLUSTER_IDLE);
     if (!stepped)
         return diverge(trainer, &losses, rate);
+    prepare_follow(prepared, trainer->moment.iteration);
     TELL_OBSERVERS(trainer, after_step);
     *epoch_over = batch.last;
     record(trainer, &losses, rate, false);

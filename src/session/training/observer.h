@@ -7,8 +7,11 @@
  * and private to its file; `trainer` has what they share. Functions that return false have set
  * *trainer->error, or the given error, and the later observers are not called.
  *
- * A checkpoint has the numbers of `numbers`, each under its key, and the arrays of `list_arrays`.
- */
+ * A checkpoint has the numbers of `numbers`, each under its key, and the arrays of `arrays`.
+ *
+ * A run of several processes has its observers on rank 0. What must happen on all ranks, since they
+ * share the validations, is done by the functions that take a preparation instead of the trainer:
+ * the other ranks call these as well. */
 #ifndef TINCA_SESSION_TRAINING_OBSERVER_H
 #define TINCA_SESSION_TRAINING_OBSERVER_H
 
@@ -43,12 +46,15 @@ struct saved_number {
         key, kind, true, true, offsetof(struct trainer, member)                                    \
     }
 
-/* Arrays that a checkpoint has, for writing and for reading. */
-struct checkpoint_arrays;
-
-/* Adds an array of a parameter's shape, named PREFIX and the parameter's name. */
-void checkpoint_add_array(struct checkpoint_arrays *arrays, const char *prefix,
-                          const struct parameter *parameter, const float *values);
+/* Arrays that a checkpoint has: one for each learnable parameter of the network that is saved, of
+ * its shape. */
+struct saved_arrays {
+    const char *prefix; /* before the parameter's name */
+    /* Returns whether a run with these settings has them. */
+    bool (*are_used)(const struct run_config *config);
+    /* Returns the values, as those of weights; NULL if they are not used. */
+    const float *(*values)(const struct trainer *trainer);
+};
 
 /* Returns the first number of these observers that the metadata of an opened checkpoint lacks; NULL
  * if it has all (checkpoint_missing). */
@@ -66,9 +72,16 @@ struct observer {
     const char *name;
     size_t state_bytes;
     const struct saved_number *numbers;
+    const struct saved_arrays *arrays; /* NULL: none */
 
-    /* Returns the bytes that the observer will hold in memory, beside its state. */
+    /* Returns the bytes that the observer will hold in memory, beside its state: on rank 0, and on
+     * the others if it has `prepare`. */
     run_bytes *bytes;
+
+    /* On all ranks, as in struct run_besides (prepare.h). `follow` comes before after_step. */
+    bool (*check)(const struct preparation *prepared, struct error *error);
+    bool (*prepare)(struct preparation *prepared, struct error *error);
+    void (*follow)(struct preparation *prepared, uint64_t iteration);
 
     /* Gives the state its first values, before a checkpoint may be read. */
     void (*create)(void *state, struct trainer *trainer);
@@ -107,9 +120,6 @@ struct observer {
     bool (*sync)(void *state, struct trainer *trainer, struct error *error);
     /* Brings the numbers up to date, before a checkpoint is written. */
     void (*save)(void *state, struct trainer *trainer);
-    /* Adds the arrays of a checkpoint. */
-    void (*list_arrays)(void *state, const struct trainer *trainer,
-                        struct checkpoint_arrays *arrays);
     /* Numbers and arrays have been read from a checkpoint. */
     void (*restore)(void *state, struct trainer *trainer);
 
@@ -135,8 +145,8 @@ bool observers_create(struct trainer *trainer);
 /* Closes the observers and frees the states. */
 void observers_free(struct trainer *trainer);
 
-/* Returns the bytes that the observers of a run will hold together. */
-uint64_t observers_bytes(const struct run_extent *extent);
+/* What the observers of a run do together on each rank. */
+extern const struct run_besides observers_besides;
 
 /* Returns the state of an observer, for functions of its own file that are called by name. */
 void *observer_state(const struct trainer *trainer, const struct observer *observer);

@@ -3,7 +3,7 @@
  * Their order (observers.inc) matters in these places. The utilisation completes the point that
  * journal and event file record. Records come before the findings about them. Samples come before
  * the histograms in the event file. The best model is saved before a validation may end the run.
- * What the inspector measures includes the average of the weights. */
+ */
 #include "session/training/observer.h"
 
 #include "base/memory.h"
@@ -49,15 +49,56 @@ void observers_free(struct trainer *trainer)
     trainer->states = NULL;
 }
 
-uint64_t observers_bytes(const struct run_extent *extent)
+/* --- on each rank --- */
+
+static uint64_t bytes_of_all(const struct run_extent *extent)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < OBSERVERS; i++)
-        bytes += list[i]->bytes ? list[i]->bytes(extent) : 0;
+        if (list[i]->bytes && (extent->rank == 0 || list[i]->prepare))
+            bytes += list[i]->bytes(extent);
     return bytes;
 }
+
+static bool check_all(const struct preparation *prepared, struct error *error)
+{
+    for (size_t i = 0; i < OBSERVERS; i++)
+        if (list[i]->check && !list[i]->check(prepared, error))
+            return false;
+    return true;
+}
+
+static bool prepare_all(struct preparation *prepared, struct error *error)
+{
+    for (size_t i = 0; i < OBSERVERS; i++)
+        if (list[i]->prepare && !list[i]->prepare(prepared, error))
+            return false;
+    return true;
+}
+
+static void follow_all(struct preparation *prepared, uint64_t iteration)
+{
+    for (size_t i = 0; i < OBSERVERS; i++)
+        if (list[i]->follow)
+            list[i]->follow(prepared, iteration);
+}
+
+const struct run_besides observers_besides = {
+    .bytes = bytes_of_all, .check = check_all, .prepare = prepare_all, .follow = follow_all};
+
+/* --- what checkpoints have --- */
 
 const char *checkpoint_missing(const struct safetensors *file)
 {
     return checkpoint_find_missing(file, list);
+}
+
+const char *checkpoint_next_prefix(const struct run_config *config, size_t *next)
+{
+    while (*next < OBSERVERS) {
+        const struct saved_arrays *arrays = list[(*next)++]->arrays;
+        if (arrays && arrays->are_used(config))
+            return arrays->prefix;
+    }
+    return NULL;
 }

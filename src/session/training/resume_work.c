@@ -9,16 +9,14 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/execution/numerics.h"
-#include "session/files/checkpoint_position.h"
 #include "session/files/computed_with.h"
-#include "session/files/kernel_choices.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
-#include "session/files/run_killed.h"
+#include "session/files/run_json.h"
 #include "session/record/run_integrity.h"
 #include "session/record/run_reading.h"
 #include "session/training/checkpoint.h"
-#include "session/values/run_figures.h"
+#include "session/values/run_snapshot.h"
 
 #include <config.h>
 #include <errno.h>

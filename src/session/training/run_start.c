@@ -8,15 +8,17 @@
 #include "base/threads/thread.h"
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
+#include "session/files/computed_with.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
+#include "session/files/run_json.h"
 #include "session/files/run_name.h"
-#include "session/files/run_outputs.h"
 #include "session/prepare/prepare.h"
 #include "session/ranks/ranks.h"
 #include "session/record/resume.h"
 #include "session/record/run_integrity.h"
 #include "session/record/run_reading.h"
+#include "session/training/checkpoint.h"
 #include "session/training/observer.h"
 
 #include <libgen.h>
@@ -57,15 +59,17 @@ static bool refuse_forecast(const struct cluster *cluster, struct error *error)
     return of_file ? ranks_name_error(cluster, error) : false;
 }
 
-/* Plans the run, and refuses one that does not fit into memory. Returns the plans, which the worker
- * goes on with, or NULL with an error. */
+/* Plans the run with the kernels that it has recorded (NULL: it begins), which are gone then, and
+ * refuses one that does not fit into memory. Returns the plans, which the worker goes on with, or
+ * NULL with an error. */
 static struct preparation *plan_request(const struct run_config *config,
-                                        const struct run_options *options, struct error *error)
+                                        const struct run_options *options,
+                                        struct plan_choices *choices, struct error *error)
 {
     if (options->save_path && !check_save_path(options->save_path, error))
         return NULL;
     struct preparation *planned = memory_new(1, sizeof *planned, "the run", error);
-    bool fits = planned && (prepare_plans(planned, config, 0, observers_bytes, error) ||
+    bool fits = planned && (prepare_plans(planned, config, 0, choices, &observers_besides, error) ||
                             refuse_forecast(options->cluster, error));
     if (fits && !planned->forecast.fits)
         fits = forecast_refuse(&planned->forecast, training_settings(config).batch, error);
@@ -73,6 +77,18 @@ static struct preparation *plan_request(const struct run_config *config,
         return planned;
     drop_plans(planned);
     return NULL;
+}
+
+/* Plans a run that goes on from a checkpoint in the folder, with the kernels of its record. */
+static struct preparation *plan_again(const struct run_config *config,
+                                      const struct run_options *options, const char *directory,
+                                      bool previous, struct error *error)
+{
+    struct plan_choices choices;
+    const bool known = checkpoint_read_kernels(directory, previous, &choices);
+    struct preparation *planned = plan_request(config, options, known ? &choices : NULL, error);
+    kernel_choices_free(&choices);
+    return planned;
 }
 
 /* --- starting --- */
@@ -177,6 +193,22 @@ static bool start_worker(struct run *run, struct error *error)
                      "its thread could not be started");
 }
 
+/* Returns whether a fork continues from its ancestor's checkpoint. */
+static bool goes_on(const struct run_fork *fork)
+{
+    return fork->ancestor[0] && !fork->weights_only;
+}
+
+static struct preparation *plan_start(const struct run_config *config,
+                                      const struct run_options *options,
+                                      const struct run_fork *fork, struct error *error)
+{
+    const struct fork_request *from = &options->fork;
+    return goes_on(fork)
+               ? plan_again(config, options, from->directory, from->source == FORK_PREVIOUS, error)
+               : plan_request(config, options, NULL, error);
+}
+
 struct run *run_start(const struct run_config *config, const struct run_options *options,
                       struct error *error)
 {
@@ -192,7 +224,7 @@ struct run *run_start(const struct run_config *config, const struct run_options 
         config_share(&absolute, cluster_ranks(options->cluster));
     if (!config_make_absolute(&absolute, error) ||
         (options->fork.directory[0] && !fork_plan(&options->fork, &absolute, &fork, error)) ||
-        !(planned = plan_request(&absolute, options, error)))
+        !(planned = plan_start(&absolute, options, &fork, error)))
         return NULL;
     struct run *run = run_state_create(&absolute, error);
     if (run) {
@@ -200,7 +232,7 @@ struct run *run_start(const struct run_config *config, const struct run_options 
         run->cluster = options->cluster;
         run->compares = options->compare;
         run->early_facts.fork = fork;
-        run->resumes = fork.ancestor[0] && !fork.weights_only; /* from the copied checkpoint */
+        run->resumes = goes_on(&fork); /* from the copied checkpoint */
     }
     if (run && make_files(run, options, error) && start_worker(run, error))
         return run;
@@ -245,7 +277,7 @@ static bool take_up(struct run *run, const char *directory, const struct run_con
         return false;
     run->config.processes = cluster_ranks(options->cluster);
     if (!resume_check_processes(&run->config, run->early_facts.id, run->config.processes, error) ||
-        !(run->planned = plan_request(&run->config, options, error)))
+        !(run->planned = plan_again(&run->config, options, directory, false, error)))
         return false;
     set_early_facts(run);
     return write_outputs(run->directory, options, error);
@@ -265,4 +297,9 @@ struct run *run_resume(const char *directory, const struct run_config *changes,
         drop_plans(run->planned);
     run_free(run);
     return NULL;
+}
+
+bool run_serve(struct cluster *cluster, size_t threads, struct error *error)
+{
+    return ranks_serve(cluster, threads, &observers_besides, error);
 }

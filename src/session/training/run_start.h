@@ -32,4 +32,7 @@ struct run *run_start(const struct run_config *config, const struct run_options 
 struct run *run_resume(const char *directory, const struct run_config *changes,
                        const struct run_options *options, struct error *error);
 
+/* Takes part in the runs that rank 0 starts, on another rank, until it quits (ranks_serve). */
+bool run_serve(struct cluster *cluster, size_t threads, struct error *error);
+
 #endif

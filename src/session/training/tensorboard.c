@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "session/tensorboard/run_events.h"
-#include "session/values/series_columns.h"
+#include "session/values/series.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* What all parts of a run do: they read its clock, add findings, publish the snapshot that views
- * read, and look whether its folder still belongs to it. */
-#include "session/training/internal.h"
+ * read, look whether its folder still belongs to it, and call its observers. */
+#include "session/training/observer.h"
 
 #include "base/clock.h"
 
@@ -116,4 +116,47 @@ void trainer_report_unsaved(struct trainer *trainer)
         return;
     refusals->reported = trouble->kind != ERROR_NONE;
     trainer->now.error = *trouble;
+}
+
+/* --- the observers, in their order --- */
+
+void *observer_state(const struct trainer *trainer, const struct observer *observer)
+{
+    for (size_t i = 0; trainer->observers[i]; i++)
+        if (trainer->observers[i] == observer)
+            return trainer->states[i];
+    return NULL;
+}
+
+/* Calls a function of all observers that have it. Returns false as soon as one does, else true. */
+#define ASK(function, ...)                                                                         \
+    for (size_t i = 0; trainer->states && trainer->observers[i]; i++)                              \
+        if (trainer->observers[i]->function &&                                                     \
+            !trainer->observers[i]->function(trainer->states[i], __VA_ARGS__))                     \
+            return false;                                                                          \
+    return true
+
+bool observers_open(struct trainer *trainer)
+{
+    ASK(open, trainer);
+}
+
+bool observers_between(struct trainer *trainer, bool epoch_over)
+{
+    ASK(between, trainer, epoch_over);
+}
+
+bool observers_sync(struct trainer *trainer, struct error *error)
+{
+    ASK(sync, trainer, error);
+}
+
+bool observers_finish(struct trainer *trainer)
+{
+    ASK(finish, trainer);
+}
+
+bool observers_test(struct trainer *trainer)
+{
+    ASK(test, trainer);
 }

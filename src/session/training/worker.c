@@ -7,7 +7,7 @@
 #include "base/language.h"
 #include "engine/devices/rank_device.h"
 #include "session/columns/journal_columns.h"
-#include "session/files/kernel_choices.h"
+#include "session/files/computed_with.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_files.h"
 #include "session/training/checkpoint.h"

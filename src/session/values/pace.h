@@ -1,6 +1,6 @@
-/* pace.h: the pace of a run in the last minute, from which the remaining time follows. It is
- * measured on the run's own clock, which stands still in pauses only; so validations and
- * checkpoints are part of it. Internal to session/. */
+/* pace.h: how fast a run is: its pace in the last minute, from which the remaining time follows,
+ * and its speed in ms/image. The pace is measured on the run's own clock, which stands still in
+ * pauses only; so validations and checkpoints are part of it. Internal to session/. */
 #ifndef TINCA_SESSION_VALUES_PACE_H
 #define TINCA_SESSION_VALUES_PACE_H
 
@@ -25,5 +25,24 @@ void pace_add(struct pace *pace, double seconds, uint64_t iteration);
 /* Returns the expected seconds for `iterations` more; -1 if fewer than two iterations were added.
  */
 double pace_remaining(const struct pace *pace, uint64_t iterations);
+
+/* --- speed in ms/image, now and over all iterations --- */
+
+enum { TEMPO_RECENT = 16, TEMPO_OCTAVE = 128, TEMPO_OCTAVES = 48 };
+
+/* Initialise it with {0}. */
+struct tempo {
+    uint64_t count;
+    double recent[TEMPO_RECENT];                 /* a ring buffer */
+    uint32_t bins[TEMPO_OCTAVE * TEMPO_OCTAVES]; /* a histogram with logarithmic bins */
+    size_t lowest, highest;                      /* bins in use */
+};
+
+void tempo_add(struct tempo *tempo, double ms_per_image);
+
+/* Return ms/image: the mean of the last 16 iterations, and the median of all, within 0.3 %; 0 if
+ * there is none yet. */
+double tempo_now(const struct tempo *tempo);
+double tempo_median(const struct tempo *tempo);
 
 #endif

@@ -1,14 +1,28 @@
-/* run_snapshot.h: the present state of a run, as plain values that readers copy. */
+/* run_snapshot.h: the present state of a run, as plain values that readers copy; what ended it, and
+ * what its results mean. */
 #ifndef TINCA_SESSION_VALUES_RUN_SNAPSHOT_H
 #define TINCA_SESSION_VALUES_RUN_SNAPSHOT_H
 
 #include "base/error.h"
-#include "session/values/energy.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { ENERGY_REASON_SIZE = 320 };
+
+/* What is shorter is not known: the counters of processors change about once in a millisecond,
+ * those of GPUs once in 20 to 100 ms. */
+#define ENERGY_LEAST_SECONDS     0.05
+#define ENERGY_LEAST_GPU_SECONDS 0.5
+
+/* The energy that was used between two moments. */
+struct energy {
+    bool known;
+    double joules, seconds;
+    char why_unknown[ENERGY_REASON_SIZE]; /* if it is not known */
+};
 
 enum run_status {
     RUN_PREPARING, /* opening data, drawing weights */
@@ -103,5 +117,53 @@ static inline double run_snapshot_watts(const struct run_snapshot *snapshot)
     return run_snapshot_has_energy(snapshot) ? snapshot->energy_joules / snapshot->energy_seconds
                                              : (double)NAN;
 }
+
+/* --- causes --- */
+
+/* What ended a run that can go on: a lack of memory or of disk space, as distinct from a fault of
+ * its own. Thread-safe. */
+
+enum run_cause { RUN_CAUSE_OTHER, RUN_CAUSE_MEMORY, RUN_CAUSE_DISK };
+
+/* Returns what the error says: the kind of a lack of memory, or a full disk, by its mark or in its
+ * words the system's reason. */
+enum run_cause run_cause_of_error(const struct error *error);
+
+/* Returns the cause's name in files: other languages read them, too. */
+const char *run_cause_name(const struct error *error);
+
+/* Marks an error that was read from a file with the cause that the file names; NULL: none. */
+void run_cause_take(struct error *error, const char *name);
+
+/* Returns the cause of the end of a run that failed or whose process was killed; of any other run
+ * RUN_CAUSE_OTHER. */
+enum run_cause run_cause_of(const struct run_snapshot *snapshot);
+
+/* --- figures --- */
+
+/* What the results of a run mean wherever they are shown: the list of runs, the comparison, sweeps,
+ * reports, and messages at the end. Thread-safe. */
+
+struct series;
+
+/* Accuracies are in percent. NaN: there is none yet, or the run has no such figure. */
+struct run_figures {
+    bool has_loss;               /* an iteration is done, so a loss of NaN is what it computed */
+    bool has_validation;         /* a validation is done, likewise */
+    double loss;                 /* "loss": the training loss of the last iteration */
+    double validation_loss;      /* "val. loss": the loss of the last validation */
+    double top1, top5;           /* "top-1", "top-5": the accuracies of the last validation */
+    double best_top1;            /* "best top-1": the highest top-1 of all validations */
+    double best_validation_loss; /* "best val. loss": the lowest loss of all validations */
+    double test_loss;            /* "test loss": the loss of the best model on the test set */
+    double test_top1, test_top5; /* "test top-1", "test top-5": its accuracies there */
+};
+
+/* Returns figures of which none is known. */
+struct run_figures run_figures_unknown(void);
+
+/* Returns the figures of a run. `series`: its curves; NULL: they are not read, and the best
+ * validation loss of a run of an earlier version is not known. */
+struct run_figures run_figures_of(const struct run_snapshot *now, const struct series *series);
 
 #endif

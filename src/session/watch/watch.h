@@ -1,14 +1,14 @@
 /* watch.h: watches trainings of other programs. Each source becomes a run that is listed, drawn,
  * compared and exported like runs computed here, while its files grow.
  *
- * A source is a file, a named pipe, "-" for standard input, or a folder (watch_folder.h), in which
+ * A source is a file, a named pipe, "-" for standard input, or a folder (watch_folder.c), in which
  * each training becomes a run. One thread at a time may use a watch. */
 #ifndef TINCA_SESSION_WATCH_WATCH_H
 #define TINCA_SESSION_WATCH_WATCH_H
 
 #include "base/error.h"
 #include "session/import/import.h"
-#include "session/values/run_id.h"
+#include "session/values/run_facts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

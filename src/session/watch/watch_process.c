@@ -2,8 +2,8 @@
  * process runs, and its memory stays unknown. */
 #include "session/watch/internal.h"
 
-#include "base/host/process_stat.h"
-#include "session/measure/gpu_meter.h"
+#include "base/host/spawn.h"
+#include "session/measure/device_meter.h"
 
 #include <errno.h>
 #include <signal.h>

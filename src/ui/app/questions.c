@@ -123,7 +123,8 @@ static void ask_quit_waiting(struct app *app, size_t waiting)
     dialog_offer(dialog, 'c', 'n', _("carry on"));
 }
 
-void ask_quit(struct app *app)
+/* Asks how to quit while a run or a sweep is active. */
+static void ask_quit(struct app *app)
 {
     size_t waiting = run_list_waiting(&app->shared.runs), due = sweep_job_due(&app->shared.sweep);
     if (waiting > 0 && !run_list_is_busy(&app->shared.runs) && !app->shared.sweep.on) {

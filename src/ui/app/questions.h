@@ -16,7 +16,5 @@ struct run_entry *questions_target_run(const struct app *app);
 
 /* Asks whether the run stops now or after its epoch, and sends the command. */
 void ask_stop(struct app *app);
-/* Asks how to quit while a run or a sweep is active. */
-void ask_quit(struct app *app);
 
 #endif

@@ -9,7 +9,6 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/history/run_listing.h"
 #include "session/history/run_reader.h"
 #include "ui/app/app.h"
 

@@ -1,7 +1,7 @@
-/* run_loading.h: saved runs that threads read in the background (session/history/run_listing.h,
- * run_reader.h): the list of all runs, an outline of each (settings and last snapshot), and the
- * whole of the run that the user wants to see. Reading never blocks the keyboard for long: each
- * function waits at most a tenth of a second.
+/* run_loading.h: saved runs that threads read in the background
+ * (session/history/run_reader.h): the list of all runs, an outline of each (settings and last
+ * snapshot), and the whole of the run that the user wants to see. Reading never blocks the keyboard
+ * for long: each function waits at most a tenth of a second.
  */
 #ifndef TINCA_UI_APP_RUN_LOADING_H
 #define TINCA_UI_APP_RUN_LOADING_H

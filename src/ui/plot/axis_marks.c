@@ -1,6 +1,7 @@
 /* The marks are listed anew for each frame: a run has few, and their places depend on the axis. */
 #include "ui/plot/axis_marks.h"
 
+#include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
 
@@ -253,4 +254,22 @@ char *axis_mark_words(const struct axis_mark *mark, char *text, size_t size)
         snprintf(text, size, "%s", axis_mark_kind_words(mark->kind));
     }
     return text;
+}
+
+/* --- an axis that is kept --- */
+
+static const uint64_t HOLD = 10000000000; /* nanoseconds */
+
+struct axis axis_hold_take(struct axis_hold *hold, struct axis wanted, unsigned what)
+{
+    const uint64_t now = clock_nanoseconds();
+    const struct axis *last = &hold->axis;
+    const bool contains = hold->what == what && wanted.log == last->log &&
+                          wanted.low >= last->low && wanted.high <= last->high;
+    if (now < hold->until && contains)
+        return *last;
+    const bool same = contains && wanted.low <= last->low && wanted.high >= last->high;
+    if (!same)
+        *hold = (struct axis_hold){.axis = wanted, .what = what, .until = now + HOLD};
+    return wanted;
 }

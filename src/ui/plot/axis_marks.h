@@ -4,6 +4,7 @@
 #ifndef TINCA_UI_PLOT_AXIS_MARKS_H
 #define TINCA_UI_PLOT_AXIS_MARKS_H
 
+#include "base/axis.h"
 #include "base/error.h"
 #include "session/record/run.h"
 #include "session/values/series.h"
@@ -12,8 +13,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* --- curve_marks.c --- */
+/* --- marks of one curve --- */
 
 /* The iterations of a run at which its conditions changed: the learning rate jumped, or the run was
  * resumed. A schedule that changes the rate smoothly makes no jumps. No drawing. */
@@ -111,5 +113,21 @@ const char *axis_mark_sign(enum axis_mark_kind kind, const struct glyphs *glyphs
 
 /* Writes what a mark means: "learning rate 0.1 -> 0.01". Returns `text`. */
 char *axis_mark_words(const struct axis_mark *mark, char *text, size_t size);
+
+/* --- an axis that is kept --- */
+
+/* Keeps the y axis of a live curve for a while. Each change of an axis moves all dots of a plot,
+ * which the eye must follow and the terminal's line must carry. */
+
+struct axis_hold { /* starts as {0} */
+    struct axis axis;
+    unsigned what;  /* what the axis was made for */
+    uint64_t until; /* clock_nanoseconds; 0: nothing is held */
+};
+
+/* Returns the axis to show instead of `wanted`: the last one, if it was chosen in the last ten
+ * seconds, contains the wanted one and was made for the same (`what`: traces, options); otherwise
+ * the wanted one. */
+struct axis axis_hold_take(struct axis_hold *hold, struct axis wanted, unsigned what);
 
 #endif

@@ -1,6 +1,6 @@
 /* A background process has taken over when it computes the run or, for a waiting run and for the
- * sweep, has a place in the queue (session/history/handover.h). If it ends before that, its message
- * is shown. */
+ * sweep, has a place in the queue (session/history/queue_background.h). If it ends before that, its
+ * message is shown. */
 #include "ui/shared/detach.h"
 
 #include "base/clock.h"

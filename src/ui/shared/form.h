@@ -77,7 +77,7 @@ size_t form_items(const struct form *form, size_t field, struct chooser_item *it
  * of yes and no, or for a number without offered values the next integer. */
 void form_cycle(struct form *form, int direction);
 
-/* --- editing the focused field (form_edit.c) --- */
+/* --- editing the focused field --- */
 
 /* Returns whether the focused field holds text, which every printable key edits. */
 bool form_takes_text(const struct form *form);

@@ -5,8 +5,7 @@
 #define TINCA_UI_SHARED_RUN_LIST_H
 
 #include "session/files/run_name.h"
-#include "session/history/live_search.h"
-#include "session/history/queue_join.h"
+#include "session/history/queue_background.h"
 #include "session/history/run_owner.h"
 #include "session/history/run_queue.h"
 #include "session/history/run_reader.h"

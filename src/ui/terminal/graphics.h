@@ -69,7 +69,7 @@ bool graphics_append_picture(struct text *out, enum graphics graphics,
  * removes them all. */
 const char *graphics_erase_sequence(enum graphics graphics);
 
-/* --- the encoders, each in a file of its own --- */
+/* --- the encoders --- */
 
 /* Appends half blocks, centred in `area`. Returns false with an error if out of memory. */
 bool graphics_write_cells(struct text *out, const struct image *image, struct rect area,

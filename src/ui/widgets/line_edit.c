@@ -39,7 +39,8 @@ static bool insert_bytes(struct line_edit *edit, const char *bytes, size_t count
     return true;
 }
 
-bool line_edit_insert(struct line_edit *edit, const char *text)
+/* Inserts a text at the cursor, or does nothing and returns false if the line cannot hold it. */
+static bool line_edit_insert(struct line_edit *edit, const char *text)
 {
     if ((edit->replace_on_typing ? 0 : strlen(edit->text)) + strlen(text) >= edit->limit)
         return false;

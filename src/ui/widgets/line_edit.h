@@ -20,9 +20,6 @@ void line_edit_begin(struct line_edit *edit, const char *text, size_t limit, boo
  * the key has no effect here. */
 bool line_edit_key(struct line_edit *edit, int key);
 
-/* Inserts a text at the cursor, or does nothing and returns false if the line cannot hold it. */
-bool line_edit_insert(struct line_edit *edit, const char *text);
-
 /* Returns the byte offset where the visible part begins so that the cursor lies within `columns`
  * columns, and sets the cursor's column in that part. */
 size_t line_edit_window(const struct line_edit *edit, size_t columns, size_t *cursor_column);

@@ -40,10 +40,6 @@ static bool check(const struct method *method, const struct run_config *config,
         return error_set(error, ERROR_UNSUPPORTED, name,
                          "train it in one process, or choose the device cpu",
                          "a network with a discriminator trains on one GPU");
-    if (training.ema > 0)
-        return error_set(error, ERROR_UNSUPPORTED, OPTION(ema), "train without it",
-                         "%s trains against a discriminator, and its weights are not averaged",
-                         name);
     if (training.weights[0] || training.freeze[0] || training.rates[0])
         return error_set(error, ERROR_UNSUPPORTED, name,
                          "leave out --weights, --freeze and --rates",

@@ -59,9 +59,9 @@ bool method_check_preprocessing(const struct method *method,
                                 const struct preprocessing *preprocessing, bool fixed,
                                 struct error *error);
 
-/* Returns whether the method can do what is configured: average the weights, begin with those of a
- * file, freeze some, and share batches with the other processes of a cluster (NULL: there are
- * none). Returns false with an error. */
+/* Returns whether the method can do what is configured: begin with the weights of a file, freeze
+ * some, and share batches with the other processes of a cluster (NULL: there are none). Returns
+ * false with an error. */
 bool method_check(const struct method *method, const struct run_config *config,
                   const struct cluster *cluster, struct error *error);
 

@@ -30,14 +30,16 @@ static void free_record(struct compare_curve *record)
     *record = (struct compare_curve){0};
 }
 
-void compare_curves_clear(struct compare_curves *curves)
+/* Removes all records. The choice of groups stays. */
+static void compare_curves_clear(struct compare_curves *curves)
 {
     for (size_t i = 0; i < curves->count; i++)
         free_record(&curves->list[i]);
     curves->count = curves->entry_count = curves->field_count = curves->marks.count = 0;
 }
 
-void compare_curves_free(struct compare_curves *curves)
+/* Frees the memory and leaves `*curves` {0}. */
+static void compare_curves_free(struct compare_curves *curves)
 {
     compare_curves_clear(curves);
     free(curves->list);
@@ -174,7 +176,9 @@ static void find_fields(struct compare_model *model)
                                    compare_model_differences(model, curves->fields), LABEL_LENGTH);
 }
 
-bool compare_curves_match(struct compare_model *model, struct error *error)
+/* Makes the records those of the model's runs. Runs that were there keep theirs. Call it after runs
+ * were added or the table was sorted. Returns false with an error if out of memory. */
+static bool compare_curves_match(struct compare_model *model, struct error *error)
 {
     struct compare_curves *curves = &model->curves;
     const bool same = has_same_runs(model);

@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- compare_curves.c --- */
+/* --- compare_model.c: curves --- */
 
 /* The curves of the compared runs: which of them are drawn, the groups of runs that differ in their
  * seed only, and the entries of the legend. No drawing.
@@ -76,16 +76,6 @@ struct compare_curves { /* starts as {0} */
     enum plot_style *styles;
     size_t role_capacity, style_capacity;
 };
-
-/* Makes the records those of the model's runs. Runs that were there keep theirs. Call it after runs
- * were added or the table was sorted. Returns false with an error if out of memory. */
-bool compare_curves_match(struct compare_model *model, struct error *error);
-
-/* Removes all records. The choice of groups stays. */
-void compare_curves_clear(struct compare_curves *curves);
-
-/* Frees the memory and leaves `*curves` {0}. */
-void compare_curves_free(struct compare_curves *curves);
 
 /* --- the entries of the legend --- */
 
@@ -434,7 +424,7 @@ static inline struct compare_model *compare_model(const struct app *app)
     return app_state(app, SCREEN_COMPARE);
 }
 
-/* --- compare_view.c --- */
+/* --- the views --- */
 
 /* Drawing of a comparison: table, settings, curves, scatter plot and parallel coordinates. */
 

@@ -11,7 +11,6 @@
 #include "engine/devices/device.h"
 #include "session/machine/machine_file.h"
 #include "session/measure/device_meter.h"
-#include "session/measure/gpu_meter.h"
 #include "ui/screens/devices/internal.h"
 #include "ui/terminal/columns.h"
 

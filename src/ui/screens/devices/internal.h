@@ -6,7 +6,7 @@
 #include "engine/graph/machine_model.h"
 #include "session/measure/device_meter.h"
 
-/* --- devices_model.c --- */
+/* --- the state of the screen --- */
 
 /* The state of the screen Devices. */
 

@@ -3,14 +3,13 @@
 #define TINCA_UI_SCREENS_RUN_INTERNAL_H
 
 #include "data/images/image.h"
-#include "session/files/sample_files.h"
+#include "session/files/inspection.h"
 #include "session/findings/loss_lesson.h"
+#include "session/model/samples.h"
 #include "session/record/run.h"
-#include "session/values/inspection.h"
 #include "session/values/run_ranks.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/app.h"
-#include "ui/plot/axis_hold.h"
 #include "ui/plot/axis_marks.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot_window.h"
@@ -188,7 +187,7 @@ struct loss_model {
 };
 
 struct run_model {
-    size_t view;                /* index of the view in front, see views.h */
+    size_t view;                /* index of the view in front, see views.c */
     struct trace_choice choice; /* curves that are drawn */
     int scroll;                 /* first line of the findings */
     struct plot_window window;
@@ -226,10 +225,10 @@ void run_model_free(struct run_model *model);
 void run_model_change_axis(struct run_model *model, const struct series *series, enum curve_x from,
                            enum curve_x to);
 
-/* --- run_panel.c --- */
+/* --- the panels of Curves: run_plot.c, run_legend.c, run_marks.c --- */
 
-/* One plot of the Curves view while a frame is drawn: its axes, legend and marks.c, run_legend.c
- * and run_marks.c. */
+/* One plot of the Curves view while a frame is drawn: its axes, legend and
+ * marks. */
 
 /* The owner of a plot's cell: trace + 1, or one of these. */
 enum { OWNER_ZERO = TRACES + 1, OWNER_FINDING, OWNERS };
@@ -293,11 +292,6 @@ void run_plot_update(struct app *app, const struct run_entry *entry, const struc
 /* Draws the panels. */
 void run_plot_draw(struct app *app, const struct run_entry *entry, const struct run_layout *run);
 
-/* Returns bits of the traces that are drawn: those chosen, and the learning rate if it has a panel.
- */
-unsigned run_plot_traces(const struct app *app, const struct run_entry *entry,
-                         const struct run_layout *run);
-
 /* Draws the list in which curves are switched on and off (trace_list.c). */
 void trace_list_draw(struct app *app, const struct run_entry *entry, struct rect body);
 
@@ -342,8 +336,8 @@ double run_text_fraction(const struct run_snapshot *snapshot);
 
 /* --- views.c --- */
 
-/* The run screen's drawing. Each of its views is one file *_view.c with one table; views.c lists
- * them. The tabs, the key for the next view and the digit keys are made from that list. */
+/* The run screen's drawing. Each of its views is one file (NAME_view.c) with one table; views.c
+ * lists them. The tabs, the key for the next view and the digit keys are made from that list. */
 
 struct app;
 
@@ -360,7 +354,7 @@ enum {
 struct view {
     const char *name;    /* on its tab; translated when drawn */
     bool covers_figures; /* on a small screen it also uses the rows of the run's values */
-    bool inspects;       /* needs inspections (insight.h), requested while it is in front */
+    bool inspects;       /* needs inspections (insight.c), requested while it is in front */
     /* Returns whether the run has this view. NULL: every run has it. */
     bool (*available)(const struct run_entry *entry);
     void (*draw)(struct app *app, struct run_entry *entry, const struct run_layout *layout,

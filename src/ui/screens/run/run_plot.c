@@ -20,8 +20,10 @@ enum { LETTERS = 3 }; /* letters along one curve */
 
 /* --- choice of curves --- */
 
-unsigned run_plot_traces(const struct app *app, const struct run_entry *entry,
-                         const struct run_layout *run)
+/* Returns bits of the traces that are drawn: those chosen, and the learning rate if it has a panel.
+ */
+static unsigned run_plot_traces(const struct app *app, const struct run_entry *entry,
+                                const struct run_layout *run)
 {
     const struct series *series = run_series(entry->run);
     const struct trace_choice *choice = &run_model(app)->choice;
@@ -137,7 +139,7 @@ static struct axis y_axis(const struct run_picture *picture, const struct run_pa
     return value_range_axis(range, bounds);
 }
 
-/* Returns the y axis to show. That of a live run that is not zoomed is held (axis_hold.h). */
+/* Returns the y axis to show. That of a live run that is not zoomed is held (axis_hold_take). */
 static struct axis shown_y_axis(const struct run_picture *picture, const struct run_panel *panel)
 {
     struct run_model *model = run_model(picture->app);

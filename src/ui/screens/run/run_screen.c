@@ -1,4 +1,4 @@
-/* The run screen's table and keys. It shows one view of a run (views.h) and its values. Keys go to
+/* The run screen's table and keys. It shows one view of a run (views.c) and its values. Keys go to
  * the cursor or list that is open, then to the view in front, then to the screen; commands (pause,
  * stop, learning rate, checkpoint) are sent to the run's worker. A completed run is shown as its
  * last snapshot. */

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
-#include "session/values/run_figures.h"
+#include "session/values/run_snapshot.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Drawing of the run screen: the tabs, the newest finding, the view in front (views.h), the
+/* Drawing of the run screen: the tabs, the newest finding, the view in front (views.c), the
  * run's values beside or below it, and the progress. A completed run is shown as its last snapshot.
  */
 #include "ui/screens/run/internal.h"

@@ -395,7 +395,7 @@ void runs_ask_pruning(struct app *app, size_t index);
 
 /* --- runs_queue.c --- */
 
-/* Runs of the list that wait in other processes (ui/shared/queue_list.h). */
+/* Runs of the list that wait in other processes (ui/shared/queue_list.c). */
 
 struct app;
 

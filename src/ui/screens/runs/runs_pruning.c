@@ -1,4 +1,4 @@
-/* Pruning deletes weights and checkpoints for good (session/storage/run_prune.h), unlike a
+/* Pruning deletes weights and checkpoints for good (session/files/run_prune.h), unlike a
  * deletion, whose files wait in the trash: it is there to free space, and the question says so.
  * What each answer frees is measured before the question; the answer's runs are marked as those of
  * a deletion are, because both lists may change while it is open. Runs that are on or wait are left
@@ -7,7 +7,7 @@
 
 #include "base/language.h"
 #include "session/files/run_directory.h"
-#include "session/storage/run_prune.h"
+#include "session/files/run_prune.h"
 #include "ui/app/app.h"
 #include "ui/app/exporting.h"
 #include "ui/app/run_cells.h"

@@ -1,5 +1,5 @@
 /* The screen Pictures: pictures of the form's data set in full size or, for terminals where the
- * panel does not fit beside the form, the panel (form_panel.h). */
+ * panel does not fit beside the form, the panel (form_panel.c). */
 #include "ui/app/app.h"
 
 #include "base/language.h"

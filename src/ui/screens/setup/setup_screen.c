@@ -1,5 +1,5 @@
 /* The screen Set up: a form with the fields of config_fields on the left, the panel that describes
- * the configured run on the right (form_panel.h), and an explanation of the focused field below. An
+ * the configured run on the right (form_panel.c), and an explanation of the focused field below. An
  * error is shown under the field that causes it. */
 #include "ui/app/app.h"
 

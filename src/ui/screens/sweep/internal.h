@@ -191,7 +191,4 @@ void sweep_draw_cells(struct app *app, struct rect area);
 /* Draws the list of saved sweeps. */
 void sweep_draw_earlier(struct app *app, struct rect area);
 
-/* Returns the shade of a value, from 0 for the least to 7 for the greatest value of the sweep. */
-size_t sweep_shade(const struct sweep *sweep, enum sweep_measure measure, double value);
-
 #endif

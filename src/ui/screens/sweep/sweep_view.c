@@ -241,7 +241,8 @@ void sweep_draw_set_up(struct app *app, struct rect area)
 
 /* --- cells --- */
 
-size_t sweep_shade(const struct sweep *sweep, enum sweep_measure measure, double value)
+/* Returns the shade of a value, from 0 for the least to 7 for the greatest value of the sweep. */
+static size_t sweep_shade(const struct sweep *sweep, enum sweep_measure measure, double value)
 {
     double low = (double)INFINITY, high = -(double)INFINITY;
     for (size_t i = 0; i < sweep->count; i++) {

@@ -8,7 +8,7 @@
 #include "session/config/config_data.h"
 #include "session/config/config_paths.h"
 #include "session/config/settings.h"
-#include "session/values/run_figures.h"
+#include "session/values/run_snapshot.h"
 #include "ui/app/app.h"
 
 #include <math.h>

@@ -1,18 +1,37 @@
 /* Which files go is decided from those that exist, by one table: a bit for each file. The list of
  * deleted files is written before the first one is deleted, so that a crash in between leaves no
  * file that is missing without a reason. */
-#include "session/storage/run_prune.h"
+#include "session/files/run_prune.h"
 
 #include "base/files/file.h"
 #include "base/language.h"
 #include "session/files/run_directory.h"
 #include "session/files/run_json.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* --- space --- */
+
+uint64_t run_disk_bytes(const char *directory)
+{
+    uint64_t bytes = 0;
+    struct stat status;
+    DIR *stream = opendir(directory);
+    for (struct dirent *entry; stream && (entry = readdir(stream));)
+        if (fstatat(dirfd(stream), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(status.st_mode))
+            bytes += (uint64_t)status.st_size;
+    if (stream)
+        closedir(stream);
+    return bytes;
+}
 
 const char *const run_keep_names[] = {
     [RUN_KEEP_BEST] = "best", [RUN_KEEP_LAST] = "last", [RUN_KEEP_NONE] = "none", NULL};

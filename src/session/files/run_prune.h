@@ -1,5 +1,5 @@
-/* run_prune.h: deletes weights and checkpoints of a stored run that are no longer needed. Its
- * settings, curves and results stay.
+/* run_prune.h: the disk space of a stored run, and how to free some of it: weights and checkpoints
+ * that are no longer needed are deleted; settings, curves and results stay.
  *
  * What is kept:
  *   best   the best model or, without validation, the final one; without either the last checkpoint
@@ -9,14 +9,21 @@
  * RUN/pruned.json lists the deleted files, so that a check of the run does not miss them. Nothing
  * of a run that a process trains is ever deleted. The caller must not prune runs that wait in the
  * queue. */
-#ifndef TINCA_SESSION_STORAGE_RUN_PRUNE_H
-#define TINCA_SESSION_STORAGE_RUN_PRUNE_H
+#ifndef TINCA_SESSION_FILES_RUN_PRUNE_H
+#define TINCA_SESSION_FILES_RUN_PRUNE_H
 
 #include "base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* --- space --- */
+
+/* The disk space that a stored run takes. Thread-safe. */
+
+/* Returns the sum of the sizes of the files in a run's folder, 0 if it cannot be read. */
+uint64_t run_disk_bytes(const char *directory);
 
 enum run_keep { RUN_KEEP_BEST, RUN_KEEP_LAST, RUN_KEEP_NONE };
 

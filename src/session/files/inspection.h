@@ -1,12 +1,13 @@
 /* inspection.h: measurements inside a run: the time of each layer, the matrix products, the arena
  * of the plan, and statistics of the weights.
  *
- * The worker makes an inspection on demand and at the end of a run (inspector.h), and never changes
- * it afterwards. It has plain values only, so it outlives its run. The last one is saved in the
- * run's folder as profile.json. Times and FLOPs are sums over the iterations that were measured.
+ * The worker makes an inspection on demand and at the end of a run (session/training/inspector.c),
+ * and never changes it afterwards. It has plain values only, so it outlives its run. The last one
+ * is saved in the run's folder as profile.json. Times and FLOPs are sums over the iterations that
+ * were measured.
  */
-#ifndef TINCA_SESSION_VALUES_INSPECTION_H
-#define TINCA_SESSION_VALUES_INSPECTION_H
+#ifndef TINCA_SESSION_FILES_INSPECTION_H
+#define TINCA_SESSION_FILES_INSPECTION_H
 
 #include "base/error.h"
 #include "base/json/json.h"
@@ -96,7 +97,7 @@ double inspection_update_ratio(const struct inspection_tensor *tensor);
 /* Returns the GFLOP/s of a layer; NaN if it has no FLOPs or took no time. */
 double inspection_gflops(const struct inspection_layer *layer);
 
-/* --- inspection_json.c --- */
+/* --- profile.json --- */
 
 /* Returns the inspection as JSON; NULL if out of memory. */
 struct json *inspection_to_json(const struct inspection *inspection);
