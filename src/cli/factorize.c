@@ -344,7 +344,8 @@ static int factorize_run(const struct command *command, int argc, char **argv)
     request->settings.linear = linear == 0;
     request->format_given = config_is_given(config, KEY(save_precision));
     request->format = (enum weights_format)record_settings(config).save_precision;
-    if (!check_output(request->output, &error) || !read_target(targets, request, &error))
+    if (!check_output(request->output, &error) || !read_target(targets, request, &error) ||
+        !fine_tune_refuse_idle(config, KEY(save_precision), false, &error))
         return output_error(&error);
     char *model = model_operand_path(operands.values[0], &error);
     request->model = model;

@@ -328,6 +328,9 @@ static bool check_unstructured(const struct wanted *wanted, const struct prune_r
         return error_set(error, ERROR_USAGE, "--unstructured",
                          "train before, and set weights to zero last",
                          "fine-tuning would give its zeros a value again");
+    if (config_is_given(&request->config, KEY(save_precision)))
+        return error_set(error, ERROR_USAGE, OPTION(save_precision), "leave it out",
+                         "weights of which some are set to zero are saved in float32");
     if (config_holds_out(&request->config) && !config_is_given(&request->config, KEY(data)))
         return error_set(error, ERROR_USAGE, OPTION(validate), "give --data SPEC",
                          "a part of the training data needs that data");
@@ -367,16 +370,20 @@ static int prune_wanted(struct wanted *wanted, const char *model)
     struct technique_display display = {
         .command = "prune", .advice = N_("the same command continues"), .quiet = wanted->quiet};
     const struct technique_watch watch = technique_display_watch(&display);
-    struct prune_request request = {.model = model,
-                                    .output = wanted->output,
-                                    .criterion = criterion_of(wanted->criterion),
-                                    .steps = wanted->steps,
-                                    .batches = wanted->batches,
-                                    .keep = wanted->patterns,
-                                    .config = wanted->config};
+    struct prune_request request = {
+        .model = model,
+        .output = wanted->output,
+        .criterion = criterion_of(wanted->criterion),
+        .steps = wanted->steps,
+        .batches = wanted->batches,
+        .keep = wanted->patterns,
+        .format = (enum weights_format)record_settings(&wanted->config).save_precision,
+        .config = wanted->config};
+    const bool gradients = !wanted->unstructured && request.criterion == CRITERION_TAYLOR;
     if (!wanted->output)
         error_set(&error, ERROR_USAGE, "prune", "give -o FILE", "no file was named");
     else if (read_goal(wanted, &request, &error) &&
+             fine_tune_refuse_idle(&request.config, KEY(save_precision), gradients, &error) &&
              technique_join_keep(&wanted->keep, wanted->patterns, &error)) {
         stop_signal_catch_for_runs();
         return wanted->unstructured ? prune_weights(wanted, &request, &watch)

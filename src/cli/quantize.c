@@ -129,7 +129,8 @@ static bool read_request(struct wanted *wanted, const char *model, struct quanti
                              request->max_loss < 0 || request->max_loss > 100))
         return error_set(error, ERROR_USAGE, "--max-loss", "give points of top-1 accuracy, as 0.5",
                          "\"%s\" is no number of 0 to 100", wanted->max_loss);
-    return technique_join_keep(&wanted->keep, wanted->patterns, error);
+    return fine_tune_refuse_idle(&wanted->config, NULL, false, error) &&
+           technique_join_keep(&wanted->keep, wanted->patterns, error);
 }
 
 static int quantize(struct wanted *wanted, const char *model)

@@ -124,6 +124,17 @@ held="--data digits,split=test,limit=100 --threads 2"
     refuses 2 '--lr: nothing is trained' "a rate without epochs" factorize lenet.safetensors -o no.safetensors --lr 0.1
     refuses 2 'no meaning in tinca factorize' "a setting without a meaning" factorize lenet.safetensors -o no.safetensors \
         --epochs 1 --l1-weight 3 $data
+    tuning="factorize lenet.safetensors -o no.safetensors --epochs 1 $data"
+    refuses 2 '^tinca: --epochs and --iterations: ' "two lengths" $tuning --iterations 3
+    refuses 2 '^tinca: --stop-patience: ' "a stop without a validation" $tuning --stop-patience 3
+    refuses 2 'nolayer' "a layer to freeze that is none" $tuning --freeze nolayer
+    grep -q 'singular values' err && not_ok "  before it is factorized" "$(cat err)" || ok "  before it is factorized"
+    ls | grep '^no.safetensors' && not_ok "  nothing is left" || ok "  nothing is left"
+    succeeds "a part to freeze" factorize lenet.safetensors -o frozen.safetensors --energy 0.5 --epochs 1 $data --freeze ip1.0 -q
+    for option in --checkpoint=5 --tensorboard=board --max-time=1h --test=auto; do
+        refuses 2 "^tinca: ${option%=*}: nothing is trained" "without training: $option" factorize lenet.safetensors \
+            -o no.safetensors $option
+    done
     long="lenet.safetensors -o long.safetensors --energy 0.5 --epochs 100000 --data digits,limit=100 --batch 20 --threads 1 -q"
     trains() {
         folder=$(head -n 1 long.safetensors.run 2>/dev/null) && has_line '"iteration"' "$folder/journal.jsonl"
@@ -135,12 +146,16 @@ held="--data digits,split=test,limit=100 --threads 2"
     wait $process
     [ $? = 130 ] && [ ! -e long.safetensors ] && ok "a fine-tuning is interrupted" || not_ok "a fine-tuning is interrupted" "$(cat log)"
     refuses 2 'another fine-tuning' "  another request is refused" factorize $long --lr 0.5
-    "$TINCA" factorize $long >log 2>&1 </dev/null &
+    "$TINCA" factorize $long --max-time 9h --checkpoint 7 --save-precision bf16 >log 2>&1 </dev/null &
     process=$!
     wait_until has_line '"event":"resume","iteration":[1-9]' "$folder/journal.jsonl" &&
-        ok "  the same one goes on" || not_ok "  the same one goes on" "$(cat log)"
+        ok "  the same one goes on, also with settings on which no weight depends" ||
+        not_ok "  the same one goes on, also with settings on which no weight depends" "$(cat log)"
     kill -TERM $process
     wait $process
+    is "  of which the run has this" config.max-time 9h "$folder/config.json"
+    is "  and this" config.checkpoint 7 "$folder/config.json"
+    is "  and this" config.save-precision bf16 "$folder/config.json"
     rm -f long.safetensors.*
 
     # --- formats ---

@@ -111,6 +111,17 @@ first=$("$JSON_LOOK" f.json steps.0.run)
 succeeds "  that of the first step" runs "$first" --json
 is "  is named by what it reaches" runs.0.network "lenet+prune:0.75"
 
+succeeds "two steps without, in half precision" prune m.safetensors -o half.safetensors --flops 0.5 --steps 2 \
+    --save-precision bf16 -q
+run weights half.safetensors
+grep -q '^ip1.weight .* BF16 ' out && ok "  the weights are bf16" || not_ok "  the weights are bf16" "$(cat out)"
+succeeds "fine-tuning that becomes worse, by the preset cifar" prune m.safetensors -o best.safetensors --flops 0.5 \
+    --preset cifar --data digits,limit=100 --validate digits,split=test,limit=50 --batch 20 --epochs 3 --lr 0.1 \
+    --momentum 0.9 --schedule fixed --threads 1 --json
+best=$runs/$("$JSON_LOOK" out steps.0.run)
+same "  the best model is the result" "$best/best.safetensors" best.safetensors
+cmp -s "$best/weights.safetensors" best.safetensors && not_ok "  and not the last" || ok "  and not the last"
+
 # --- interrupted ---
 rm -rf "$runs"
 has_checkpoint_or_ended() { ls "$runs"/*/checkpoint.safetensors >files 2>/dev/null || gone $child; }
@@ -234,6 +245,21 @@ for option in --weights --reset --seeds --l1-weight; do
         --flops 0.5 $option 1
 done
 refuses 2 "fine-tuning needs" "fine-tuning without data" prune m.safetensors -o x.safetensors --flops 0.5 --epochs 2
+set -- m.safetensors -o x.safetensors --flops 0.5 --data digits,limit=40 --epochs 1
+refuses 2 "^tinca: --stop-patience: " "a fine-tuning that contradicts itself" prune "$@" --stop-patience 3
+refuses 2 "^tinca: --temperature: " "  one without a teacher" prune "$@" --temperature 3
+refuses 2 "^tinca: --epochs and --iterations: " "  two lengths" prune "$@" --iterations 3
+refuses 2 "nolayer" "  a layer to freeze that is none" prune "$@" --freeze nolayer
+absent "  before anything is begun" x.safetensors.prune
+refuses 1 "no such folder" "a fine-tuning whose data is refused" prune m.safetensors -o x.safetensors --flops 0.5 --epochs 1 \
+    --data folder:none -q
+absent "  leaves nothing that blocks the next" x.safetensors.prune
+for option in --lr=0.1 --max-time=1h --tensorboard=board --checkpoint=5 --test=auto; do
+    refuses 2 "^tinca: ${option%=*}: nothing is trained" "without training: $option" prune m.safetensors -o x.safetensors \
+        --flops 0.5 $option
+done
+refuses 2 "^tinca: --save-precision: " "zeros in other weights" prune m.safetensors -o x.safetensors --unstructured 0.5 \
+    --save-precision bf16
 refuses 1 "no channel|none of its channels has a scale" "no batch norm" prune m.safetensors -o x.safetensors --flops 0.5 --criterion bn
 refuses 2 "name of no layer" "a layer that is none" prune m.safetensors -o x.safetensors --flops 0.5 --keep nothing
 refuses 1 "none of its channels can be removed: --keep" "all layers kept" prune m.safetensors -o x.safetensors --flops 0.5 --keep '*'

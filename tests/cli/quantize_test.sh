@@ -149,6 +149,14 @@ else
 fi
 refuses 2 'no meaning in tinca quantize' "a setting without a meaning" quantize m.safetensors --calibrate digits,limit=200 \
     --seeds 3 -o t.safetensors
+set -- m.safetensors --calibrate digits,limit=200 --images 5 -o none.safetensors
+refuses 2 '^tinca: --temperature: ' "a fine-tuning that contradicts itself" quantize "$@" --epochs 1 --temperature 3 --max-loss 0
+refuses 2 '^tinca: --epochs and --iterations: ' "  two lengths" quantize "$@" --epochs 1 --iterations 3
+refuses 2 'nolayer' "  a layer to freeze that is none" quantize "$@" --epochs 1 --freeze nolayer -q
+for option in --lr=0.1 --checkpoint=5 --tensorboard=board --save-precision=bf16; do
+    refuses 2 "^tinca: ${option%=*}: nothing is trained" "without training: $option" quantize "$@" $option
+done
+if [ -e none.safetensors ]; then not_ok "  and nothing is written"; else ok "  and nothing is written"; fi
 succeeds "a quantized model can be trained" train q.safetensors --weights q.safetensors --data digits,limit=100 \
     --batch 20 --iterations 4 --threads 1 --save qt.safetensors -q
 succeeds "  and remains quantized" weights qt.safetensors

@@ -82,25 +82,57 @@ succeeds "techniques that train, of a cell with many settings" sweep --networks 
 set +f
 cell=$(run_of lenet)
 settings >"$T/settings"
-for run in lenet-step1_distill_lenet_prune_0.5 lenet-factorize lenet-tune; do
+has_all() { # has_all RUN: the run has the settings of the cell
     wrong=
     while read -r key; do
         of_cell=$("$JSON_LOOK" "$cell" "config.$key" 2>&1)
-        of_run=$("$JSON_LOOK" "$(run_of "$run")" "config.$key" 2>&1)
+        of_run=$("$JSON_LOOK" "$(run_of "$1")" "config.$key" 2>&1)
         [ "$of_cell" = "$of_run" ] || wrong="$wrong $key: $of_run, not $of_cell"
     done <"$T/settings"
-    if [ -z "$wrong" ]; then ok "  $run has all of them"; else not_ok "  $run has all of them" "$wrong"; fi
+    if [ -z "$wrong" ]; then ok "  $1 has all of them"; else not_ok "  $1 has all of them" "$wrong"; fi
+}
+for run in lenet-step1_distill_lenet_prune_0.5 lenet-factorize lenet-tune; do
+    has_all "$run"
 done
 is "  such as that which was given" config.sampling balanced "$(run_of lenet-tune)"
 is "  and this" config.ema 0.9 "$(run_of lenet-step1_distill_lenet_prune_0.5)"
 is "  for as many epochs as the techniques train" config.epochs 1 "$(run_of lenet-tune)"
 if [ "$(wc -l <"$T/settings")" -ge 48 ]; then ok "  which are many"; else not_ok "  which are many" "$(cat "$T/settings")"; fi
-for option in --l1-weight=50 --reduce=fast; do
-    refuses 2 "^tinca: ${option%=*}: it has no meaning" "a setting without a meaning in them: $option" sweep --networks lenet \
-        --batches 20 --iterations 5 --data digits,limit=40 --name other --after prune:0.5 --after-epochs 1 $option -q
+refuses 2 "^tinca: --l1-weight: it has no meaning" "a setting without a meaning in them" sweep --networks lenet \
+    --batches 20 --iterations 5 --data digits,limit=40 --name other --after prune:0.5 --after-epochs 1 --l1-weight=50 -q
+for option in --reduce=fast --compress=bf16 --bucket=256K; do
+    succeeds "one of several processes changes nothing in one: $option" sweep --networks lenet --batches 20 --iterations 5 \
+        --data digits,limit=40 --name other --after prune:0.5 --after-epochs 1 $option --dry-run
 done
 succeeds "  which is one where nothing trains" sweep --networks mlp --batches 20 --iterations 5 --data digits,limit=40 \
     --name other --after half --l1-weight=50 --dry-run
+succeeds "a trained sweep is complete" sweep --name same --due
+if [ ! -s "$T/out" ]; then ok "  with all of its results"; else not_ok "  with all of its results" "$(told)"; fi
+for file in "$T/same/tinca/sweeps/same"/*/after/*/*-v2.*; do
+    mv "$file" "$(echo "$file" | sed 's/-v2\./\./')"
+done
+succeeds "results of trained chains of an earlier version, which dropped settings" sweep --name same --due
+shows '^1$' "  are computed again"
+rm -rf "$T/same/tinca/runs"
+succeeds "a cell with a preset" sweep --networks lenet --batches 20 --threads 1 --iterations 6 --preset digits \
+    --data digits,limit=60 --validate digits,split=test,limit=20 --name preset --after factorize:0.5 --after-epochs 1 -q
+cell=$(run_of lenet)
+for run in lenet-factorize lenet-tune; do
+    has_all "$run"
+done
+runs=$(ls "$T/same/tinca/runs")
+succeeds "chains that could train, without epochs" sweep --networks lenet --batches 20 --threads 1 --iterations 6 --lr 0.02 \
+    --checkpoint 30 --data digits,limit=60 --name untrained --after factorize,factorize:0.5,prune:0.5,quantize -q
+succeeds "  their results" sweep --name untrained --report --json
+for number in 1 2 3 4; do
+    is "  are done: $number" cells.0.after.$number.state done
+done
+is "  and nothing was trained" "cells.0.after.#" 5
+if [ $(($(ls "$T/same/tinca/runs" | wc -l) - $(echo "$runs" | wc -l))) = 1 ]; then
+    ok "  but the cell itself"
+else
+    not_ok "  but the cell itself" "$(ls "$T/same/tinca/runs")"
+fi
 export XDG_STATE_HOME="$home"
 
 echo "not a model" >"$T/teacher.safetensors"
@@ -161,6 +193,19 @@ if [ "$status $cuts" = "1 2" ] &&
 else
     not_ok "cells that are killed after their training: it is said why, and which command goes on" "$status: $(told)"
 fi
+
+# What another version, whose request was another one, has left of a pruning is replaced.
+left=$(find "$T/state/tinca/sweeps/cut"/lenet*/after -name '*.prune')
+begun="--networks lenet --batches 20 --threads 1 --iterations 5 --data digits,limit=40 --name replaced"
+# shellcheck disable=SC2086 # a list of options
+home=$XDG_STATE_HOME
+export XDG_STATE_HOME="$T/replaced"
+succeeds "a sweep" sweep $begun --after half -q
+left_here="$(echo "$T/replaced/tinca/sweeps/replaced"/lenet*/after/*)/$(basename "$left" | sed 's/-e100000-v2/-e0/')"
+cp -R "$left" "$left_here"
+succeeds "  in which another pruning was interrupted" sweep --name replaced --after prune:0.5 -q
+if [ ! -e "$left_here" ] && [ -e "${left_here%.prune}" ]; then ok "  prunes anew"; else not_ok "  prunes anew" "$(ls "$(dirname "$left_here")")"; fi
+export XDG_STATE_HOME="$home"
 
 # The process of a technique alone is killed: its result can go on, and so can those that follow. A cell that is
 # killed leaves no process of a technique behind, which would keep the next call from going on.

@@ -27,6 +27,8 @@ mkdir -p "$work" || exit 99
 export XDG_STATE_HOME="$work/state"
 where="--device ${PRUNE_DEVICE:-cpu} --threads ${PRUNE_THREADS:-0}"
 settings="--batch 128 --momentum 0.9 --weight-decay 0.0001 --schedule cosine --augment yes --seed $seed"
+reads= # what the criterion is computed from
+[ "$criterion" != taylor ] || reads="--batch 128 --augment yes"
 after="$settings --lr ${PRUNE_LR_AFTER:-0.02}"
 
 # part NAME FILE ARGUMENT...: runs the program unless FILE, which it writes, exists; shows its progress
@@ -70,7 +72,7 @@ evaluated() {
     trained whole "$work/before.safetensors" --weights "$work/before.safetensors" --data "$data" --validate "$test" \
         --epochs "$epochs" $after $where
     part "half of it, as it is" "$work/raw.safetensors" prune "$work/before.safetensors" -o "$work/raw.safetensors" \
-        --flops 0.5 --criterion "$criterion" --data "$data" --batch 128 --augment yes --seed "$seed" $where -q
+        --flops 0.5 --criterion "$criterion" --data "$data" $reads --seed "$seed" $where -q
     part "half of it, trained on" "$work/pruned.safetensors" prune "$work/before.safetensors" \
         -o "$work/pruned.safetensors" --flops 0.5 --criterion "$criterion" --steps "$steps" --data "$data" \
         --epochs "$((epochs / steps))" $after $where --json

@@ -394,6 +394,7 @@ static bool make(const struct factorize_request *request, const char *path,
         return false;
     const bool saved =
         check_origin(made->origin.network, fine_tune_is_wanted(&request->config), error) &&
+        fine_tune_check_layers(&request->config, &made->origin.network->graph, false, error) &&
         find_format(request, &made->format, error) &&
         factorization_begin(&made->factorization, made->origin.network, &made->origin.weights,
                             &request->settings, report_layer, (void *)watch, error) &&
@@ -457,7 +458,8 @@ static bool make_and_tune(const struct factorize_request *request, const char *p
                                        .tag = "factorize",
                                        .note = "fine-tuning after a factorization",
                                        .output = request->output,
-                                       .request = text};
+                                       .request = text,
+                                       .replaces = request->replaces};
     if (!fine_tune_find(&tuning, &made->continued, error))
         return false;
     made->continued = made->continued && file_exists(path);
@@ -488,29 +490,11 @@ static bool factorize_and_tune(const struct factorize_request *request,
     return done;
 }
 
-/* Returns whether the fine-tuning has data, and whether its settings have a use: none is dropped.
- */
-static bool check_tuning(const struct run_config *config, struct error *error)
-{
-    char option[64];
-    if (fine_tune_is_wanted(config))
-        return fine_tune_check(config, error);
-    for (size_t i = 0; i < config_field_count; i++) {
-        const struct config_field *field = &config_fields[i];
-        snprintf(option, sizeof option, "--%s", field->key);
-        if (field->class == SETTINGS_TRAINING && field->key != KEY(seed) &&
-            config_is_given(config, field->key))
-            return error_set(error, ERROR_USAGE, option, "give --epochs, too",
-                             "nothing is trained without it");
-    }
-    return true;
-}
-
 bool factorize_model(const struct factorize_request *request, const struct technique_watch *watch,
                      struct factorized_model *made, struct error *error)
 {
     *made = (struct factorized_model){.ms_before = (double)NAN, .ms_after = (double)NAN};
-    if (!check_value(request, error) || !check_tuning(&request->config, error) ||
+    if (!check_value(request, error) || !fine_tune_check(&request->config, request->model, error) ||
         !model_output_check(request->model, request->output, error))
         return false;
     made->bytes_before = file_bytes(request->model);

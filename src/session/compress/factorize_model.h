@@ -32,6 +32,7 @@ struct factorize_request {
     double value;
     bool format_given; /* of the new file's weights; else that of the model's file */
     enum weights_format format;
+    bool replaces; /* another factorization for the output, interrupted, is no longer wanted */
     /* The device and, with data, the settings of fine-tuning, which is left out unless epochs or
      * iterations are given. */
     struct run_config config;

@@ -8,6 +8,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/network/network_write.h"
+#include "engine/training/parameter_groups.h"
 #include "session/config/settings.h"
 #include "session/files/run_directory.h"
 #include "session/model/model_file.h"
@@ -59,11 +60,74 @@ bool fine_tune_is_wanted(const struct run_config *settings)
     return config_is_given(settings, KEY(epochs)) || config_is_given(settings, KEY(iterations));
 }
 
-bool fine_tune_check(const struct run_config *settings, struct error *error)
+bool fine_tune_has_data(const struct run_config *settings, struct error *error)
 {
     return config_is_given(settings, KEY(data)) || training_settings(settings).preset[0] ||
            error_set(error, ERROR_USAGE, OPTION(data), "give --data SPEC",
                      "fine-tuning needs a data set");
+}
+
+/* Makes the configuration of a run that begins with the model. Returns false with an error if its
+ * settings contradict each other. */
+static bool make_config(struct run_config *config, const struct run_config *settings,
+                        const char *model, struct error *error)
+{
+    config_defaults(config);
+    if (!config_set(config, KEY(network), model, error) ||
+        !config_set(config, KEY(weights), model, error))
+        return false;
+    config_take(config, settings, FINE_TUNE_CLASSES, TASK_FINE_TUNE);
+    return config_check(config, error);
+}
+
+bool fine_tune_check(const struct run_config *settings, const char *model, struct error *error)
+{
+    struct run_config config;
+    return !fine_tune_is_wanted(settings) ||
+           (fine_tune_has_data(settings, error) && make_config(&config, settings, model, error));
+}
+
+bool fine_tune_check_layers(const struct run_config *settings, const struct graph *graph, bool same,
+                            struct error *error)
+{
+    const struct training_settings training = training_settings(settings);
+    const bool known = same || !strchr(training.freeze, '.');
+    const struct parameter_rates rates = {.frozen = known ? training.freeze : "",
+                                          .rates = same ? training.rates : ""};
+    struct parameter_groups groups;
+    if (!fine_tune_is_wanted(settings) || (!rates.frozen[0] && !rates.rates[0]))
+        return true;
+    const bool made = parameter_groups_make(&groups, graph, &rates, 0, error);
+    if (made)
+        parameter_groups_free(&groups);
+    return made;
+}
+
+/* Returns whether a setting has an effect only if something is trained. The seed also draws images,
+ * and a preset names data. */
+static bool is_of_runs(const struct config_field *field)
+{
+    if (field->key == KEY(seed) || field->key == KEY(preset))
+        return false;
+    return field->key == KEY(test) || field->key == KEY(average_loss) ||
+           (field->class & (SETTINGS_TRAINING | SETTINGS_RECORD));
+}
+
+bool fine_tune_refuse_idle(const struct run_config *settings, const char *used, bool gradients,
+                           struct error *error)
+{
+    char option[64];
+    for (size_t i = 0; !fine_tune_is_wanted(settings) && i < config_field_count; i++) {
+        const struct config_field *field = &config_fields[i];
+        if (!config_is_given(settings, field->key) || !is_of_runs(field) || field->key == used ||
+            (gradients && (field->class & SETTINGS_TRAINING) &&
+             config_has_meaning(field, TASK_FIND_RATE)))
+            continue;
+        snprintf(option, sizeof option, "--%s", field->key);
+        return error_set(error, ERROR_USAGE, option, "give --epochs, too",
+                         "nothing is trained without it");
+    }
+    return true;
 }
 
 static struct run *start_in(const struct fine_tuning *tuning, const char *directory,
@@ -72,14 +136,9 @@ static struct run *start_in(const struct fine_tuning *tuning, const char *direct
     struct run_config config;
     const struct run_options options = {
         .run_directory = directory, .note = tuning->note, .tags = tuning->tag};
-    config_defaults(&config);
-    if (!config_set(&config, KEY(network), tuning->model, error) ||
-        !config_set(&config, KEY(weights), tuning->model, error))
-        return NULL;
-    config_take(&config, tuning->settings, FINE_TUNE_CLASSES, TASK_FINE_TUNE);
-    if (!config_check(&config, error))
-        return NULL;
-    return run_start(&config, &options, error);
+    return make_config(&config, tuning->settings, tuning->model, error)
+               ? run_start(&config, &options, error)
+               : NULL;
 }
 
 struct run *fine_tune_start(const struct fine_tuning *tuning, struct error *error)
@@ -87,16 +146,20 @@ struct run *fine_tune_start(const struct fine_tuning *tuning, struct error *erro
     return start_in(tuning, NULL, error);
 }
 
+bool fine_tune_may_change(const struct config_field *field)
+{
+    return field->resumes && field->key != KEY(epochs) && field->key != KEY(iterations);
+}
+
 struct run *fine_tune_resume(const char *directory, const struct run_config *settings,
                              struct error *error)
 {
-    char threads[32];
     struct run_config changes;
     config_defaults(&changes);
-    if (config_is_given(settings, KEY(threads)) &&
-        !config_set(&changes, KEY(threads),
-                    config_get(settings, KEY(threads), threads, sizeof threads), error))
-        return NULL;
+    config_take(&changes, settings, FINE_TUNE_CLASSES, TASK_RESUME);
+    for (size_t i = 0; i < config_field_count; i++)
+        if (!fine_tune_may_change(&config_fields[i]))
+            config_forget(&changes, config_fields[i].key);
     return run_resume(directory, &changes, NULL, error);
 }
 
@@ -152,9 +215,10 @@ bool fine_tune_find(const struct fine_tuning *tuning, bool *begun, struct error 
     if (!note)
         return false;
     *begun = read_note(note, tuning->request, run, &same);
-    if (!same)
-        error_set(error, ERROR_USAGE, note, "repeat its command, or delete this file",
-                  "another fine-tuning for this output was interrupted");
+    *begun = *begun && same;
+    same = same || tuning->replaces ||
+           error_set(error, ERROR_USAGE, note, "repeat its command, or delete this file",
+                     "another fine-tuning for this output was interrupted");
     free(note);
     return same;
 }
@@ -219,17 +283,14 @@ bool fine_tune_was_cut_off(const struct error *error)
     return error->kind == ERROR_INTERRUPTED || run_cause_of_error(error) != RUN_CAUSE_OTHER;
 }
 
-/* Copies the model of a complete run to the output: the last one or, as tinca train --save does
- * with the preset cifar, the best. A run that is stopped has one, too, which is no result. */
-static bool copy_result(const struct fine_tuning *tuning, const char *run, struct error *error)
+bool fine_tune_copy(const struct run_config *settings, const char *run, const char *output,
+                    struct error *error)
 {
     char *best = file_join(run, "best.safetensors"), *last = file_join(run, "weights.safetensors");
-    const bool takes_best = best &&
-                            strcmp(training_settings(tuning->settings).preset, "cifar") == 0 &&
-                            file_exists(best);
-    const bool copied = best && last
-                            ? output_file_copy(tuning->output, takes_best ? best : last, error)
-                            : error_set_memory(error, "a path", 0);
+    const bool takes_best =
+        best && strcmp(training_settings(settings).preset, "cifar") == 0 && file_exists(best);
+    const bool copied = best && last ? output_file_copy(output, takes_best ? best : last, error)
+                                     : error_set_memory(error, "a path", 0);
     free(best);
     free(last);
     return copied;
@@ -252,7 +313,7 @@ bool fine_tune_file(const struct fine_tuning *tuning, const struct technique_wat
         done = training &&
                fine_tune_finish(training, watch, N_("the same command continues it"), error);
     }
-    done = done && copy_result(tuning, run, error);
+    done = done && fine_tune_copy(tuning->settings, run, tuning->output, error);
     if (done || !fine_tune_was_cut_off(error))
         unlink(note);
     free(note);

@@ -46,18 +46,39 @@ struct fine_tuning {
     const char *output;                /* the file of the result; NULL: the run's folder has it */
     const char *request; /* all that the result depends on, as text, by which an interrupted
                             training is recognised; NULL: the output's name is enough */
+    bool replaces; /* another training for the output that was interrupted is no longer wanted */
 };
 
 /* Returns whether the settings ask for a fine-tuning: epochs or iterations are given. */
 bool fine_tune_is_wanted(const struct run_config *settings);
 
 /* Returns whether the settings name the data of a fine-tuning; if not, sets the error. */
-bool fine_tune_check(const struct run_config *settings, struct error *error);
+bool fine_tune_has_data(const struct run_config *settings, struct error *error);
+
+/* Checks the fine-tuning of a model before anything is done: whether it has data, and whether its
+ * settings contradict each other. Returns false with an error. */
+bool fine_tune_check(const struct run_config *settings, const char *model, struct error *error);
+
+/* Checks the layers that a fine-tuning freezes, or gives rates of their own, against the model.
+ * With `same`, the network that is trained has the same layers; without, it may have parts of them,
+ * which have a dot in their names. Returns false with an error if a layer is not there. */
+bool fine_tune_check_layers(const struct run_config *settings, const struct graph *graph, bool same,
+                            struct error *error);
+
+/* Returns false with an error if a setting was given that has no effect since nothing is trained.
+ * `used` is the key of one that the technique has a use for (NULL: none); with `gradients` it takes
+ * gradients, and has a use for all that count for those. */
+bool fine_tune_refuse_idle(const struct run_config *settings, const char *used, bool gradients,
+                           struct error *error);
 
 /* Starts the run. Returns NULL with an error. */
 struct run *fine_tune_start(const struct fine_tuning *tuning, struct error *error);
 
-/* Resumes a run with the threads of the settings, if they are given. Returns NULL with an error. */
+/* Returns whether a setting may be another one when a training is continued: the weights that come
+ * out do not depend on it. */
+bool fine_tune_may_change(const struct config_field *field);
+
+/* Resumes a run with those of these settings that are given. Returns NULL with an error. */
 struct run *fine_tune_resume(const char *directory, const struct run_config *settings,
                              struct error *error);
 
@@ -67,7 +88,7 @@ bool fine_tune_finish(struct run *run, const struct technique_watch *watch, cons
                       struct error *error);
 
 /* Sets *begun to whether an interrupted training for the output was begun with this request.
- * Returns false with an error if it was begun with another one. */
+ * Returns false with an error if it was begun with another one, which this one does not replace. */
 bool fine_tune_find(const struct fine_tuning *tuning, bool *begun, struct error *error);
 
 #define FINE_TUNE_NOTE ".run" /* the ending of the file that names the run of an output */
@@ -77,6 +98,12 @@ enum { FINE_TUNE_RUN = 512 }; /* bytes of the path of a run's folder */
  * sets `run` to its folder. Returns false with an error; the output is then as it was. */
 bool fine_tune_file(const struct fine_tuning *tuning, const struct technique_watch *watch,
                     char run[FINE_TUNE_RUN], struct error *error);
+
+/* Copies the model of a complete run to the output: the last one or, as tinca train --save does
+ * with the preset cifar, the best. A run that is stopped has one, too, which is no result. Returns
+ * false with an error. */
+bool fine_tune_copy(const struct run_config *settings, const char *run, const char *output,
+                    struct error *error);
 
 /* Returns whether an error says that work was cut off, and would succeed when it is repeated: it
  * was interrupted, or there was too little memory or room on the disk. */

@@ -35,7 +35,7 @@ struct prune_state {
 
 /* Reads the state of this request or, if there is none, makes the folder of a new one.
  * prune_state_free releases it. Returns false with an error, also if the folder has the state of
- * another request. */
+ * another request, unless this one replaces it. */
 bool prune_state_open(struct prune_state *state, const struct prune_request *request,
                       const char *network, struct error *error);
 void prune_state_free(struct prune_state *state); /* leaves it {0} */

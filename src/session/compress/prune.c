@@ -32,7 +32,7 @@ static const char *goal_option(enum prune_goal goal)
 /* Checks a request before anything is opened. Returns false with an error. */
 static bool prune_check(const struct prune_request *request, struct error *error)
 {
-    const bool data = fine_tune_check(&request->config, NULL);
+    const bool data = fine_tune_has_data(&request->config, NULL);
     const bool is_share = request->goal != GOAL_LATENCY;
     if (!(request->target > 0) || !isfinite(request->target) || (is_share && request->target >= 1))
         return error_set(error, ERROR_USAGE, goal_option(request->goal),
@@ -42,7 +42,7 @@ static bool prune_check(const struct prune_request *request, struct error *error
     if (!data && config_holds_out(&request->config))
         return error_set(error, ERROR_USAGE, OPTION(validate), "give --data SPEC",
                          "a part of the training data needs that data");
-    if (fine_tune_is_wanted(&request->config) && !fine_tune_check(&request->config, error))
+    if (!fine_tune_check(&request->config, request->model, error))
         return false;
     if (!data && request->criterion == CRITERION_TAYLOR)
         return error_set(error, ERROR_USAGE, OPTION(data), "give --data SPEC",
@@ -221,10 +221,13 @@ static bool save_step(struct pruning *pruning, size_t step, const struct prune_c
                       struct error *error)
 {
     struct prune_state *state = &pruning->state;
+    const struct prune_request *request = pruning->request;
+    const bool is_result = step + 1 == request->steps && !fine_tune_is_wanted(&request->config);
     char *path = prune_state_model(state, step, false, error);
     const bool saved =
-        path && model_save_derived(&pruning->origin, candidate->model.network,
-                                   &candidate->model.weights, WEIGHTS_FLOAT32, path, error);
+        path &&
+        model_save_derived(&pruning->origin, candidate->model.network, &candidate->model.weights,
+                           is_result ? request->format : WEIGHTS_FLOAT32, path, error);
     free(path);
     if (!saved)
         return false;
@@ -328,10 +331,9 @@ static bool tune(struct pruning *pruning, size_t step, struct error *error)
     if (run ? !fine_tune_finish(run, pruning->watch, N_("the same command continues it"), error)
             : error->kind != ERROR_NONE)
         return false;
-    char *trained = file_join(state->stages[step].run, "weights.safetensors");
     char *path = prune_state_model(state, step, true, error);
-    const bool saved = trained && path && output_file_copy(path, trained, error);
-    free(trained);
+    const bool saved =
+        path && fine_tune_copy(&pruning->request->config, state->stages[step].run, path, error);
     free(path);
     state->stages[step].tuned = saved;
     return saved && prune_state_write(state, error);
@@ -377,6 +379,15 @@ static bool run_all(struct pruning *pruning, struct error *error)
     return done;
 }
 
+/* Returns whether there is something that a repeated command would go on with, after an error. */
+static bool can_go_on(const struct prune_state *state, const struct error *error)
+{
+    bool runs = false;
+    for (size_t i = 0; i < state->count; i++)
+        runs |= state->stages[i].run[0] && file_is_directory(state->stages[i].run);
+    return state->count > 0 && (runs || fine_tune_was_cut_off(error));
+}
+
 bool prune_run(const struct prune_request *request, const struct technique_watch *watch,
                struct prune_result *result, struct error *error)
 {
@@ -389,10 +400,12 @@ bool prune_run(const struct prune_request *request, const struct technique_watch
         !model_load_for(&pruning.origin, request->model, machine.device, machine.threads, &use,
                         error))
         return false;
-    bool done = prune_state_open(&pruning.state, request, pruning.origin.network->name, error) &&
-                run_all(&pruning, error);
-    if (!done && pruning.state.folder && pruning.state.count == 0)
-        prune_state_remove(&pruning.state); /* nothing is done that could be continued */
+    bool done =
+        fine_tune_check_layers(&request->config, &pruning.origin.network->graph, true, error) &&
+        prune_state_open(&pruning.state, request, pruning.origin.network->name, error) &&
+        run_all(&pruning, error);
+    if (!done && pruning.state.folder && !can_go_on(&pruning.state, error))
+        prune_state_remove(&pruning.state);
     if (!done)
         prune_result_free(result);
     prune_state_free(&pruning.state);

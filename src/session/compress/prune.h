@@ -34,6 +34,8 @@ struct prune_request {
     size_t steps;
     size_t batches;   /* that the Taylor criterion reads */
     const char *keep; /* patterns of layers that keep their channels (name_pattern.h); "": none */
+    enum weights_format format; /* of the output, if it is not that of a fine-tuning */
+    bool replaces; /* another pruning to the output, interrupted, is no longer wanted */
     /* The device and, with data, the settings of fine-tuning, which is left out unless epochs or
      * iterations are given. With `validate` the accuracy is measured. */
     struct run_config config;

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "engine/weights/safetensors.h"
+#include "session/config/settings.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -95,10 +96,12 @@ bool request_add_settings(struct json *root, const struct run_config *given)
 {
     struct run_config settings = *given;
     for (size_t i = 0; i < config_field_count; i++)
-        if (config_fields[i].resumes &&
-            (config_fields[i].class & (SETTINGS_MACHINE | SETTINGS_RECORD)))
+        if (fine_tune_may_change(&config_fields[i]))
             config_forget(&settings, config_fields[i].key);
-    return config_given_to_json(&settings, json_add_object(root, "settings"));
+    const struct training_settings training = training_settings(given);
+    return config_given_to_json(&settings, json_add_object(root, "settings")) &&
+           (!training.preset[0] || /* it never counts as given */
+            json_add_string(root, "preset", training.preset));
 }
 
 static char *print_request(const struct prune_request *request, struct error *error)
@@ -119,7 +122,9 @@ static char *print_request(const struct prune_request *request, struct error *er
         json_add_count(root, "steps", request->steps) &&
         json_add_count(root, "batches", request->batches) &&
         json_add_string(root, "keep", request->keep ? request->keep : "") &&
-        request_add_settings(root, &request->config))
+        request_add_settings(root, &request->config) &&
+        (request->format == WEIGHTS_FLOAT32 || fine_tune_is_wanted(&request->config) ||
+         json_add_string(root, "format", weights_format_names[request->format])))
         text = json_print(root, false, error);
     else
         error_set_memory(error, "the request", 0);
@@ -146,17 +151,22 @@ static bool read_stage(const struct json *object, struct prune_stage *stage)
 }
 
 static bool read_document(struct prune_state *state, const struct json_document *document,
-                          struct error *error)
+                          bool replaces, struct error *error)
 {
     const struct json *root = document->root;
     const char *request = json_string(json_member(root, "request"));
     const char *format = json_string(json_member(root, "format"));
     bool read = format && strcmp(format, "tinca-prune") == 0 && request &&
                 json_number(json_member(root, "ms_before"), &state->ms_before);
-    if (read && strcmp(request, state->request) != 0)
+    if (read && strcmp(request, state->request) != 0) {
+        state->ms_before = 0;
+        if (replaces)
+            return unlink(state->path) == 0 ||
+                   error_set_errno(error, state->path, "remove it", "it cannot be removed");
         return error_set(error, ERROR_USAGE, state->folder,
                          "repeat its command, or delete this folder",
                          "another pruning to this output was interrupted");
+    }
     const struct json *stage = json_first(json_member(root, "stages"));
     for (; read && stage; stage = json_next(stage))
         read = state->count < PRUNE_MAX_STEPS && read_stage(stage, &state->stages[state->count++]);
@@ -164,7 +174,7 @@ static bool read_document(struct prune_state *state, const struct json_document 
                              "it does not hold the state of a pruning");
 }
 
-static bool read_state(struct prune_state *state, struct error *error)
+static bool read_state(struct prune_state *state, bool replaces, struct error *error)
 {
     struct json_document document = {0};
     if (!file_exists(state->path))
@@ -174,7 +184,7 @@ static bool read_state(struct prune_state *state, struct error *error)
         error_set(error, ERROR_INPUT, state->path, "delete its folder to begin again",
                   "it does not hold the state of a pruning");
     read = read && json_verify_checksum(&document, "delete its folder to begin again", error) &&
-           read_document(state, &document, error);
+           read_document(state, &document, replaces, error);
     json_document_free(&document);
     return read;
 }
@@ -210,7 +220,8 @@ bool prune_state_open(struct prune_state *state, const struct prune_request *req
     if (!state->path)
         error_set_memory(error, "a path", 0);
     if (state->path && (state->request = print_request(request, error)) &&
-        file_make_directories(state->folder, error) && read_state(state, error)) {
+        file_make_directories(state->folder, error) &&
+        read_state(state, request->replaces, error)) {
         forget_missing(state);
         if (!file_exists(state->path))
             prune_folder_empty(state->folder);

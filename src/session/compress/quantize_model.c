@@ -76,6 +76,27 @@ struct json *quantize_result_json(const struct quantize_request *request,
 
 /* --- the beginning --- */
 
+/* The rate of a fine-tuning, unless the caller gives one: weights shall move within their grids. */
+#define TUNE_RATE "0.001"
+
+/* Makes the settings of a fine-tuning. Returns false with an error. */
+static bool set_tuning(const struct quantize_request *request, struct run_config *config,
+                       struct error *error)
+{
+    *config = request->config;
+    return config_set(config, KEY(data), request->calibrate, error) &&
+           (!request->data[0] || config_set(config, KEY(validate), request->data, error)) &&
+           (config_is_given(config, KEY(learning_rate)) ||
+            config_set(config, KEY(learning_rate), TUNE_RATE, error));
+}
+
+static bool check_tuning(const struct quantize_request *request, struct error *error)
+{
+    struct run_config config;
+    return !fine_tune_is_wanted(&request->config) ||
+           (set_tuning(request, &config, error) && fine_tune_check(&config, request->model, error));
+}
+
 static bool check_model(const struct quantize_state *state, struct error *error)
 {
     const struct network *network = state->model.network;
@@ -131,12 +152,14 @@ static bool begin(struct quantize_state *state, struct error *error)
     const struct machine_settings machine = machine_settings(&request->config);
     /* the folded network's weights and the quantized one's */
     const struct model_use use = {.copies = 2, .more = quantize_bytes, .context = request};
-    if (!model_output_check(request->model, request->output, error) ||
+    if (!check_tuning(request, error) ||
+        !model_output_check(request->model, request->output, error) ||
         !technique_watch_step(state->watch, _("reading the model"), error) ||
         !model_load_for(&state->model, request->model, machine.device, machine.threads, &use,
                         error) ||
         !check_model(state, error) ||
-        !name_pattern_check(request->keep, &state->model.network->graph, "--keep", error))
+        !name_pattern_check(request->keep, &state->model.network->graph, "--keep", error) ||
+        !fine_tune_check_layers(&request->config, &state->model.network->graph, false, error))
         return false;
     state->folded.network =
         fold_batch_norm(state->model.network, &state->model.weights, &state->folded.weights, error);
@@ -291,25 +314,17 @@ static bool make_result(struct quantize_state *state, struct error *error)
 
 /* --- fine-tuning --- */
 
-/* The rate of a fine-tuning, unless the caller gives one: weights shall move within their grids. */
-#define TUNE_RATE "0.001"
-
 /* Starts a run whose network and first weights are the quantized model, so that it trains with
  * simulated quantization (engine/quantize/simulate.h). */
 static struct run *start(const struct quantize_state *state, struct error *error)
 {
     const struct quantize_request *request = state->request;
-    struct run_config config = request->config;
+    struct run_config config;
     const struct fine_tuning tuning = {.settings = &config,
                                        .model = request->output,
                                        .tag = "quantize",
                                        .note = "fine-tuning with simulated quantization"};
-    if (!config_set(&config, KEY(data), request->calibrate, error) ||
-        (request->data[0] && !config_set(&config, KEY(validate), request->data, error)) ||
-        (!config_is_given(&config, KEY(learning_rate)) &&
-         !config_set(&config, KEY(learning_rate), TUNE_RATE, error)))
-        return NULL;
-    return fine_tune_start(&tuning, error);
+    return set_tuning(request, &config, error) ? fine_tune_start(&tuning, error) : NULL;
 }
 
 /* Trains the saved network, and reads its weights into those of the state. */

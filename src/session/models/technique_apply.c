@@ -126,6 +126,7 @@ static bool apply_prune(const char *argument, const struct technique_target *tar
                                           .steps = 1,
                                           .batches = PRUNE_BATCHES,
                                           .keep = "",
+                                          .replaces = true,
                                           .config = *target->settings};
     bool pruned = result || error_set_memory(error, "the result", sizeof *result);
     pruned = pruned && prune_run(&request, watch, result, error);
@@ -147,6 +148,7 @@ static bool apply_factorize(const char *argument, const struct technique_target 
         .output = target->output,
         .settings = {.convolutions = CONVOLUTIONS_SPATIAL, .linear = true},
         .value = FACTORIZE_USUAL_ENERGY,
+        .replaces = true,
         .config = *target->settings};
     if (argument[0])
         request.target = targets[technique_goal_of(argument, &request.value)];

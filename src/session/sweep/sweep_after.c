@@ -30,6 +30,10 @@ const char *sweep_after_chain(const struct sweep *sweep, size_t number)
 
 /* --- files --- */
 
+/* Which of the cell's settings a fine-tuning has; the earliest versions dropped most of them.
+ * Results and models of another number are not found, and are computed again. */
+enum { TRAINED_VERSION = 2 };
+
 /* Writes the name of a chain's files without their ending: the chain itself as far as it can be
  * part of a file's name, a checksum, and the epochs if one of its steps trains. */
 static void name_chain(const struct sweep *sweep, const char *chain, bool trains, char name[NAME])
@@ -40,7 +44,10 @@ static void name_chain(const struct sweep *sweep, const char *chain, bool trains
         name[used] = strchr("/:\\ \t\n", chain[used]) || (unsigned char)chain[used] < ' '
                          ? '-'
                          : chain[used];
-    if (trains)
+    if (sweep_grid_trains(&sweep->grid, chain))
+        snprintf(name + used, NAME - used, "-%08lx-e%zu-v%d", sum, sweep->grid.after_epochs,
+                 TRAINED_VERSION);
+    else if (trains)
         snprintf(name + used, NAME - used, "-%08lx-e%zu", sum, sweep->grid.after_epochs);
     else
         snprintf(name + used, NAME - used, "-%08lx", sum);
@@ -235,7 +242,8 @@ static bool check_meaning(const struct run_config *cell, struct error *error)
         const struct config_field *field = &config_fields[i];
         if (!config_is_given(cell, field->key) ||
             !(field->class & (FINE_TUNE_CLASSES & ~(unsigned)SETTINGS_RECORD)) ||
-            config_has_meaning(field, TASK_FINE_TUNE) || is_of_beginning(field))
+            config_has_meaning(field, TASK_FINE_TUNE) || is_of_beginning(field) ||
+            (field->class & SETTINGS_MACHINE)) /* it changes nothing in one process */
             continue;
         snprintf(option, sizeof option, "--%s", field->key);
         return error_set(error, ERROR_USAGE, option, "leave it out, or the techniques that train",

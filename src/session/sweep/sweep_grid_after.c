@@ -65,12 +65,14 @@ bool sweep_grid_add_after(struct sweep_grid *grid, const char *list, struct erro
 
 bool sweep_grid_trains(const struct sweep_grid *grid, const char *chain)
 {
+    const char *argument;
     struct technique_chain steps;
     if (!technique_chain_read(&steps, chain, NULL))
         return false;
     for (size_t i = 0; i < steps.count; i++)
         if (technique_step_trains(steps.steps[i]) &&
-            (grid->after_epochs > 0 || strncmp(steps.steps[i], "distill", 7) == 0))
+            (grid->after_epochs > 0 || technique_step_is(steps.steps[i], "distill", &argument) ||
+             technique_step_is(steps.steps[i], SWEEP_CONTROL, &argument)))
             return true;
     return false;
 }

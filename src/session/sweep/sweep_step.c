@@ -73,14 +73,28 @@ static bool write_document(struct json *root, bool added, const char *path, stru
     return written;
 }
 
+/* Adds the keys of the settings that count as given: beside those of the cell its data, which a
+ * fine-tuning must be told. */
+static bool add_given(struct json *root, const struct run_config *settings)
+{
+    struct json *list = json_add_array(root, "given");
+    bool added = list;
+    for (size_t i = 0; added && i < config_field_count; i++) {
+        const char *key = config_fields[i].key;
+        if (key == KEY(data) || config_is_given(settings, key))
+            added = json_add_string(list, NULL, key);
+    }
+    return added;
+}
+
 static bool write_request(const struct sweep_step *step, struct error *error)
 {
     struct json *root = new_document();
     const bool added = json_add_string(root, "step", step->step) &&
                        json_add_string(root, "input", step->target.input) &&
                        json_add_string(root, "output", step->target.output) &&
-                       json_add_bool(root, "trains", fine_tune_is_wanted(step->target.settings)) &&
-                       config_to_json(step->target.settings, json_add_object(root, "settings"));
+                       config_to_json(step->target.settings, json_add_object(root, "settings")) &&
+                       add_given(root, step->target.settings);
     return write_document(root, added, step->file, error);
 }
 
@@ -397,16 +411,26 @@ bool sweep_step_is_child(void)
     return spawn_was_signed(sign);
 }
 
-/* Reads the settings, all of which count as given then, as they are those of a cell. */
+static bool lists_key(const struct json *list, const char *key)
+{
+    for (const struct json *item = json_first(list); item; item = json_next(item)) {
+        const char *listed = json_string(item);
+        if (listed && strcmp(listed, key) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Reads the settings: all values, also those of a preset, and which of them were given. */
 static bool read_settings(const struct json_document *document, struct run_config *settings,
                           struct error *error)
 {
-    bool trains = false;
-    json_bool(json_member(document->root, "trains"), &trains);
+    const struct json *given = json_member(document->root, "given");
     if (!config_from_json(settings, document, json_member(document->root, "settings"), error))
         return false;
-    if (!trains)
-        config_forget(settings, KEY(epochs));
+    for (size_t i = 0; i < config_field_count; i++)
+        if (!lists_key(given, config_fields[i].key))
+            config_forget(settings, config_fields[i].key);
     return true;
 }
 
