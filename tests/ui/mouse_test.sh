@@ -28,6 +28,7 @@ click 5 5
 screen_wait '> Networks'
 column=$(screen_text | sed -n 's/^\(> Networks.*\)\[ \] alexnet.*/\1/p' | wc -m)
 click "$((column + 1))" 5
+screen_wait '>\[ \] alexnet'
 click "$((column + 1))" 5
 screen_shows '\[x\] alexnet' "a second click chooses a value"
 screen_shows '\[x\] lenet' "and the others do not change"
