@@ -24,7 +24,7 @@ with() {
 succeeds "an undisturbed run" $job --run-dir whole
 
 # Temporary faults: the run reports them and continues, and nothing is missing in the end.
-for fault in write:5:ENOSPC+40/space write:60:EDQUOT+20/quota write:30:EIO+40/error \
+for fault in write:5:ENOSPC+60/space write:60:EDQUOT+20/quota write:30:EIO+40/error \
     write:40:ESTALE+50/tale fsync:5:ENOSPC+3/space fsync:7:EIO+3/error rename:3:EROFS+2/[Rr]ead-only \
     rename:4:EIO+3/error open:6:ENOSPC+3/space; do
     rm -rf r

@@ -384,11 +384,6 @@ static void test_classes(void)
            "without what has no meaning in the task");
     tap_ok(is(&to, "network", "lenet") && is(&to, "tolerance", "16") && is(&to, "seeds", "1"),
            "and other classes stay");
-    const struct config_field *refused =
-        config_refused(&to, SETTINGS_ALL & ~SETTINGS_MACHINE, TASK_TRAIN);
-    tap_ok(refused && strcmp(refused->key, "device") == 0 &&
-               !config_refused(&to, SETTINGS_ALL, TASK_TRAIN),
-           "a given setting of another class is refused by name");
 }
 
 int main(void)

@@ -67,15 +67,6 @@ void config_take(struct run_config *to, const struct run_config *from, unsigned 
     }
 }
 
-const struct config_field *config_refused(const struct run_config *config, unsigned classes,
-                                          enum config_task task)
-{
-    for (size_t i = 0; i < config_field_count; i++)
-        if (config->given.fields[i] && !is_taken(&config_fields[i], classes, task))
-            return &config_fields[i];
-    return NULL;
-}
-
 bool config_gives_any(const struct run_config *config)
 {
     for (size_t i = 0; i < config_field_count; i++)

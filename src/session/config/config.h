@@ -160,11 +160,6 @@ bool config_has_meaning(const struct config_field *field, enum config_task task)
 void config_take(struct run_config *to, const struct run_config *from, unsigned classes,
                  enum config_task task);
 
-/* Returns the first setting that was given and is of none of these classes, or has no meaning in
- * the task; NULL if there is none. */
-const struct config_field *config_refused(const struct run_config *config, unsigned classes,
-                                          enum config_task task);
-
 /* Returns whether a field counts: of epochs and iterations, only the run's length does. */
 bool config_counts(const struct run_config *config, const struct config_field *field);
 

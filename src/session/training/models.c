@@ -126,10 +126,13 @@ static void after_validation(void *state, struct trainer *trainer,
 static bool sync_models(void *state, struct trainer *trainer, struct error *error)
 {
     struct models *models = state;
-    if (models->waiting && !write_best(trainer, models->waiting, error))
-        return false;
-    forget_waiting(models);
-    return correct_images_write(&models->correct, trainer->run->directory, error);
+    struct error other;
+    const bool written = !models->waiting || write_best(trainer, models->waiting, error);
+    if (written)
+        forget_waiting(models);
+    return correct_images_write(&models->correct, trainer->run->directory,
+                                written ? error : &other) &&
+           written;
 }
 
 /* --- the last model --- */

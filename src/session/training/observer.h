@@ -162,8 +162,11 @@ void *observer_state(const struct trainer *trainer, const struct observer *obser
 /* Each does the same with the function of its name, and returns false as soon as one does. */
 bool observers_open(struct trainer *trainer);
 bool observers_between(struct trainer *trainer, bool epoch_over);
-bool observers_sync(struct trainer *trainer, struct error *error);
 bool observers_finish(struct trainer *trainer);
 bool observers_test(struct trainer *trainer);
+
+/* Lets all observers write what a checkpoint depends on, also after one whose file the disk
+ * refuses: it may take the others. Returns false with the first error if any was refused. */
+bool observers_sync(struct trainer *trainer, struct error *error);
 
 #endif

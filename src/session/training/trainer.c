@@ -148,7 +148,14 @@ bool observers_between(struct trainer *trainer, bool epoch_over)
 
 bool observers_sync(struct trainer *trainer, struct error *error)
 {
-    ASK(sync, trainer, error);
+    bool synced = true;
+    struct error other;
+    for (size_t i = 0; trainer->states && trainer->observers[i]; i++) {
+        const struct observer *observer = trainer->observers[i];
+        if (observer->sync && !observer->sync(trainer->states[i], trainer, synced ? error : &other))
+            synced = false;
+    }
+    return synced;
 }
 
 bool observers_finish(struct trainer *trainer)
