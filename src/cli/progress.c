@@ -195,6 +195,8 @@ void progress_end(struct progress *progress, const struct run *run)
 {
     struct run_snapshot snapshot;
     run_snapshot(run, &snapshot);
+    if (!progress->quiet && snapshot.status != RUN_REFUSED)
+        show_beginning(progress, &snapshot); /* the run may have ended before it was shown */
     if (!progress->quiet)
         show_findings(progress, run, &snapshot);
     clear_line(progress);
