@@ -569,15 +569,17 @@ static void *run_failing(void *context)
         return NULL;
     double mine = 1, all[MOST_RANKS];
     failed[cluster_rank(cluster)] = cluster;
-    /* otherwise the failure could come while the other one still joins */
-    const bool joined = cluster_gather(cluster, &mine, sizeof mine, all);
+    /* The first sum keeps the failure from coming while the other rank still joins. It may come as
+     * soon as the failing rank has its own result of that sum. */
+    bool received = cluster_gather(cluster, &mine, sizeof mine, all);
     if (cluster_rank(cluster) == 1) {
         error_set(&error, ERROR_SYSTEM, "a test", NULL, "it fails");
         cluster_fail(cluster, &error);
-        rank->good = joined;
+        rank->good = received;
     } else {
-        rank->good = joined && !cluster_gather(cluster, &mine, sizeof mine, all) &&
-                     !cluster_check(cluster, &error) && strstr(error.why, "it fails");
+        received = received && cluster_gather(cluster, &mine, sizeof mine, all);
+        rank->good =
+            !received && !cluster_check(cluster, &error) && strstr(error.why, "it fails");
     }
     cluster_leave(cluster, NULL);
     return NULL;
