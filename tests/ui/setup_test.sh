@@ -162,6 +162,27 @@ screen_keys q
 quit "and the workbench ends"
 has '"hue": 3' "$CONFIG" "the file does not change at the end either"
 
+# --- the forecast of the form and that of the run, with validation ---
+# mebibytes PATTERN: the number before MiB on the line of the screen that matches the pattern
+mebibytes() { screen_text | sed -n "s/.*$1 *\\([0-9.]*\\) MiB.*/\\1/p" | head -n 1; }
+rm -f "$CONFIG"
+screen_start 120x40 C.UTF-8 "$TINCA" ui lenet --data digits,limit=1000 --validate digits,split=test --batch 64 \
+    --epochs 1 --threads 1
+screen_wait 'memory +[0-9.]+ MiB of'
+form=$(mebibytes ' memory')
+screen_keys r
+screen_shows 'top-1 +[0-9.]+ %' "a run with validation"
+run=$(mebibytes ' forecast')
+if awk -v form="$form" -v run="$run" 'BEGIN { exit !(form > 0 && run > 0.9 * form && run < 1.1 * form) }'; then
+    ok "  has the forecast that the form showed"
+else
+    not_ok "  has the forecast that the form showed" "$form MiB, $run MiB"
+fi
+screen_wait 'done|100 %'
+screen_keys x x q
+screen_wait 'What it takes'
+quit "and the workbench ends"
+
 status=0
 "$TINCA" ui --colours pink </dev/null >out 2>err || status=$?
 [ $status = 2 ] && grep -q 'colour-blind' err

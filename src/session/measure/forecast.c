@@ -171,6 +171,11 @@ uint64_t forecast_peak(const struct forecast *forecast)
     return forecast->program_bytes + forecast_needed(forecast);
 }
 
+uint64_t forecast_free(const struct forecast *forecast)
+{
+    return forecast->memory_free > 0 ? forecast->program_bytes + forecast->memory_free : 0;
+}
+
 /* --- what fits --- */
 
 /* Returns the bytes that a run with this batch takes, `least` of them for everything but plan and
@@ -318,26 +323,27 @@ bool forecast_refuse(const struct forecast *forecast, size_t batch, struct error
     char what[64], needed[32], reserved[32], free_bytes[32], advice[96];
     snprintf(what, sizeof what, _("batch %zu"), batch);
     advise(forecast, advice, sizeof advice);
-    text_bytes(forecast_needed(forecast), needed, sizeof needed);
     if (forecast->memory_limit && forecast->memory_free == 1)
         return error_set(error, ERROR_MEMORY, what, advice,
                          N_("it needs %s of memory and %s of addresses for its threads, and the "
                             "limit of the process leaves %s; not even one image fits"),
-                         needed, text_bytes(forecast->reserved_bytes, reserved, sizeof reserved),
+                         text_bytes(forecast_needed(forecast), needed, sizeof needed),
+                         text_bytes(forecast->reserved_bytes, reserved, sizeof reserved),
                          text_bytes(forecast->memory_limit, free_bytes, sizeof free_bytes));
     return error_set(
         error, ERROR_MEMORY, what, advice,
         forecast->largest_batch
             ? N_("it needs %s of memory, and %s are free for it")
             : N_("it needs %s of memory, and %s are free for it; not even one image fits"),
-        needed, text_bytes(forecast->memory_free, free_bytes, sizeof free_bytes));
+        text_bytes(forecast_peak(forecast), needed, sizeof needed),
+        text_bytes(forecast_free(forecast), free_bytes, sizeof free_bytes));
 }
 
 char *forecast_swap_text(const struct forecast *forecast, size_t batch, char *text, size_t size)
 {
     char needed[32], free_bytes[32];
-    text_bytes(forecast_needed(forecast), needed, sizeof needed);
-    text_bytes(forecast->memory_free, free_bytes, sizeof free_bytes);
+    text_bytes(forecast_peak(forecast), needed, sizeof needed);
+    text_bytes(forecast_free(forecast), free_bytes, sizeof free_bytes);
     if (forecast->largest_batch)
         snprintf(text, size,
                  _("batch %zu needs %s of memory, and %s are free: it would swap, which can make "

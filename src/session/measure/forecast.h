@@ -23,7 +23,8 @@ struct forecast {
     uint64_t other_bytes;           /* everything else that a run holds, see forecast.c */
     uint64_t program_bytes;         /* held by the process now, and its code not loaded yet */
     uint64_t validation_available;  /* left for validation; UINT64_MAX: unknown */
-    uint64_t memory_free;           /* that a run may take now without swapping; 0: unknown */
+    uint64_t memory_free;           /* that a run may take in addition without swapping; 0:
+                                       unknown */
     enum memory_bound memory_bound; /* the reason why it is no more */
     uint64_t memory_limit;          /* addresses that BOUND_ULIMIT leaves; 0 for other bounds */
     uint64_t reserved_bytes;        /* addresses that its threads reserve under such a limit */
@@ -32,11 +33,16 @@ struct forecast {
     bool swaps; /* the run fits, but only with a part of it in swap */
 };
 
-/* Returns the bytes that the run takes. */
+/* Returns the bytes that the run takes in addition to what the process holds already. */
 uint64_t forecast_needed(const struct forecast *forecast);
 
-/* Returns the highest number of bytes that the whole process will hold. */
+/* Returns the highest number of bytes that the whole process will hold (on a GPU: that the run
+ * takes there). Everything that shows or stores a forecast shows this number. */
 uint64_t forecast_peak(const struct forecast *forecast);
+
+/* Returns the bytes that the process may hold without swapping: those that are free, and those that
+ * it holds already; 0 if that is unknown. */
+uint64_t forecast_free(const struct forecast *forecast);
 
 /* --- what fits --- */
 

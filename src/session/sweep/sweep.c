@@ -349,15 +349,15 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
     cell->forecast_known = true;
     cell->flops = forecast.flops;
     cell->memory_needed = forecast_peak(&forecast); /* as the run itself forecasts it */
-    cell->memory_free = forecast.memory_free;
+    cell->memory_free = forecast_free(&forecast);
     cell->weight_bytes = forecast.memory.weights;
     cell->solver_bytes = forecast.memory.solver;
-    if (!due || forecast.memory_free == 0)
+    if (!due || cell->memory_free == 0)
         return;
     if (!forecast.fits ||
         forecast.swaps) /* a swapping run blocks the machine, and sweeps run unattended */
         forecast_refuse(&forecast, training_settings(&cell->config).batch, &cell->reason);
-    else if (share > 1 && cell->memory_needed > forecast.memory_free / share)
+    else if (share > 1 && cell->memory_needed > cell->memory_free / share)
         error_set(&cell->reason, ERROR_MEMORY, cell->id,
                   _("use fewer jobs, or fewer ranks on this host"),
                   _("alone it would fit, but not beside %zu others of its size"), share - 1);

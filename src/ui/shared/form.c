@@ -481,7 +481,7 @@ void form_make_forecast(struct form *form)
                  form->forecast.largest_batch);
     error_set(&form->problem, ERROR_MEMORY, OPTION(batch), advice,
               "it needs %s of memory, but only %s are free",
-              text_bytes(forecast_needed(&form->forecast), need, sizeof need),
-              text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes));
+              text_bytes(forecast_peak(&form->forecast), need, sizeof need),
+              text_bytes(forecast_free(&form->forecast), free_bytes, sizeof free_bytes));
     form->problem_field = field_of_error(form, &form->problem);
 }

@@ -84,40 +84,57 @@ static void draw_input(struct app *app, struct rect area)
 
 /* --- memory --- */
 
-enum { TEACHER_KIND = 5 }; /* is left out if there is no teacher */
+/* A kind of memory. One that a run may not have, a teacher or the program on a GPU, is left out. */
+struct memory_kind {
+    const char *label;
+    uint64_t bytes;
+    bool left_out;
+};
+
+enum { MEMORY_KINDS = 9 };
+
+/* Fills the kinds of a forecast. Returns how many are shown. */
+static int memory_kinds(const struct forecast *forecast, struct memory_kind kinds[MEMORY_KINDS])
+{
+    const struct memory_forecast *memory = &forecast->memory;
+    const uint64_t program = forecast->program_bytes;
+    const struct memory_kind all[MEMORY_KINDS] = {
+        {_("weights"), memory->weights, false},
+        {_("gradients"), memory->gradients, false},
+        {_("solver"), memory->solver, false},
+        {_("activations"), memory->activations, false},
+        {_("workspace"), memory->workspace, false},
+        {_("teacher"), memory->teacher, memory->teacher == 0},
+        {_("batches"), forecast->loader_bytes, false},
+        {_("program"), program, program == 0},
+        {_("the rest"), forecast->other_bytes, false}};
+    int shown = 0;
+    for (int i = 0; i < MEMORY_KINDS; i++)
+        if (!all[i].left_out)
+            kinds[shown++] = all[i];
+    return shown;
+}
 
 static void draw_kinds(struct app *app, struct rect area)
 {
     const struct forecast *forecast = &app->shared.form.forecast;
-    const struct {
-        const char *label;
-        uint64_t bytes;
-    } kinds[] = {{_("weights"), forecast->memory.weights},
-                 {_("gradients"), forecast->memory.gradients},
-                 {_("solver"), forecast->memory.solver},
-                 {_("activations"), forecast->memory.activations},
-                 {_("workspace"), forecast->memory.workspace},
-                 {_("teacher"), forecast->memory.teacher},
-                 {_("batches"), forecast->loader_bytes},
-                 {_("the rest"), forecast->other_bytes}};
+    const double total = (double)forecast_peak(forecast);
+    struct memory_kind kinds[MEMORY_KINDS];
+    const int count = memory_kinds(forecast, kinds);
     char text[64];
-    const double total = (double)forecast_needed(forecast);
-    int row = 0;
-    for (int i = 0; i < (int)(sizeof kinds / sizeof *kinds); i++) {
-        if (i == TEACHER_KIND && kinds[i].bytes == 0)
-            continue;
-        draw_fact(app, area, row, kinds[i].label, text_bytes(kinds[i].bytes, text, sizeof text));
+    for (int row = 0; row < count; row++) {
+        draw_fact(app, area, row, kinds[row].label,
+                  text_bytes(kinds[row].bytes, text, sizeof text));
         if (area.columns > 24 && total > 0)
             draw_gauge(&app->canvas, area, row, 23, area.columns - 24,
-                       (double)kinds[i].bytes / total, ROLE_GAUGE);
-        row++;
+                       (double)kinds[row].bytes / total, ROLE_GAUGE);
     }
 }
 
 /* Writes how much of the available memory the run needs. Returns `text`. */
 static char *memory_words(const struct forecast *forecast, char *text, size_t size)
 {
-    const double part = (double)forecast_needed(forecast) / (double)forecast->memory_free;
+    const double part = (double)forecast_peak(forecast) / (double)forecast_free(forecast);
     if (!forecast->fits)
         snprintf(text, size, "%s", _("more than is free"));
     else if (forecast->swaps)
@@ -166,7 +183,7 @@ static void draw_memory(struct app *app, struct rect area)
 {
     const struct forecast *forecast = &app->shared.form.forecast;
     char needed[32], free_bytes[32], text[96];
-    text_bytes(forecast_needed(forecast), needed, sizeof needed);
+    text_bytes(forecast_peak(forecast), needed, sizeof needed);
     if (forecast->memory_free == 0) {
         draw_fact(app, area, 0, _("memory"), needed);
         draw_text(&app->canvas, area, 1, VALUE_COLUMN, ROLE_FAINT, _("what is free: not known"));
@@ -174,7 +191,7 @@ static void draw_memory(struct app *app, struct rect area)
             draw_limit(app, area, 2);
         return;
     }
-    text_bytes(forecast->memory_free, free_bytes, sizeof free_bytes);
+    text_bytes(forecast_free(forecast), free_bytes, sizeof free_bytes);
     snprintf(text, sizeof text, _("%s of %s free"), needed, free_bytes);
     if (!fits_beside(area, _("memory"), text))
         snprintf(text, sizeof text, _("%s of %s"), needed, free_bytes);
@@ -183,7 +200,7 @@ static void draw_memory(struct app *app, struct rect area)
     const int words = (int)columns_of(text), gauge = area.columns - words - 3;
     if (gauge > 4)
         draw_gauge(&app->canvas, area, 1, 1, gauge,
-                   (double)forecast_needed(forecast) / (double)forecast->memory_free,
+                   (double)forecast_peak(forecast) / (double)forecast_free(forecast),
                    forecast->fits && !forecast->swaps ? ROLE_GAUGE : ROLE_BAD);
     draw_right(&app->canvas, area, 1, forecast->fits && !forecast->swaps ? ROLE_TEXT : ROLE_BAD,
                text);
@@ -390,6 +407,8 @@ static void plan_parts(const struct app *app, bool pictures, int rows,
     const int others = setup_model(app)->others[0] ? 2 : 0; /* lines about other processes */
     const bool roomy = rows >= 24;
     const int gap = roomy, limit = known && recomputes(&app->shared.form.forecast);
+    struct memory_kind kinds[MEMORY_KINDS];
+    const int kind_rows = memory_kinds(&app->shared.form.forecast, kinds);
     const struct layout_part wanted[PARTS] = {
         [VERDICT] = {.rank = 0,
                      .least = wrong ? 2 : 1 + others,
@@ -404,7 +423,7 @@ static void plan_parts(const struct app *app, bool pictures, int rows,
                   .gap = gap},
         [PICTURES] = {.rank = 5, .least = 6, .most = 1000, .gap = gap},
         [INPUT] = {.rank = 6, .least = 2, .most = 2},
-        [KINDS] = {.rank = 7, .least = 7, .most = 7}};
+        [KINDS] = {.rank = 7, .least = kind_rows, .most = kind_rows}};
     memcpy(parts, wanted, sizeof wanted);
     if (!is_level(&app->shared.form.config))
         parts[RATE].least = 5;
@@ -461,8 +480,8 @@ static void write_estimate(struct app *app, size_t columns, char *text, size_t s
     const struct form *form = &app->shared.form;
     const double seconds = setup_seconds(setup_model(app), form);
     char parameters[32], total[32], free_bytes[32], duration[64];
-    text_bytes(forecast_needed(&form->forecast), total, sizeof total);
-    text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes);
+    text_bytes(forecast_peak(&form->forecast), total, sizeof total);
+    text_bytes(forecast_free(&form->forecast), free_bytes, sizeof free_bytes);
     text_si((double)form->forecast.parameters, parameters, sizeof parameters);
     if (seconds >= 0 && form->forecast.memory_free > 0) {
         time_words(app, seconds, duration, sizeof duration);
