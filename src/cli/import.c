@@ -33,8 +33,8 @@ static bool add_json(struct json *list, const struct import_result *result, cons
            json_add_string(object, "framework", result->framework) &&
            json_add_count(object, "iterations", result->iterations) &&
            json_add_count(object, "validations", result->validations) &&
-           json_add_count(object, "damaged_lines", result->damaged) &&
-           json_add_count(object, "replaced", result->replaced);
+           json_add_count(object, "damaged_lines", result->notes.damaged) &&
+           json_add_count(object, "replaced", result->notes.replaced);
 }
 
 /* Prints a line about the imported run, and notes about lines that were left out or repeated. */
@@ -43,8 +43,7 @@ static void print_result(const struct import_result *result, const char *path)
     output_print(ngettext("%s: %s, %llu point from %s\n", "%s: %s, %llu points from %s\n",
                           result->iterations),
                  result->id, result->framework, (unsigned long long)result->iterations, path);
-    import_words_print(path, result->damaged, result->replaced,
-                       result->several_top1 ? result->top1_name : NULL, result->left_out);
+    import_words_print(path, &result->notes);
 }
 
 /* Reports what was imported from one file, in `list` if there is one. False if out of memory.
@@ -72,14 +71,10 @@ static bool report_training(void *context, const struct watch_state *training)
     struct reports *reports = context;
     struct import_result result = {.iterations = training->points,
                                    .validations = training->validations,
-                                   .damaged = training->damaged,
-                                   .replaced = training->replaced,
-                                   .several_top1 = training->several_top1};
+                                   .notes = training->notes};
     const struct import_results results = {.items = &result, .count = 1};
     snprintf(result.id, sizeof result.id, "%s", training->id);
     snprintf(result.framework, sizeof result.framework, "%s", training->framework);
-    snprintf(result.top1_name, sizeof result.top1_name, "%s", training->top1_name);
-    snprintf(result.left_out, sizeof result.left_out, "%s", training->left_out);
     reports->complete = report(reports->list, &results, training->path) && reports->complete;
     return reports->complete;
 }
