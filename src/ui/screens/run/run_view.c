@@ -122,16 +122,24 @@ static void draw_failure(struct app *app, struct rect area, const struct error *
     draw_wrapped(&app->canvas, inside, row + 1, ROLE_FAINT, _("n goes to the form to change it."));
 }
 
+/* Returns why the run has no values yet; NULL: it has begun. */
+static const char *waiting_text(const struct run_entry *entry, char *text, size_t size)
+{
+    if (!entry->run && entry->queue.waits_for[0])
+        return run_entry_status_text(entry, text, size);
+    if (!entry->run)
+        return _("It waits for the run before it to end.");
+    return entry->snapshot.status == RUN_PREPARING
+               ? _("Opening the data and drawing the weights ...")
+               : NULL;
+}
+
 static void draw_view(struct app *app, struct run_entry *entry, const struct view *view,
                       const struct run_layout *layout, const struct run_display *display)
 {
     const struct run_snapshot *now = &entry->snapshot;
     char status[120];
-    const char *waiting =
-        !entry->run && entry->waits_for[0] ? run_entry_status_text(entry, status, sizeof status)
-        : !entry->run                      ? _("It waits for the run before it to end.")
-        : now->status == RUN_PREPARING     ? _("Opening the data and drawing the weights ...")
-                                           : NULL;
+    const char *waiting = waiting_text(entry, status, sizeof status);
     if (rect_is_empty(layout->view))
         return;
     if (entry->refused)
