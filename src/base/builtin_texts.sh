@@ -4,7 +4,7 @@
 header=$1
 name=$2
 shift 2
-printf '/* made by builtin_texts.sh: edit the JSON files, not this one */\n'
+printf '/* made by builtin_texts.sh: edit the files that it has read, not this one */\n'
 printf '#include "%s"\n\nconst struct %s %ss[] = {\n' "$header" "$name" "$name"
 for file in "$@"; do
     base=${file##*/}

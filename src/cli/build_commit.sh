@@ -12,6 +12,6 @@ elif [ -r "$tree/commit.txt" ]; then
     read -r commit <"$tree/commit.txt"
 fi
 case $what in
-source) printf '#include "cli/build_commit.h"\n\nconst char build_commit[] = "%s";\n' "$commit" ;;
+source) printf '#include "cli/internal.h"\n\nconst char build_commit[] = "%s";\n' "$commit" ;;
 *) printf '%s\n' "$commit" ;;
 esac

@@ -2,7 +2,6 @@
  * ask `tinca completion words -- WORD...` what can follow, which this command reads from the tables
  * of options that also parse the command line: they never differ. */
 #include "cli/command.h"
-#include "cli/completion_script.h"
 #include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"

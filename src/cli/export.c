@@ -1,7 +1,6 @@
 /* tinca export: writes runs as a session file (JSON), as the studies' CSV files, as tables and
  * event files for other programs, as a picture of their curves, or as a report (Markdown); and
- * models as ONNX files (export_onnx.c), state dicts of PyTorch (export_torch.c),
- * networks of Caffe (export_caffe.c), arrays of NumPy, or an array of C. */
+ * models as arrays of NumPy, as an array of C, or for other frameworks (export_model.c). */
 #include "session/export/export.h"
 #include "session/compare/report.h"
 #include "session/export/chart.h"
@@ -9,7 +8,6 @@
 #include "session/tensorboard/tensorboard.h"
 
 #include "cli/command.h"
-#include "cli/export_model.h"
 #include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"

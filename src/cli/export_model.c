@@ -1,16 +1,27 @@
-/* Of a run the best model is exported, or else its last one. */
-#include "cli/export_model.h"
+/* tinca export of models: finds the model that an operand names, and writes it for ONNX, PyTorch or
+ * Caffe. Of a run the best model is exported, or else its last one. */
+#include "cli/internal.h"
 
 #include "base/files/file.h"
+#include "base/files/output_file.h"
+#include "base/language.h"
 #include "base/memory.h"
+#include "cli/output.h"
+#include "cli/runs.h"
 #include "engine/network/network.h"
 #include "engine/weights/safetensors.h"
+#include "session/caffe/caffe.h"
 #include "session/files/run_directory.h"
+#include "session/model/model_file.h"
 #include "session/onnx/onnx.h"
 #include "session/seeds/seed_group.h"
+#include "session/torch/torch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- the model --- */
 
 /* Writes why a file is neither a model nor a run. One that is called a safetensors file is opened
  * as one, which says where it is damaged. */
@@ -95,4 +106,174 @@ char *export_model_find(const char *operand, struct run **run, struct error *err
         *run = NULL;
     }
     return model;
+}
+
+/* --- ONNX --- */
+
+const char *const export_onnx_integers[] = {"uint8", "int8", NULL};
+
+static bool write_onnx(struct onnx_export_request *request, const char *path, struct error *error)
+{
+    struct onnx_export_result result;
+    if (!onnx_export(request, path, &result, error))
+        return false;
+    if (!output_file_is_stdout(path))
+        output_print(_("%s: %zu nodes, operator set %lld\n"), path, result.nodes, result.opset);
+    if (result.noise_left_out)
+        output_note(_("tinca: %s: the noise that the network adds in inference (dropout) is left "
+                      "out\n"),
+                    path);
+    return true;
+}
+
+bool export_onnx(const char *operand, const struct export_onnx_options *options, const char *path,
+                 struct error *error)
+{
+    struct onnx_export_request request = {.fold = options->fold,
+                                          .format_given = options->precision,
+                                          .signed_weights = options->integers &&
+                                                            strcmp(options->integers, "int8") == 0};
+    struct run *run;
+    char *model = export_model_find(operand, &run, error);
+    char *record = run ? onnx_record(run, error) : NULL;
+    request.format = export_format(options->precision);
+    request.model = model;
+    request.record = record;
+    const bool written = model && (record || !run) && write_onnx(&request, path, error);
+    free(record);
+    free(model);
+    run_free(run);
+    return written;
+}
+
+/* --- PyTorch --- */
+
+static void print_torch_result(const char *path, const struct torch_export_result *result)
+{
+    if (strcmp(result->names, WEIGHTS_NAMES_OWN) == 0)
+        output_print(ngettext("%s: %zu array, with the names of the network\n",
+                              "%s: %zu arrays, with the names of the network\n", result->arrays),
+                     path, result->arrays);
+    else
+        output_print(ngettext("%s: %zu array, with the names of the mapping %s\n",
+                              "%s: %zu arrays, with the names of the mapping %s\n", result->arrays),
+                     path, result->arrays, result->names);
+    if (result->counters)
+        output_print(ngettext("  and %zu counter num_batches_tracked, which is 0\n",
+                              "  and %zu counters num_batches_tracked, which are 0\n",
+                              result->counters),
+                     result->counters);
+    if (result->zeros)
+        output_print(ngettext("  and %zu bias that PyTorch's network has and this one needs not: "
+                              "zeros\n",
+                              "  and %zu biases that PyTorch's network has and this one needs not: "
+                              "zeros\n",
+                              result->zeros),
+                     result->zeros);
+    if (result->identities)
+        output_print(ngettext("  without %zu array that changes nothing\n",
+                              "  without %zu arrays that change nothing\n", result->identities),
+                     result->identities);
+}
+
+bool export_torch(const char *operand, const char *names, const char *precision, const char *path,
+                  struct error *error)
+{
+    struct torch_export_result result;
+    struct run *run;
+    char *model = export_model_find(operand, &run, error);
+    run_free(run);
+    const struct torch_export_request request = {.model = model,
+                                                 .names = names ? names : "",
+                                                 .format_given = precision,
+                                                 .format = export_format(precision)};
+    const bool written = model && torch_export(&request, path, &result, error);
+    if (written)
+        print_torch_result(path, &result);
+    free(model);
+    return written;
+}
+
+/* --- Caffe --- */
+
+/* Returns the name of the binary file beside `path`, which the caller frees; NULL with an error. */
+static char *name_binary(const char *path, struct error *error)
+{
+    const size_t length = strlen(path);
+    if (length < 10 || strcmp(path + length - 9, ".prototxt") != 0) {
+        error_set(error, ERROR_USAGE, path, "give -o FILE.prototxt",
+                  "the weights lie beside it, in FILE.caffemodel");
+        return NULL;
+    }
+    char *binary = memory_new(length + 8, 1, "a path", error);
+    if (binary)
+        sprintf(binary, "%.*s.caffemodel", (int)(length - 9), path);
+    return binary;
+}
+
+static bool write_network(const struct network *network, const struct weights *weights,
+                          const char *path, struct error *error)
+{
+    char *binary = weights ? name_binary(path, error) : NULL;
+    if (weights && !binary)
+        return false;
+    const bool written = caffe_export(network, weights, path, binary, error);
+    if (written && !output_file_is_stdout(path)) {
+        output_print("%s\n", path);
+        if (binary)
+            output_print("%s\n", binary);
+        if (network->input.channels == 3)
+            output_note(_("tinca: %s: the network expects the channels red, green, blue; Caffe's "
+                          "own tools read blue, green, red\n"),
+                        path);
+    }
+    free(binary);
+    return written;
+}
+
+static bool write_caffe(const char *model_path, const char *path, bool weights, struct error *error)
+{
+    struct model model = {0};
+    const bool written =
+        model_file_describe(&model, model_path, error) &&
+        (!weights ||
+         (model_check_memory(model.network, &(struct model_use){0}, model_path, error) &&
+          weights_create(&model.weights, &model.network->graph, error) &&
+          weights_load(&model.weights, model_path, error))) &&
+        write_network(model.network, weights ? &model.weights : NULL, path, error);
+    model_free(&model);
+    return written;
+}
+
+static bool write_named(const char *name, const char *path, struct error *error)
+{
+    const struct network_request request = {.network = name};
+    struct network *network = network_build(&request, error);
+    const bool written = network && write_network(network, NULL, path, error);
+    network_free(network);
+    return written;
+}
+
+/* Returns whether a text is the name of a network, with or without suffixes. */
+static bool is_network(const char *name)
+{
+    struct error unused;
+    const struct network_request request = {.network = name};
+    struct network *network = network_build(&request, &unused);
+    network_free(network);
+    return network != NULL;
+}
+
+bool export_caffe(const char *operand, const char *path, bool weights, struct error *error)
+{
+    const char *dot = strrchr(operand, '.');
+    const bool file = dot && strcmp(dot, ".json") == 0;
+    struct run *run;
+    if (!weights && (file || (!network_is_path(operand) && is_network(operand))))
+        return write_named(operand, path, error);
+    char *model = export_model_find(operand, &run, error);
+    const bool written = model && write_caffe(model, path, weights, error);
+    run_free(run);
+    free(model);
+    return written;
 }

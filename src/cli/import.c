@@ -33,8 +33,8 @@ static bool add_json(struct json *list, const struct import_result *result, cons
            json_add_string(object, "framework", result->framework) &&
            json_add_count(object, "iterations", result->iterations) &&
            json_add_count(object, "validations", result->validations) &&
-           json_add_count(object, "damaged_lines", result->damaged) &&
-           json_add_count(object, "replaced", result->replaced);
+           json_add_count(object, "damaged_lines", result->notes.damaged) &&
+           json_add_count(object, "replaced", result->notes.replaced);
 }
 
 /* Prints a line about the imported run, and notes about lines that were left out or repeated. */
@@ -43,8 +43,7 @@ static void print_result(const struct import_result *result, const char *path)
     output_print(ngettext("%s: %s, %llu point from %s\n", "%s: %s, %llu points from %s\n",
                           result->iterations),
                  result->id, result->framework, (unsigned long long)result->iterations, path);
-    import_words_print(path, result->damaged, result->replaced,
-                       result->several_top1 ? result->top1_name : NULL, result->left_out);
+    import_words_print(path, &result->notes);
 }
 
 /* Reports what was imported from one file, in `list` if there is one. False if out of memory.
@@ -67,21 +66,65 @@ struct reports {
     bool complete;
 };
 
-static bool report_training(void *context, const struct watch_state *training)
+static bool report_training(struct reports *reports, const struct watch_state *training)
 {
-    struct reports *reports = context;
     struct import_result result = {.iterations = training->points,
                                    .validations = training->validations,
-                                   .damaged = training->damaged,
-                                   .replaced = training->replaced,
-                                   .several_top1 = training->several_top1};
+                                   .notes = training->notes};
     const struct import_results results = {.items = &result, .count = 1};
     snprintf(result.id, sizeof result.id, "%s", training->id);
     snprintf(result.framework, sizeof result.framework, "%s", training->framework);
-    snprintf(result.top1_name, sizeof result.top1_name, "%s", training->top1_name);
-    snprintf(result.left_out, sizeof result.left_out, "%s", training->left_out);
     reports->complete = report(reports->list, &results, training->path) && reports->complete;
     return reports->complete;
+}
+
+/* Returns why the first training that failed did so; NULL: none failed. */
+static const struct error *find_failure(const struct watch *watch)
+{
+    for (size_t i = 0; i < watch_count(watch); i++)
+        if (watch_state(watch, i)->error.kind != ERROR_NONE)
+            return &watch_state(watch, i)->error;
+    return NULL;
+}
+
+/* Reports the trainings that have become runs. Returns false with an error if there is none, or
+ * with that of the first training that failed. */
+static bool report_trainings(struct reports *reports, const struct watch *watch, const char *path,
+                             struct error *error)
+{
+    const struct error *failure = find_failure(watch);
+    bool any = false;
+    for (size_t i = 0; i < watch_count(watch); i++) {
+        if (!watch_state(watch, i)->id[0])
+            continue;
+        any = true;
+        if (!report_training(reports, watch_state(watch, i)))
+            return error_set_memory(error, "what was imported", 0);
+    }
+    if (failure) {
+        *error = *failure;
+        return false;
+    }
+    return any || error_set(error, ERROR_INPUT, path,
+                            "give a folder into which a trainer has written event files, or "
+                            "metrics.csv",
+                            "no file in it has a loss");
+}
+
+/* Imports each training in the folder, which is searched as tinca watch does, by a watch that ends
+ * as soon as all files are read. */
+static bool import_folder(const struct import_request *request, struct reports *reports,
+                          struct error *error)
+{
+    const struct watch_request all = {
+        .import = *request, .sources = &request->path, .count = 1, .input = -1};
+    struct watch *watch = watch_open(&all, error);
+    if (!watch)
+        return false;
+    watch_end(watch, false);
+    const bool imported = report_trainings(reports, watch, request->path, error);
+    watch_free(watch);
+    return imported;
 }
 
 /* Imports a file, or the files of a folder, and reports the runs. */
@@ -90,7 +133,7 @@ static bool import_one(const struct import_request *request, struct reports *rep
 {
     struct import_results results = {0};
     if (request->input == 0 && file_is_directory(request->path))
-        return import_folder(request, report_training, reports, error);
+        return import_folder(request, reports, error);
     const bool imported = import_file(request, &results, error);
     reports->complete = report(reports->list, &results, request->path) && reports->complete;
     import_results_free(&results);

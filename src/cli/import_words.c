@@ -4,27 +4,26 @@
 
 const char *const import_devices[] = {"cpu", "cuda", NULL};
 
-void import_words_print(const char *path, size_t damaged, size_t replaced, const char *top1,
-                        const char *left_out)
+void import_words_print(const char *path, const struct import_notes *notes)
 {
-    if (damaged)
+    if (notes->damaged)
         output_note(ngettext("tinca: %s: %zu damaged line was left out\n",
-                             "tinca: %s: %zu damaged lines were left out\n", damaged),
-                    path, damaged);
-    if (replaced)
+                             "tinca: %s: %zu damaged lines were left out\n", notes->damaged),
+                    path, notes->damaged);
+    if (notes->replaced)
         output_note(
             ngettext("tinca: %s: %zu iteration is there twice; the later one was taken\n",
                      "tinca: %s: %zu iterations are there twice; the later ones were taken\n",
-                     replaced),
-            path, replaced);
-    if (top1)
+                     notes->replaced),
+            path, notes->replaced);
+    if (notes->several_top1)
         output_note(_("tinca: %s: of several accuracies %s was taken; --columns top1=NAME takes "
                       "another\n"),
-                    path, top1);
-    if (left_out[0])
+                    path, notes->top1_name);
+    if (notes->left_out[0])
         output_note(_("tinca: %s: %s is an accuracy of the training, which runs do not have; "
                       "--columns top1=%s takes it as that of a validation\n"),
-                    path, left_out, left_out);
+                    path, notes->left_out, notes->left_out);
 }
 
 void import_words_end(const char *path, bool softmax_left_out, const char *kept, bool picture)

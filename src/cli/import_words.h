@@ -5,6 +5,7 @@
 #include "cli/options.h"
 
 #include "base/language.h"
+#include "session/import/import.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,10 +35,9 @@ extern const char *const import_devices[];
         .kind = OPTION_TEXT, .value = (variable)                                                   \
     }
 
-/* Prints notes about lines that were left out or repeated, about an accuracy that is one of
- * several, whose name is `top1`, or NULL, and about one of the training, `left_out`, or "". */
-void import_words_print(const char *path, size_t damaged, size_t replaced, const char *top1,
-                        const char *left_out);
+/* Prints notes about lines that were left out or repeated, about an accuracy that was chosen from
+ * several, and about one of the training. */
+void import_words_print(const char *path, const struct import_notes *notes);
 
 /* Prints notes about the end of a network: its softmax was left out, or the operator `kept`, if it
  * is not NULL, makes outputs that are no classes of an image, or they are taken as a picture. */

@@ -78,6 +78,18 @@ void bench_print_limits(const struct bench *bench);
 /* Prints a table of all passes. Returns the exit status. */
 int bench_print_passes(const struct bench *bench, const struct bench_part *part);
 
+/* --- completion.c --- */
+
+/* A script of contrib/completion as a text. */
+struct completion_script {
+    const char *name; /* the file's: "_tinca" */
+    const char *text;
+};
+
+/* The scripts for bash, zsh and fish, in this order (base/builtin_texts.sh). */
+extern const struct completion_script completion_scripts[];
+extern const size_t completion_script_count;
+
 /* --- completion_line.c --- */
 
 /* What is being typed at the end of a command line: a command's option, the value of one, or an
@@ -254,20 +266,31 @@ void event_stream_print(struct event_stream *stream);
 /* Prints what is left and the last line, and frees the stream. */
 void event_stream_end(struct event_stream *stream, const struct run *run);
 
-/* --- export_caffe.c --- */
+/* --- export_model.c --- */
 
-/* Tinca export --format prototxt and --format caffe. */
-
-/* Writes the network that `operand` names (a network, a saved model, or a run) as the file `path`
- * and, with weights, as the .caffemodel file of the same name beside it. Returns false with an
- * error. */
-bool export_caffe(const char *operand, const char *path, bool weights, struct error *error);
-
-/* --- export_onnx.c --- */
-
-/* Tinca export --format onnx. */
+/* Tinca export of models, and of the models of runs. */
 
 struct run;
+
+enum export_operand {
+    OPERAND_RUN,   /* a run's folder, or what else may name a run */
+    OPERAND_MODEL, /* a safetensors file */
+    OPERAND_ONNX,  /* an ONNX file */
+    OPERAND_WRONG  /* a file that is none of them, such as a damaged model */
+};
+
+/* Returns what an operand is. The content of a file decides, not its name. A run whose name is also
+ * that of a file of another kind is a run. Of OPERAND_WRONG `why` says what is wrong with the file.
+ */
+enum export_operand export_operand_kind(const char *operand, struct error *why);
+
+/* Returns the path of the model that the operand names, which the caller frees: the operand itself,
+ * or of a run its best model, or else its last one. *run is then the run, which the caller frees,
+ * otherwise NULL. Returns NULL with an error. */
+char *export_model_find(const char *operand, struct run **run, struct error *error);
+
+/* Returns the format of this name (weights_format_names); float32 for NULL. */
+enum weights_format export_format(const char *name);
 
 struct export_onnx_options {
     bool fold;
@@ -301,10 +324,6 @@ extern const char *const export_onnx_integers[];
 bool export_onnx(const char *operand, const struct export_onnx_options *options, const char *path,
                  struct error *error);
 
-/* --- export_torch.c --- */
-
-/* Tinca export --format torch. */
-
 /* The option of a table of options (options.h), with the address of its value. */
 #define EXPORT_TORCH_OPTIONS(names_value)                                                          \
     {                                                                                              \
@@ -319,6 +338,11 @@ bool export_onnx(const char *operand, const struct export_onnx_options *options,
  * mapping of the network, and the format of the model. Returns false with an error. */
 bool export_torch(const char *operand, const char *names, const char *precision, const char *path,
                   struct error *error);
+
+/* Writes the network that `operand` names (a network, a saved model, or a run) as the file `path`
+ * and, with weights, as the .caffemodel file of the same name beside it. Returns false with an
+ * error. */
+bool export_caffe(const char *operand, const char *path, bool weights, struct error *error);
 
 /* --- import_caffe.c --- */
 
@@ -363,19 +387,6 @@ bool import_caffe_is(const struct operands *operands);
 int import_caffe_network(const struct operands *operands,
                          const struct import_caffe_options *options, const char *output,
                          const char *normalise, bool as_json);
-
-/* --- import_folder.c --- */
-
-/* Tinca import of a folder, in which trainings have left event files. */
-
-/* Takes a training that became a run. Returns false if memory runs out. */
-typedef bool import_folder_visit(void *context, const struct watch_state *training);
-
-/* Imports each training in the folder request->path, which is searched as tinca watch does, and
- * visits those that have become runs. Returns false with an error if there is none, or with that of
- * the first training that failed. */
-bool import_folder(const struct import_request *request, import_folder_visit *visit, void *context,
-                   struct error *error);
 
 /* --- import_onnx.c --- */
 
@@ -516,5 +527,16 @@ size_t runs_waiting_add_rows(struct table *table, const struct queued_run *list,
 /* Adds the new runs that wait and match, as objects without ID. */
 bool runs_waiting_add_objects(struct json *list, const struct queued_run *queued, size_t count,
                               const struct run_filter *filter);
+
+/* --- version.c --- */
+
+/* The commit that the program was made of (build_commit.sh): "aa86f5c01234",
+ * "aa86f5c01234-modified" if files differed from it; "": unknown. */
+extern const char build_commit[];
+
+/* Prints "tinca X.Y.Z", the licence, and a line for each part of the build: commit, compiler,
+ * libraries, instruction sets, modules; the modules that are left out with the reason. `as_json`:
+ * the same as one JSON document. Opens no device and no module. Returns the exit status. */
+int version_print(bool as_json);
 
 #endif

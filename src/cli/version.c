@@ -1,11 +1,10 @@
 /* One table of parts serves the text and the JSON document. What configure chose stands in
- * config.h, the commit in build_commit.h; the libraries are asked which version is loaded now. No
+ * config.h, the commit in build_commit; the libraries are asked which version is loaded now. No
  * date and no folder of the build is among them, so that two builds of one commit are the same. */
 #include "config.h"
 
-#include "cli/version.h"
+#include "cli/internal.h"
 
-#include "cli/build_commit.h"
 #include "cli/command.h"
 #include "cli/output.h"
 

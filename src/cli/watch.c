@@ -119,8 +119,8 @@ static bool add_json(struct json *list, const struct watch_state *state)
            json_add_string(object, "status", state->stopped ? "stopped" : "done") &&
            json_add_count(object, "iterations", state->points) &&
            json_add_count(object, "validations", state->validations) &&
-           json_add_count(object, "damaged_lines", state->damaged) &&
-           json_add_count(object, "replaced", state->replaced) &&
+           json_add_count(object, "damaged_lines", state->notes.damaged) &&
+           json_add_count(object, "replaced", state->notes.replaced) &&
            (state->error.kind == ERROR_NONE ? json_add_null(object, "error")
                                             : json_add_string(object, "error", state->error.why));
 }
@@ -151,8 +151,7 @@ static void print_end(const struct watch_state *state)
         output_print(ngettext("%s: %s, %llu point from %s\n", "%s: %s, %llu points from %s\n",
                               state->points),
                      state->id, state->framework, (unsigned long long)state->points, state->path);
-    import_words_print(state->path, state->damaged, state->replaced,
-                       state->several_top1 ? state->top1_name : NULL, state->left_out);
+    import_words_print(state->path, &state->notes);
 }
 
 static void print_memory(const struct watch *watch)

@@ -578,8 +578,7 @@ static void *run_failing(void *context)
         rank->good = received;
     } else {
         received = received && cluster_gather(cluster, &mine, sizeof mine, all);
-        rank->good =
-            !received && !cluster_check(cluster, &error) && strstr(error.why, "it fails");
+        rank->good = !received && !cluster_check(cluster, &error) && strstr(error.why, "it fails");
     }
     cluster_leave(cluster, NULL);
     return NULL;

@@ -163,16 +163,16 @@ static void test_table(void)
     compare_model_reverse(&view);
     tap_ok(compare_model_build(&view, &error) && view.table.rows[0].parameters > 24682,
            "and reversed, a large one");
-    view.reverse = false;
-    snprintf(view.sort_key, sizeof view.sort_key, "%s",
+    view.order.reverse = false;
+    snprintf(view.order.key, sizeof view.order.key, "%s",
              view.table.devices[view.table.device_count - 1]);
     compare_model_build(&view, &error);
     struct compare_figure figure;
-    tap_ok(compare_column_figure(&view.table, view.sort, &figure) && figure.kind == FIGURE_TIME &&
-               figure.device == view.table.device_count - 1,
+    tap_ok(compare_column_figure(&view.table, view.order.column, &figure) &&
+               figure.kind == FIGURE_TIME && figure.device == view.table.device_count - 1,
            "a published device has a column");
     view.published = false;
-    tap_ok(compare_model_build(&view, &error) && view.sort == 0 && view.table.count == 3,
+    tap_ok(compare_model_build(&view, &error) && view.order.column == 0 && view.table.count == 3,
            "without the published rows their columns are gone");
     tap_ok(compare_model_row_mark(0) == '1' && compare_model_row_mark(9) == 'a', "marks of rows");
     tap_ok(strcmp(compare_model_mark(34, text, sizeof text), "z") == 0 &&

@@ -80,7 +80,7 @@ static void test_outputs(void)
                       "Iteration 1, loss = 1\n" AT
                       "    Train net output #0: loss = 1 (* 1 = 1 loss)\n");
     tap_ok(log->count == 2 && point_is(log, 0, 1, 2) && point_is(log, 1, 2, 1) &&
-               log->replaced == 0,
+               log->notes.replaced == 0,
            "a log that has each line twice");
 }
 
@@ -122,7 +122,7 @@ static void test_restart(void)
                  "Iteration 10, loss = 4.5\nIteration 20, loss = 3.5\n");
     tap_ok(log->count == 3 && point_is(log, 1, 11, 4.5f) && point_is(log, 2, 21, 3.5f),
            "a restart: the later part holds");
-    tap_ok(log->replaced == 2 && log->validation_count == 0, "  and it is counted");
+    tap_ok(log->notes.replaced == 2 && log->validation_count == 0, "  and it is counted");
     log = read_log("Iteration 0, loss = 5\nIteration 10, loss = 4\n"
                    "Iteration 20, loss = 3\nOptimization Done.\n");
     tap_ok(log->finished && log->count == 3, "Optimization Done");
@@ -131,7 +131,7 @@ static void test_restart(void)
                    "solver_mode: CPU\nI1 net.cpp:5] Initializing net\nname: \"GoogLeNet\"\n"
                    "  batch_size: 32\n  batch_size: 50\n"
                    "Iteration 0, loss = 5\nIteration 10, loss = 4\nIteration 20, loss = 3\n");
-    tap_ok(log->count == 2 && log->max_iterations == 20 && log->damaged == 0,
+    tap_ok(log->count == 2 && log->max_iterations == 20 && log->notes.damaged == 0,
            "the forward pass after the last iteration is no iteration");
     tap_ok(log->average_loss == 40 && log->learning_rate == 0.5 && log->momentum == 0.8 &&
                log->weight_decay == 0.1 && strcmp(log->solver, "adam") == 0 &&
@@ -157,8 +157,8 @@ static void test_odd_numbers(void)
            "an output that is nan is a loss");
     log = read_log("Iteration 0, loss = 1\nIteration 99999999999999999999, loss = 2\n"
                    "Iteration -3, loss = 2\nIteration x, loss = 2\nIteration 1, loss = x\n");
-    tap_ok(log->count == 1 && log->damaged == 4, "unreadable lines are counted (%zu)",
-           log->damaged);
+    tap_ok(log->count == 1 && log->notes.damaged == 4, "unreadable lines are counted (%zu)",
+           log->notes.damaged);
 }
 
 static void test_torn(void)
@@ -166,11 +166,11 @@ static void test_torn(void)
     const struct imported_log *log = read_log(
         AT "Iteration 0, loss = 5\n" AT "    Train net output #0: loss = 5 (* 1 = 5 loss)\n" AT
            "Iteration 1, loss = 0.0");
-    tap_ok(log->count == 1 && log->damaged == 1, "a last line that is cut: half a number");
+    tap_ok(log->count == 1 && log->notes.damaged == 1, "a last line that is cut: half a number");
     log = read_log(AT "Iteration 0, loss = 5\n" AT
                       "    Train net output #0: loss = 5 (* 1 = 5 loss)\n" AT
                       "Iteration 1, loss = 4\n");
-    tap_ok(log->count == 1 && log->damaged == 1, "an iteration without its loss");
+    tap_ok(log->count == 1 && log->notes.damaged == 1, "an iteration without its loss");
     log = read_log(AT "Iteration 0, loss = 5\r\n" AT
                       "    Train net output #0: loss = 5 (* 1 = 5 loss)\r\n");
     tap_ok(log->count == 1 && point_is(log, 0, 1, 5), "CRLF");
@@ -199,13 +199,13 @@ static void test_tensorflow(void)
     tap_ok(log->validation_count == 1 && log->validations[0].top1 == 97 &&
                log->validations[0].loss == 0.25f,
            "its evaluation is a test");
-    tap_ok(log->finished && log->damaged == 0, "its last line");
+    tap_ok(log->finished && log->notes.damaged == 0, "its last line");
     log = read_log("INFO:tensorflow:global step 1: loss = 79.3501 (57.126 sec/step)\n"
                    "INFO:tensorflow:global step 1: loss = 79.3501 (57.126 sec/step)\n"
                    "INFO:tensorflow:Recording summary at step 1.\n"
                    "INFO:tensorflow:global step 2: loss = 72.8609 (0.500 sec/step)\n"
                    "INFO:tensorflow:global step 2: loss = 72.8609 (0.500 sec/step)\n");
-    tap_ok(log->count == 2 && log->replaced == 0 && log->points[1].ms_per_image == 500,
+    tap_ok(log->count == 2 && log->notes.replaced == 0 && log->points[1].ms_per_image == 500,
            "slim's, each twice");
     log =
         read_log("2017-03-01 12:00:00: step 0, loss = 4.66 (347.6 examples/sec; 0.25 sec/batch)\n"
@@ -220,7 +220,7 @@ static void test_tensorflow(void)
     tap_ok(log->count == 2 && point_is(log, 1, 2560, 13.25f), "examples that count by Iter");
     log = read_log("step 5, loss = 2\nstep 5, val_loss = 9\nsteps_per_epoch = 7, loss = 1\n"
                    "timestep 8, loss = 1\nstep 6, loss =\n");
-    tap_ok(log->count == 1 && point_is(log, 0, 5, 2) && log->damaged == 1,
+    tap_ok(log->count == 1 && point_is(log, 0, 5, 2) && log->notes.damaged == 1,
            "losses of other images and other counts are ignored");
 }
 
@@ -285,8 +285,8 @@ static void test_keras_variants(void)
     log = read_log("Epoch 1/2\n   1/100 [>] - ETA: 9s - loss: 2\r100/100 [=] - 9s - loss: 1\n"
                    "Epoch 2/2\n100/100 [=] - 9s - loss: 0.5\n"
                    "Epoch 1/2\n100/100 [=] - 9s - loss: 3\n");
-    tap_ok(log->count == 1 && point_is(log, 0, 100, 3) && log->replaced == 2,
-           "a training that begins anew (%zu replaced)", log->replaced);
+    tap_ok(log->count == 1 && point_is(log, 0, 100, 3) && log->notes.replaced == 2,
+           "a training that begins anew (%zu replaced)", log->notes.replaced);
 }
 
 /* --- tables --- */
@@ -308,7 +308,7 @@ static void test_tables(void)
                log->points[1].loss_caffe == -4.5e-8f && point_is(log, 2, 3, NAN),
            "  Caffe's printed values are its mean");
     tap_ok(log->points[1].ms_per_image == 250 && log->points[1].seconds == 0.75f &&
-               log->damaged == 1,
+               log->notes.damaged == 1,
            "  times, and rows that are none");
     request.path = "times_gamma_tensorflow.csv";
     log = read_log("#network,mode,batch,avg_time\r\ngooglenet,CPU,001,0.5\r\n");
@@ -319,7 +319,7 @@ static void test_tables(void)
     log =
         read_log("#network,mode,batch,step,loss,time\nlenet,CPU,004,1,2.5,0.5\nlenet,CPU,004,2,1");
     tap_ok(log->count == 1 && !log->mean_only && strcmp(log->framework, "csv") == 0 &&
-               log->host[0] == '\0' && log->damaged == 1,
+               log->host[0] == '\0' && log->notes.damaged == 1,
            "a file without a framework's name; a torn row");
     log = read_log("#network,mode,batch,speed\nlenet,CPU,004,1\n");
     tap_ok(log->count == 0 && strstr(error.why, "other columns"), "other columns are refused");

@@ -131,7 +131,7 @@ static void test_pieces(void)
             const struct imported_log *log = read_pieces(texts[i], piece);
             same = same && log->count == 3 && log->points[0].loss == 0.5f &&
                    log->points[1].loss == 0.25f && log->points[2].loss == 0.125f &&
-                   log->damaged == 0;
+                   log->notes.damaged == 0;
         }
         tap_ok(same, "text %zu in pieces of 1 to 50 bytes", i);
     }
@@ -153,10 +153,10 @@ static void test_tables(void)
     log = read_log("epoch,batch,loss\n1,1,4\n1,2,3\n2,1,2\n2,2,1\n");
     tap_ok(log->count == 4 && point_is(log, 3, 4, 1), "rows that repeat their epoch are counted");
     log = read_log("step;loss\n1;4\n2;nan\n3;x\n4;1\n");
-    tap_ok(log->count == 3 && isnan(log->points[1].loss) && log->damaged == 1,
+    tap_ok(log->count == 3 && isnan(log->points[1].loss) && log->notes.damaged == 1,
            "semicolons; NaN is a value, a word is damage");
     log = read_log("step,loss\n1,4\n2,3\n3,2\n2,9\n");
-    tap_ok(log->count == 2 && point_is(log, 1, 2, 9) && log->replaced == 2,
+    tap_ok(log->count == 2 && point_is(log, 1, 2, 9) && log->notes.replaced == 2,
            "steps that go back: the training was started again");
     log = read_log("\"step\",\"my, loss\",loss\n1,4,\"5\"\n");
     tap_ok(point_is(log, 0, 1, 5), "quotes");
@@ -168,7 +168,7 @@ static void test_tables(void)
                    "{\"step\": 10, \"train\": {\"loss\": 2}, \"time\": \"2026-11-26T10:00:05\"}\n"
                    "{\"step\": 10, \"eval\": {\"loss\": 3, \"accuracy\": 0.5}}\n{\"step\": 15, \n");
     tap_ok(log->count == 2 && point_is(log, 1, 10, 2) && log->points[1].seconds == 5 &&
-               test_is(log, 0, 10, 3, 50) && log->damaged == 1,
+               test_is(log, 0, 10, 3, 50) && log->notes.damaged == 1,
            "JSON lines with objects and dates; a torn one is damage");
     log = read_log("{\"loss\": 2, \"epoch\": 0.5}\n{\"loss\": 1, \"epoch\": 1.0}\n"
                    "{\"eval_loss\": 3, \"epoch\": 1.0}\n");
@@ -194,13 +194,13 @@ static void test_keras(void)
            "Keras 3: colours, a bar of lines, the rate");
     log = read_log("Epoch 1/1\n10/10 - 1s - loss: 3.0 - aux_loss: 1.0 - main_loss: 2.0 - "
                    "val_loss: 2.5 - val_aux_accuracy: 0.25 - val_main_accuracy: 0.75\n");
-    tap_ok(point_is(log, 0, 10, 3) && test_is(log, 0, 10, 2.5f, 75) && log->several_top1 &&
-               strcmp(log->top1_name, "val_main_accuracy") == 0,
+    tap_ok(point_is(log, 0, 10, 3) && test_is(log, 0, 10, 2.5f, 75) && log->notes.several_top1 &&
+               strcmp(log->notes.top1_name, "val_main_accuracy") == 0,
            "several outputs: not the auxiliary one");
     request.columns = "top1=val_b_accuracy";
     log = read_log("Epoch 1/1\n10/10 - 1s - loss: 3.0 - a_loss: 1.0 - b_loss: 2.0 - "
                    "val_loss: 2.5 - val_a_accuracy: 0.25 - val_b_accuracy: 0.75\n");
-    tap_ok(test_is(log, 0, 10, 2.5f, 75) && !log->several_top1,
+    tap_ok(test_is(log, 0, 10, 2.5f, 75) && !log->notes.several_top1,
            "several outputs: the one asked for");
     request.columns = NULL;
 }
@@ -212,12 +212,13 @@ static void test_wrapped(void)
         "ss: 0.75 - val_acc:\n0.5\nEpoch 2/2\n10/10 [=====] - 1s 5ms/step - loss: 0.125 -\n"
         "acc: 0.5\n- val_loss: 0.5 - val_acc: 0.25\n");
     tap_ok(log->count == 2 && point_is(log, 0, 10, 0.25f) && test_is(log, 0, 10, 0.75f, 50) &&
-               point_is(log, 1, 20, 0.125f) && test_is(log, 1, 20, 0.5f, 25) && log->damaged == 0,
+               point_is(log, 1, 20, 0.125f) && test_is(log, 1, 20, 0.5f, 25) &&
+               log->notes.damaged == 0,
            "lines that were wrapped within a number, a name, and at a space (%zu damaged)",
-           log->damaged);
+           log->notes.damaged);
     log = read_log("Epoch 1/2\n10/10 [=====] - 1s 5ms/step - loss: 0.25 - acc: 0.5 - val_loss:\n"
                    "Epoch 2/2\n10/10 [=====] - 1s 5ms/step - loss: 0.125\n");
-    tap_ok(log->count == 2 && log->damaged == 1, "what is missing counts as damaged");
+    tap_ok(log->count == 2 && log->notes.damaged == 1, "what is missing counts as damaged");
     log =
         read_log("Epoch 1/2\n   1/60 [>...] - ETA: 3s - loss: 2.0000 - acc: 0.100030/60 [==>..] - "
                  "ETA: 1s - loss: 1.0 - acc: 0.200060/60 [====] - 3s 50us/step - loss: 0.5 - acc: "
@@ -233,8 +234,8 @@ static void test_wrapped(void)
         "2017-03-01 12:00:00.1: step 10, loss = \n2017-03-01 12:00:05.1: step 20, loss = 1.5 "
         "(5 examples/sec; 0.1 sec/batch)\n2017-03-01 12:00:05.1: step 30, loss = \n-4.5e-08\n");
     tap_ok(log->count == 2 && point_is(log, 0, 20, 1.5f) && point_is(log, 1, 30, -4.5e-8f) &&
-               log->damaged == 1,
-           "a date is not the rest of a loss; a number is (%zu damaged)", log->damaged);
+               log->notes.damaged == 1,
+           "a date is not the rest of a loss; a number is (%zu damaged)", log->notes.damaged);
     log = read_log("INFO:tensorflow:loss = 2.5, step = 1\nINFO:tensorflow:loss = 2, step = "
                    "101 (0.5 sec)INFO:tensorflow:loss = 1, step = 201 (0.5 sec)\n");
     tap_ok(log->count == 3 && point_is(log, 2, 201, 1), "the same of TensorFlow");

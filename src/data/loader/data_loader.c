@@ -26,20 +26,38 @@ enum { COPYING_WORKER = 84 << 10, DECODING_WORKER = 128 << 10 };
 
 /* --- opening and closing --- */
 
-/* Returns how many images of a batch are wanted. */
-static size_t wanted_images(const struct data_loader_settings *settings)
+static bool mixes_images(const struct data_loader_settings *settings)
 {
-    return settings->training && settings->parts ? settings->batch / settings->parts
-                                                 : settings->batch;
+    return settings->training && augmentation_mixes(&settings->augmentation);
 }
 
-/* Returns how many more images of a batch are read, only to be mixed with the wanted ones: as many,
- * unless these are in the middle of the batch, where they are partners of each other. */
-static size_t partner_images(const struct data_loader_settings *settings)
+/* Returns the part that the settings ask for. In training with mixup or cutmix as many images are
+ * read to be mixed with the wanted ones, unless these are in the middle of the batch, where they
+ * are partners of each other. */
+static struct wanted_part choose_part(const struct data_loader_settings *settings)
 {
-    const size_t held = wanted_images(settings), parts = settings->parts ? settings->parts : 1;
-    const bool mixes = settings->training && augmentation_mixes(&settings->augmentation);
-    return mixes && 2 * settings->part + 1 != parts ? held : 0;
+    const size_t parts = settings->parts ? settings->parts : 1;
+    if (!settings->training)
+        return (struct wanted_part){.stride = parts,
+                                    .first_number = parts > 1 ? settings->part : 0,
+                                    .count = settings->batch};
+    const size_t count = settings->batch / parts;
+    const bool has_partners = mixes_images(settings) && 2 * settings->part + 1 != parts;
+    return (struct wanted_part){.stride = 1,
+                                .count = count,
+                                .first = settings->part * count,
+                                .partners = has_partners ? count : 0};
+}
+
+/* Returns how many batches of an epoch are wanted. */
+static size_t count_batches(const struct data_loader_settings *settings, size_t images)
+{
+    const struct wanted_part wanted = choose_part(settings);
+    const size_t full = images / settings->batch;
+    if (settings->training)
+        return full;
+    const size_t all = full + (images % settings->batch > 0);
+    return (all - wanted.first_number + wanted.stride - 1) / wanted.stride;
 }
 
 static bool check_settings(const struct dataset_facts *facts,
@@ -88,7 +106,8 @@ uint64_t data_loader_bytes(const struct data_loader_settings *settings, size_t i
                            size_t values, bool paired, bool stored)
 {
     const size_t workers = choose_workers(settings, stored);
-    const size_t places = wanted_images(settings) + partner_images(settings);
+    const struct wanted_part wanted = choose_part(settings);
+    const size_t places = wanted.count + wanted.partners;
     const size_t slots = choose_slots(workers, places);
     const size_t each = settings->samples ? sizeof(uint8_t) : sizeof(float);
     const uint64_t pixels = (uint64_t)values * each * (paired ? 2 : 1);
@@ -96,9 +115,8 @@ uint64_t data_loader_bytes(const struct data_loader_settings *settings, size_t i
     uint64_t held = (uint64_t)slots * places;
     if (!settings->training && images < held)
         held = images;
-    const size_t mixed = settings->training && augmentation_mixes(&settings->augmentation)
-                             ? sizeof *slot->partner_labels + sizeof *slot->shares
-                             : 0;
+    const size_t mixed =
+        mixes_images(settings) ? sizeof *slot->partner_labels + sizeof *slot->shares : 0;
     return sizeof(struct data_loader) + workers * (stored ? COPYING_WORKER : DECODING_WORKER) +
            held * (pixels + sizeof *slot->indices + sizeof *slot->labels + mixed);
 }
@@ -132,7 +150,7 @@ static void free_batch_array(const struct data_loader *loader, void *array)
 static bool allocate_values(struct data_loader *loader, float **values, uint8_t **samples,
                             struct error *error)
 {
-    const size_t count = (loader->held + loader->partners) * loader->image_values;
+    const size_t count = (loader->wanted.count + loader->wanted.partners) * loader->image_values;
     if (loader->samples)
         *samples = batch_array(loader, count, sizeof **samples, error);
     else
@@ -142,7 +160,7 @@ static bool allocate_values(struct data_loader *loader, float **values, uint8_t 
 
 static bool allocate_slot(struct data_loader *loader, struct slot *slot, struct error *error)
 {
-    const size_t batch = loader->held + loader->partners;
+    const size_t batch = loader->wanted.count + loader->wanted.partners;
     if (batch > SIZE_MAX / sizeof(float) / loader->image_values)
         return error_set_memory(error, "the data loader's prefetch queue", SIZE_MAX);
     if (!allocate_values(loader, &slot->images, &slot->image_samples, error) ||
@@ -166,13 +184,13 @@ static bool allocate_ring(struct data_loader *loader, struct error *error)
         if (!allocate_slot(loader, &loader->slot[i], error))
             return false;
     if (loader->settings.training &&
-        !(loader->order = ring_array(loader, images, sizeof *loader->order, error)))
+        !(loader->order.images = ring_array(loader, images, sizeof *loader->order.images, error)))
         return false;
     if (loader->settings.training && loader->settings.balanced &&
-        !class_images_make(&loader->classes, loader->dataset, error))
+        !class_images_make(&loader->order.classes, loader->dataset, error))
         return false;
     if (loader->source->skips && !loader->settings.strict &&
-        !(loader->broken = memory_new(images, 1, "the data loader", error)))
+        !(loader->skipped.marks = memory_new(images, 1, "the data loader", error)))
         return false;
     return true;
 }
@@ -187,24 +205,6 @@ static bool start_workers(struct data_loader *loader, struct error *error)
     return loader->workers > 0 ||
            error_set(error, ERROR_SYSTEM, "the data loader", "raise the limit on threads",
                      "no decode worker could be started");
-}
-
-/* Sets which batches there are: of an evaluation those that are wanted. */
-static void choose_batches(struct data_loader *loader)
-{
-    const struct data_loader_settings *settings = &loader->settings;
-    const size_t images = dataset_facts(loader->dataset)->images;
-    loader->per_epoch = images / settings->batch;
-    loader->stride = 1;
-    if (settings->training)
-        return;
-    loader->per_epoch += images % settings->batch > 0;
-    if (settings->parts > 1) {
-        loader->stride = settings->parts;
-        loader->first_number = settings->part;
-        loader->per_epoch =
-            (loader->per_epoch - settings->part + settings->parts - 1) / settings->parts;
-    }
 }
 
 static void choose_start(struct data_loader *loader)
@@ -235,17 +235,15 @@ struct data_loader *data_loader_open(const struct dataset *dataset,
     loader->dataset = dataset;
     loader->source = dataset_source(dataset);
     loader->settings = *settings;
-    loader->held = wanted_images(settings);
-    loader->partners = partner_images(settings);
-    loader->first = settings->training ? settings->part * loader->held : 0;
-    loader->mixes = settings->training && augmentation_mixes(&settings->augmentation);
+    loader->wanted = choose_part(settings);
+    loader->mixes = mixes_images(settings);
     loader->samples = data_loader_has_samples(dataset, settings);
     if (!settings->training)
         loader->settings.augmentation = (struct augmentation){0};
     loader->image_values = facts->channels * facts->height * facts->width;
-    choose_batches(loader);
+    loader->per_epoch = count_batches(settings, facts->images);
     loader->workers = choose_workers(settings, loader->source->quick);
-    loader->slots = choose_slots(loader->workers, loader->held + loader->partners);
+    loader->slots = choose_slots(loader->workers, loader->wanted.count + loader->wanted.partners);
     if (!settings->training && loader->slots > loader->per_epoch)
         loader->slots = loader->per_epoch;
     loader->portion = loader->source->quick ? COPY_PORTION : 1;
@@ -300,10 +298,10 @@ void data_loader_free(struct data_loader *loader)
     pthread_cond_destroy(&loader->ready);
     pthread_cond_destroy(&loader->work);
     pthread_mutex_destroy(&loader->lock);
-    class_images_free(&loader->classes);
-    free(loader->order);
-    free(loader->broken);
-    broken_list_free(&loader->names);
+    class_images_free(&loader->order.classes);
+    free(loader->order.images);
+    free(loader->skipped.marks);
+    broken_list_free(&loader->skipped.names);
     free(loader);
 }
 
@@ -348,7 +346,8 @@ static void describe_batch(const struct data_loader *loader, const struct slot *
                            struct data_batch *batch)
 {
     bool paired = dataset_facts(loader->dataset)->paired;
-    const uint64_t last = (loader->per_epoch - 1) * loader->stride + loader->first_number;
+    const uint64_t last =
+        (loader->per_epoch - 1) * loader->wanted.stride + loader->wanted.first_number;
     *batch = (struct data_batch){.images = slot->images,
                                  .labels = paired ? NULL : slot->labels,
                                  .partner_labels = slot->partner_labels,
@@ -405,7 +404,7 @@ void data_loader_statistics(const struct data_loader *loader,
     pthread_mutex_t *lock = (pthread_mutex_t *)&loader->lock;
     pthread_mutex_lock(lock);
     *statistics = (struct data_loader_statistics){.waited_seconds = loader->waited_seconds,
-                                                  .skipped = loader->skipped,
+                                                  .skipped = loader->skipped.count,
                                                   .bytes = loader->bytes};
     for (size_t i = 0; i < loader->slots; i++)
         statistics->ready += loader->slot[i].state == SLOT_READY;
@@ -415,7 +414,7 @@ void data_loader_statistics(const struct data_loader *loader,
 char *data_loader_broken(struct data_loader *loader, char *text, size_t size)
 {
     pthread_mutex_lock(&loader->lock);
-    broken_list_words(&loader->names, text, size);
+    broken_list_words(&loader->skipped.names, text, size);
     pthread_mutex_unlock(&loader->lock);
     return text;
 }

@@ -10,24 +10,33 @@
  * the other end of the batch. */
 static size_t place_in_batch(const struct data_loader *loader, size_t place)
 {
-    if (place < loader->held)
-        return loader->first + place;
-    return loader->settings.batch - loader->first - loader->held + (place - loader->held);
+    const struct wanted_part *wanted = &loader->wanted;
+    if (place < wanted->count)
+        return wanted->first + place;
+    return loader->settings.batch - wanted->first - wanted->count + (place - wanted->count);
+}
+
+/* Makes the order that of the epoch. The caller holds the lock. */
+static void set_order(struct data_loader *loader, uint64_t epoch)
+{
+    struct current_order *order = &loader->order;
+    if (order->valid && order->epoch == epoch)
+        return;
+    epoch_order_fill(loader->settings.balanced ? &order->classes : NULL, loader->settings.seed,
+                     epoch, order->images, dataset_facts(loader->dataset)->images);
+    order->epoch = epoch;
+    order->valid = true;
 }
 
 /* Writes the numbers of the slot's images. The caller holds the lock. */
 static void set_indices(struct data_loader *loader, struct slot *slot)
 {
     const size_t first = (size_t)slot->number * loader->settings.batch;
-    if (loader->settings.training && (!loader->order_valid || loader->order_epoch != slot->epoch)) {
-        epoch_order_fill(loader->settings.balanced ? &loader->classes : NULL, loader->settings.seed,
-                         slot->epoch, loader->order, dataset_facts(loader->dataset)->images);
-        loader->order_epoch = slot->epoch;
-        loader->order_valid = true;
-    }
+    if (loader->settings.training)
+        set_order(loader, slot->epoch);
     for (size_t i = 0; i < slot->places; i++) {
         const size_t at = first + place_in_batch(loader, i);
-        slot->indices[i] = loader->settings.training ? loader->order[at] : (uint32_t)at;
+        slot->indices[i] = loader->settings.training ? loader->order.images[at] : (uint32_t)at;
     }
 }
 
@@ -40,10 +49,11 @@ static struct slot *open_slot(struct data_loader *loader)
         return NULL;
     size_t images = dataset_facts(loader->dataset)->images;
     slot->epoch = loader->opened / loader->per_epoch;
-    slot->number = loader->opened % loader->per_epoch * loader->stride + loader->first_number;
+    slot->number =
+        loader->opened % loader->per_epoch * loader->wanted.stride + loader->wanted.first_number;
     size_t left = images - (size_t)slot->number * loader->settings.batch;
-    slot->count = left < loader->held ? left : loader->held;
-    slot->places = slot->count + loader->partners;
+    slot->count = left < loader->wanted.count ? left : loader->wanted.count;
+    slot->places = slot->count + loader->wanted.partners;
     slot->taken = slot->done = 0;
     slot->failed = false;
     slot->state = SLOT_FILLING;
@@ -67,13 +77,15 @@ static uint64_t draw_number(const struct data_loader *loader, const struct slot 
  * it is only counted. */
 static void mark_broken(struct data_loader *loader, size_t index, const struct error *reason)
 {
+    struct skipped_images *skipped = &loader->skipped;
     char origin[512];
     dataset_origin(loader->dataset, index, origin, sizeof origin);
     pthread_mutex_lock(&loader->lock);
-    loader->skipped += !loader->broken[index];
-    if (!loader->broken[index])
-        broken_list_add(&loader->names, origin, reason, NULL);
-    loader->broken[index] = 1;
+    if (!skipped->marks[index]) {
+        broken_list_add(&skipped->names, origin, reason, NULL);
+        skipped->count++;
+    }
+    skipped->marks[index] = 1;
     pthread_mutex_unlock(&loader->lock);
 }
 
@@ -107,7 +119,7 @@ static bool fill_place(struct data_loader *loader, struct slot *slot, size_t pla
         size_t index = slot->indices[place];
         if (read_example(loader, slot, place, error))
             break;
-        if (!loader->broken || error->kind == ERROR_MEMORY || tries + 1 >= images)
+        if (!loader->skipped.marks || error->kind == ERROR_MEMORY || tries + 1 >= images)
             return false;
         mark_broken(loader, index, error);
         slot->indices[place] = (uint32_t)((index + 1) % images);

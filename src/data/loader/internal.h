@@ -51,6 +51,28 @@ struct slot {
     struct error error;
 };
 
+/* The part of the data set that the consumer wants (data_loader_settings.parts). */
+struct wanted_part {
+    size_t stride, first_number; /* an epoch has every stride-th batch, from first_number on */
+    size_t count, first;         /* of each batch: how many images, and from which on */
+    size_t partners;             /* images of each batch that are only read for mixing (mix.h) */
+};
+
+/* In which order the current epoch of a training reads the images. */
+struct current_order {
+    struct class_images classes; /* with balanced sampling */
+    uint32_t *images;            /* [images]: those of `epoch`, if `valid`; NULL: an evaluation */
+    uint64_t epoch;
+    bool valid;
+};
+
+/* The unreadable images of a set that skips them. */
+struct skipped_images {
+    uint8_t *marks; /* [images]: 1 for images found unreadable; NULL if such images are errors */
+    struct broken_list names; /* of these images, with the reasons */
+    uint64_t count;
+};
+
 struct data_loader {
     const struct dataset *dataset;
     const struct source *source;
@@ -58,13 +80,10 @@ struct data_loader {
     struct sample_table table;
     size_t image_values; /* C x H x W */
     size_t per_epoch, slots, workers;
-    size_t stride, first_number; /* an epoch has every stride-th batch, from first_number on */
-    size_t held, first;          /* of each batch: how many images, and from which on, are wanted */
-    size_t partners;             /* images of each batch that are only read for mixing (mix.h) */
-    size_t portion;              /* images that a worker takes at a time */
-    bool mixes;                  /* mixup or cutmix */
-    bool samples;                /* batches of 8-bit samples (data_loader_has_samples) */
-    struct class_images classes; /* with balanced sampling */
+    struct wanted_part wanted;
+    size_t portion; /* images that a worker takes at a time */
+    bool mixes;     /* mixup or cutmix */
+    bool samples;   /* batches of 8-bit samples (data_loader_has_samples) */
     pthread_t thread[MAX_WORKERS];
 
     pthread_mutex_t lock; /* guards all that follows, except pixels */
@@ -75,13 +94,10 @@ struct data_loader {
     uint64_t limit;     /* batches with this number or above must wait */
     uint64_t opened;    /* number of the next batch to open a slot for */
     uint64_t next;      /* number of the next batch that the consumer takes */
-    uint32_t *order;    /* the permutation of epoch `order_epoch`, if order_valid */
-    uint64_t order_epoch;
-    bool order_valid;
-    uint8_t *broken; /* [images]: 1 for images found unreadable; NULL if such images are errors */
-    struct broken_list names; /* of these images, with the reasons */
+    struct current_order order;
+    struct skipped_images skipped;
     double waited_seconds;
-    uint64_t skipped, bytes;
+    uint64_t bytes; /* of the queue */
 };
 
 /* Fills portions of batches until the loader closes. The main function of a decode worker. */

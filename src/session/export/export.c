@@ -13,6 +13,7 @@
 #include "session/config/settings.h"
 #include "session/export/internal.h"
 #include "session/files/run_files.h"
+#include "session/seeds/seed_group.h"
 #include "session/values/series.h"
 
 #include <config.h>
@@ -393,6 +394,65 @@ static bool put_run(FILE *stream, struct run *run, struct error *error)
     return put;
 }
 
+/* --- the groups of seeds --- */
+
+static const char *group_of(const struct run *run)
+{
+    return record_settings(run_config(run)).seed_group;
+}
+
+/* Returns whether a run is the first one of a group of seeds. */
+static bool leads_group(struct run *const *runs, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(group_of(runs[i]), group_of(runs[index])) == 0)
+            return false;
+    return group_of(runs[index])[0];
+}
+
+/* Returns whether any of the runs belongs to a group of seeds. */
+static bool has_groups(struct run *const *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (leads_group(runs, i))
+            return true;
+    return false;
+}
+
+static bool add_group(struct run *const *runs, size_t count, size_t first, struct json *object,
+                      struct error *error)
+{
+    struct seed_statistics statistics;
+    struct run_figures *figures = memory_new(count, sizeof *figures, "the groups of seeds", error);
+    struct json *list = json_add_array(object, "runs");
+    bool added = figures && list;
+    size_t members = 0;
+    for (size_t i = first; added && i < count; i++) {
+        struct run_snapshot end;
+        if (strcmp(group_of(runs[i]), group_of(runs[first])) != 0)
+            continue;
+        run_snapshot(runs[i], &end);
+        figures[members++] = run_figures_of(&end, run_series(runs[i]));
+        added = json_add_string(list, NULL, run_facts(runs[i])->id);
+    }
+    added = added && seed_statistics_compute(figures, members, &statistics, error) &&
+            seed_statistics_to_json(&statistics, object);
+    free(figures);
+    return added;
+}
+
+/* Adds a member for each group to `object`: its runs, and mean, standard deviation and 95 %
+ * interval of their results. Returns false if out of memory. */
+static bool add_groups(struct run *const *runs, size_t count, struct json *object,
+                       struct error *error)
+{
+    bool added = object;
+    for (size_t i = 0; added && i < count; i++)
+        if (leads_group(runs, i))
+            added = add_group(runs, count, i, json_add_object(object, group_of(runs[i])), error);
+    return added;
+}
+
 /* --- the session --- */
 
 static bool put_host(FILE *stream, struct error *error)
@@ -436,9 +496,9 @@ static bool put_session(FILE *stream, struct run *const *runs, size_t count, str
             return false;
     }
     fputs("\n]", stream);
-    if (export_has_groups(runs, count)) {
+    if (has_groups(runs, count)) {
         struct json *groups = json_new_object();
-        const bool complete = export_add_groups(runs, count, groups, error);
+        const bool complete = add_groups(runs, count, groups, error);
         if (!put_tree(stream, "groups", groups, complete, error))
             return false;
     }

@@ -170,18 +170,6 @@ char *csv_key_print(const struct run *run, char text[CSV_KEY_SIZE]);
 /* Writes ",0.1,3": a run's further columns. */
 void csv_key_write_further(const struct csv_key *key, const struct run *run, FILE *stream);
 
-/* --- export_groups.c --- */
-
-/* The groups of seeds among the runs of a session file. */
-
-/* Returns whether any of the runs belongs to a group of seeds. */
-bool export_has_groups(struct run *const *runs, size_t count);
-
-/* Adds a member for each group to `object`: its runs, and mean, standard deviation and 95 %
- * interval of their results. Returns false if out of memory. */
-bool export_add_groups(struct run *const *runs, size_t count, struct json *object,
-                       struct error *error);
-
 /* --- export_record.c --- */
 
 /* What a session file says about a run besides settings and curves: its labels, how it came about,

@@ -95,15 +95,10 @@ static bool import_one(const struct import_request *request, struct imported_log
                       (!alone || name_run(request, run, error)) &&
                       import_run_end(run, log, false, error);
     if (good) {
-        *result = (struct import_result){.iterations = log->count,
-                                         .validations = log->validation_count,
-                                         .damaged = log->damaged,
-                                         .replaced = log->replaced,
-                                         .several_top1 = log->several_top1};
+        *result = (struct import_result){
+            .iterations = log->count, .validations = log->validation_count, .notes = log->notes};
         snprintf(result->id, sizeof result->id, "%s", import_run_id(run));
         snprintf(result->framework, sizeof result->framework, "%s", log->framework);
-        snprintf(result->top1_name, sizeof result->top1_name, "%s", log->top1_name);
-        snprintf(result->left_out, sizeof result->left_out, "%s", log->left_out);
     }
     import_run_free(run);
     return good;

@@ -25,14 +25,20 @@ struct import_request {
 /* The names of the frameworks and forms that can be read, NULL at the end. */
 extern const char *const import_frameworks[];
 
+/* The peculiarities of a log that the user is told after it was read. */
+struct import_notes {
+    size_t damaged;     /* lines that should have had values but are unreadable */
+    size_t replaced;    /* iterations that a later part of the log repeats */
+    char top1_name[96]; /* the column, key or tag of the validations' accuracy; "": it has none */
+    bool several_top1;  /* other names could be meant, too */
+    char left_out[96];  /* the name of the training's accuracy, if no validation has one; else "" */
+};
+
 struct import_result {
     char id[RUN_ID_SIZE];
     char framework[16];
     uint64_t iterations, validations; /* imported */
-    size_t damaged, replaced;         /* see import_log.h */
-    char top1_name[96];               /* see import_log.h */
-    bool several_top1;
-    char left_out[96];
+    struct import_notes notes;
 };
 
 struct import_results {

@@ -27,10 +27,10 @@ static double clock_of(const char *line)
 /* Returns the time like clock_of, but continues it if the log runs past the end of a year. */
 static double clock_on(struct import_reader *reader, const char *line)
 {
-    const double now = clock_of(line) + reader->year;
+    const double now = clock_of(line) + reader->caffe.year;
     if (!(now < reader->now - 180 * DAY))
         return now;
-    reader->year += 366 * DAY;
+    reader->caffe.year += 366 * DAY;
     return now + 366 * DAY;
 }
 
@@ -51,9 +51,9 @@ static void take_test_output(struct imported_log *log, const char *name, double 
 static void take_train_output(struct import_reader *reader, double weighted)
 {
     struct series_point *point = import_last_point(reader->log);
-    point->loss = (reader->printed ? point->loss : 0) + (float)weighted;
-    reader->losses += !reader->printed;
-    reader->printed = true;
+    point->loss = (reader->caffe.printed ? point->loss : 0) + (float)weighted;
+    reader->caffe.losses += !reader->caffe.printed;
+    reader->caffe.printed = true;
 }
 
 /* Finds the weighted loss V in " (* w = V loss)". */
@@ -79,15 +79,15 @@ static void take_output(struct import_reader *reader, const char *line)
     const char *rest = length > 0 ? import_number(at + length, &value) : NULL;
     const bool weighs = rest && strstr(rest, "(*");
     if (!rest || (weighs && !find_weighted(rest, &weighted)))
-        reader->log->damaged++;
-    else if (index < reader->outputs)
+        reader->log->notes.damaged++;
+    else if (index < reader->caffe.outputs)
         return; /* the log contains this line twice */
-    else if (!train && reader->testing && import_last_validation(reader->log))
+    else if (!train && reader->caffe.testing && import_last_validation(reader->log))
         take_test_output(reader->log, name, value, weighs, weighted);
-    else if (train && weighs && !reader->testing && import_last_point(reader->log))
+    else if (train && weighs && !reader->caffe.testing && import_last_point(reader->log))
         take_train_output(reader, weighted);
     if (rest)
-        reader->outputs = index + 1;
+        reader->caffe.outputs = index + 1;
 }
 
 /* --- iterations --- */
@@ -95,10 +95,10 @@ static void take_output(struct import_reader *reader, const char *line)
 static bool take_test(struct import_reader *reader, const char *at, uint64_t iteration)
 {
     const bool first = !strstr(at, "(#") || strstr(at, "(#0)"); /* the first of several test nets */
-    reader->testing = first;
+    reader->caffe.testing = first;
     if (first)
         return import_add_validation(reader, iteration);
-    reader->outputs = ~0u;
+    reader->caffe.outputs = ~0u;
     return true;
 }
 
@@ -118,7 +118,7 @@ static bool take_iteration(struct import_reader *reader, const char *line)
     double value;
     const char *at = strstr(line, "Iteration ");
     if (!import_find_count(at, "Iteration ", &iteration)) {
-        reader->log->damaged++;
+        reader->log->notes.damaged++;
         return true;
     }
     if (strstr(at, "Testing net"))
@@ -129,12 +129,12 @@ static bool take_iteration(struct import_reader *reader, const char *line)
     }
     const char *rate = strstr(at, " iter/s");
     const char *open = strchr(at, '(');
-    reader->testing = false;
+    reader->caffe.testing = false;
     if (!rate || !open || open > rate || !import_number(open + 1, &reader->rate))
         reader->rate = NAN;
     if (import_find_number(at, ", loss = ", &value))
         return import_add_point(reader, iteration + 1, NAN, (float)value);
-    reader->log->damaged++;
+    reader->log->notes.damaged++;
     return true;
 }
 
@@ -154,7 +154,7 @@ static void take_solver(struct import_reader *reader, const char *line)
     else if (import_find_number(line, "average_loss:", &value) && value >= 1 && value <= 10000)
         log->average_loss = (size_t)value;
     else if (import_find_count(line, "iter_size:", &count))
-        reader->iter_size = (size_t)count;
+        reader->caffe.iter_size = (size_t)count;
     else if (strncmp(line, "type:", 5) == 0)
         import_find_quoted(line, "type:", log->solver, sizeof log->solver);
     import_find_count(line, "max_iter:", &log->max_iterations);
@@ -179,10 +179,10 @@ static void take_fact(struct import_reader *reader, const char *line)
     struct imported_log *log = reader->log;
     uint64_t batch;
     if (strstr(line, "Initializing solver from parameters"))
-        reader->in_solver = true;
+        reader->caffe.in_solver = true;
     else if (strstr(line, "] "))
-        reader->in_solver = false;
-    if (reader->in_solver)
+        reader->caffe.in_solver = false;
+    if (reader->caffe.in_solver)
         take_solver(reader, line);
     else if (strncmp(line, "name: ", 6) == 0 && !log->network[0])
         import_find_quoted(line, "name: ", log->network, sizeof log->network);
@@ -231,13 +231,13 @@ static void drop_last(struct import_reader *reader)
 {
     struct imported_log *log = reader->log;
     const struct series_point *last = import_last_point(log);
-    if (!last || reader->printed)
+    if (!last || reader->caffe.printed)
         return;
     const bool behind = log->max_iterations > 0 && last->iteration > log->max_iterations;
-    if (!behind && reader->losses == 0)
+    if (!behind && reader->caffe.losses == 0)
         return;
     log->count--;
-    log->damaged += !behind && !log->finished && !reader->live;
+    log->notes.damaged += !behind && !log->finished && !reader->live;
 }
 
 static bool settle(struct import_reader *reader)
@@ -245,11 +245,11 @@ static bool settle(struct import_reader *reader)
     struct imported_log *log = reader->log;
     drop_last(reader);
     drop_empty_tests(log);
-    log->mean_only = reader->losses == 0;
+    log->mean_only = reader->caffe.losses == 0;
     for (size_t i = 0; log->mean_only && i < log->count; i++)
         log->points[i].loss = log->points[i].loss_caffe;
-    if (reader->iter_size > 1)
-        log->batch *= reader->iter_size;
+    if (reader->caffe.iter_size > 1)
+        log->batch *= reader->caffe.iter_size;
     return true;
 }
 

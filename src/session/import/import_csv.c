@@ -216,7 +216,7 @@ bool import_csv_read(struct imported_logs *logs, const struct import_request *re
     if (logs->count == 0)
         return error_set(error, ERROR_INPUT, request->path, advice,
                          "no row of the table can be read");
-    logs->logs[0].damaged = table.damaged;
+    logs->logs[0].notes.damaged = table.damaged;
     for (size_t i = 0; i < logs->count; i++)
         settle(&table, &logs->logs[i]);
     return true;

@@ -104,7 +104,7 @@ static bool take(struct import_reader *reader, const char *line)
     if (!claims(reader, line))
         return true;
     if (!parse(line, &document)) {
-        reader->log->damaged++;
+        reader->log->notes.damaged++;
         return true;
     }
     if (json_is_object(document.root)) {

@@ -32,22 +32,22 @@ struct keras_epoch {
 
 /* --- lines --- */
 
-static bool starts_epoch(struct import_reader *reader, const char *line)
+static bool starts_epoch(struct keras_state *keras, const char *line)
 {
     unsigned long number, count;
     if (sscanf(line, "Epoch %lu/%lu", &number, &count) != 2 || number == 0 || number > count ||
         count > 10000000)
         return false;
-    reader->epoch = number;
-    reader->passes++;
-    reader->epochs = count;
-    reader->done = reader->total = 0;
+    keras->epoch = number;
+    keras->passes++;
+    keras->epochs = count;
+    keras->done = keras->total = 0;
     return true;
 }
 
 /* Reads progress such as "  128/60000 " or "469/Unknown ". Returns the text after it, or the line
  * if there is none. */
-static const char *read_progress(struct import_reader *reader, const char *line)
+static const char *read_progress(struct keras_state *keras, const char *line)
 {
     char *end;
     const char *at = line + strspn(line, " ");
@@ -55,17 +55,17 @@ static const char *read_progress(struct import_reader *reader, const char *line)
     if (done == 0 || done > 1000000000 || end[0] != '/')
         return line;
     if (strncmp(end, "/Unknown", 8) == 0) {
-        reader->done = done;
-        reader->total = 0;
+        keras->done = done;
+        keras->total = 0;
         return end + 8;
     }
     const unsigned long total = isdigit((unsigned char)end[1]) ? strtoul(end + 1, &end, 10) : 0;
     if (total < done || total > 1000000000)
         return line;
-    reader->done = done;
-    reader->total = total;
-    if (done < total && (reader->first == 0 || done < reader->first))
-        reader->first = done;
+    keras->done = done;
+    keras->total = total;
+    if (done < total && (keras->first == 0 || done < keras->first))
+        keras->first = done;
     return end;
 }
 
@@ -147,7 +147,7 @@ static void read_metrics(struct import_reader *reader, struct keras_epoch *epoch
     size_t damaged = 0;
     for (const char *at = text; next_pair(&at, key, &value, &damaged);)
         import_names_offer(&reader->names, key, false, &replaced);
-    reader->log->damaged += damaged;
+    reader->log->notes.damaged += damaged;
     for (const char *at = text; next_pair(&at, key, &value, &damaged);)
         store_metric(reader, epoch, key, value);
 }
@@ -156,41 +156,42 @@ static void read_metrics(struct import_reader *reader, struct keras_epoch *epoch
  * replaces the epochs that it repeats. */
 static bool store_epoch(struct import_reader *reader, const struct keras_epoch *epoch)
 {
-    struct keras_epoch *last = NULL;
-    while (reader->shown_count > 0) {
-        last = &reader->shown[reader->shown_count - 1];
+    struct keras_state *keras = &reader->keras;
+    while (keras->count > 0) {
+        const struct keras_epoch *last = &keras->shown[keras->count - 1];
         if (last->number < epoch->number)
             break;
-        reader->log->replaced += last->pass != epoch->pass;
-        reader->shown_count--;
+        reader->log->notes.replaced += last->pass != epoch->pass;
+        keras->count--;
     }
-    if (!memory_grow(&reader->shown, &reader->shown_capacity, reader->shown_count + 1,
-                     sizeof *reader->shown, "the log's epochs", reader->error))
+    if (!memory_grow(&keras->shown, &keras->capacity, keras->count + 1, sizeof *keras->shown,
+                     "the log's epochs", reader->error))
         return false;
-    reader->shown[reader->shown_count++] = *epoch;
+    keras->shown[keras->count++] = *epoch;
     return true;
 }
 
 static bool take_progress(struct import_reader *reader, const char *line)
 {
-    struct keras_epoch epoch = {.number = reader->epoch,
-                                .pass = reader->passes,
+    struct keras_state *keras = &reader->keras;
+    struct keras_epoch epoch = {.number = keras->epoch,
+                                .pass = keras->passes,
                                 .loss = NAN,
                                 .val_loss = NAN,
                                 .accuracy = NAN,
                                 .top5 = NAN,
                                 .unit_seconds = NAN,
                                 .rate = NAN};
-    const char *rest = read_progress(reader, line);
+    const char *rest = read_progress(keras, line);
     if (rest == line && strncmp(line + strspn(line, " "), "- ", 2) != 0)
         return true;
-    epoch.done = reader->done;
-    epoch.total = reader->total;
+    epoch.done = keras->done;
+    epoch.total = keras->total;
     read_metrics(reader, &epoch, rest);
     epoch.seconds =
         epoch.done < epoch.total ? NAN : read_seconds(rest); /* earlier lines show the time left */
     if (strstr(rest, "/sample"))
-        reader->in_images = true;
+        keras->in_images = true;
     epoch.unit_seconds = read_unit(rest, strstr(rest, "/sample") ? "/sample" : "/step");
     return isnan(epoch.loss) || store_epoch(reader, &epoch);
 }
@@ -201,7 +202,7 @@ static void take_fact(struct import_reader *reader, const char *line)
     struct imported_log *log = reader->log;
     if (sscanf(line, "Train on %lu samples", &images) == 1) {
         log->images = images;
-        reader->in_images = true;
+        reader->keras.in_images = true;
     }
     if (!log->network[0] && strncmp(line, "Model: ", 7) == 0)
         import_find_quoted(line, "Model: ", log->network, sizeof log->network);
@@ -211,9 +212,9 @@ static void take_fact(struct import_reader *reader, const char *line)
 
 static bool take(struct import_reader *reader, const char *line)
 {
-    if (starts_epoch(reader, line))
+    if (starts_epoch(&reader->keras, line))
         return true;
-    if (reader->epoch > 0 && strstr(line, "- "))
+    if (reader->keras.epoch > 0 && strstr(line, "- "))
         return take_progress(reader, line);
     take_fact(reader, line);
     return true;
@@ -226,12 +227,13 @@ static void find_batch(struct import_reader *reader)
 {
     const struct import_request *request = reader->request;
     struct imported_log *log = reader->log;
-    const uint64_t total = reader->shown_count > 0 ? reader->shown[0].total : 0;
-    reader->in_images |= reader->first > 1 || (total > 0 && request->images == total);
-    if (reader->in_images && total > 0)
+    struct keras_state *keras = &reader->keras;
+    const uint64_t total = keras->count > 0 ? keras->shown[0].total : 0;
+    keras->in_images |= keras->first > 1 || (total > 0 && request->images == total);
+    if (keras->in_images && total > 0)
         log->images = total;
-    if (reader->in_images)
-        log->batch = reader->first;
+    if (keras->in_images)
+        log->batch = keras->first;
     if (request->batch)
         log->batch = request->batch;
     if (request->images)
@@ -248,21 +250,21 @@ static uint64_t steps_done(const struct import_reader *reader, const struct kera
 {
     if (epoch->done == 0) /* with verbose=2 the line is the whole epoch */
         return steps_of(reader->log, reader->log->images);
-    return reader->in_images ? steps_of(reader->log, epoch->done) : epoch->done;
+    return reader->keras.in_images ? steps_of(reader->log, epoch->done) : epoch->done;
 }
 
 static uint64_t steps_in_epoch(const struct import_reader *reader, const struct keras_epoch *epoch)
 {
     if (epoch->total == 0)
         return steps_done(reader, epoch);
-    return reader->in_images ? steps_of(reader->log, epoch->total) : epoch->total;
+    return reader->keras.in_images ? steps_of(reader->log, epoch->total) : epoch->total;
 }
 
 static double iteration_seconds(const struct import_reader *reader, const struct keras_epoch *epoch)
 {
     const double of_unit = epoch->unit_seconds;
     if (!isnan(of_unit))
-        return reader->in_images ? of_unit * (double)reader->log->batch : of_unit;
+        return reader->keras.in_images ? of_unit * (double)reader->log->batch : of_unit;
     return epoch->seconds > 0 ? epoch->seconds / (double)steps_done(reader, epoch) : NAN;
 }
 
@@ -274,8 +276,8 @@ static bool add_epoch(struct import_reader *reader, const struct keras_epoch *ep
     const double took = isnan(epoch->seconds) ? in_iteration * (double)done : epoch->seconds;
     reader->now = before + (isnan(took) ? 0 : took);
     reader->rate = 1 / in_iteration;
-    log->max_iterations = reader->epochs * all;
-    log->finished = epoch->number == reader->epochs && done == all;
+    log->max_iterations = reader->keras.epochs * all;
+    log->finished = epoch->number == reader->keras.epochs && done == all;
     const uint64_t iteration = (epoch->number - 1) * all + done;
     if (!import_add_point(reader, iteration, (float)epoch->loss, NAN))
         return false;
@@ -300,29 +302,31 @@ static bool add_epoch(struct import_reader *reader, const struct keras_epoch *ep
 /* Leaves out the epoch in progress while the log grows: its values still change. */
 static void hold_last(struct import_reader *reader)
 {
-    if (!reader->live || reader->shown_count == 0)
+    struct keras_state *keras = &reader->keras;
+    if (!reader->live || keras->count == 0)
         return;
-    const struct keras_epoch *last = &reader->shown[reader->shown_count - 1];
-    const bool complete = last->pass < reader->passes ||
+    const struct keras_epoch *last = &keras->shown[keras->count - 1];
+    const bool complete = last->pass < keras->passes ||
                           (last->done == last->total && reader->idle >= IMPORT_HELD_SECONDS);
-    reader->shown_count -= !complete;
+    keras->count -= !complete;
 }
 
 static bool settle(struct import_reader *reader)
 {
+    const struct keras_state *keras = &reader->keras;
     bool good = true;
     hold_last(reader);
     find_batch(reader);
     reader->now = reader->started = 0;
     reader->log->epoch_means = true;
-    for (size_t i = 0; good && i < reader->shown_count; i++) {
-        if (steps_done(reader, &reader->shown[i]) == 0)
+    for (size_t i = 0; good && i < keras->count; i++) {
+        if (steps_done(reader, &keras->shown[i]) == 0)
             good = error_set(reader->error, ERROR_INPUT, reader->request->path,
                              reader->log->images ? N_("give --batch")
                                                  : N_("give --batch and --images"),
                              "its epochs do not say how many iterations they have");
         else
-            good = add_epoch(reader, &reader->shown[i]);
+            good = add_epoch(reader, &keras->shown[i]);
     }
     return good;
 }

@@ -116,17 +116,17 @@ static bool same(double a, double b)
 }
 
 /* Leaves the values of a validation in the row only if they are new. */
-static void keep_new_validation(struct import_reader *reader, struct import_row *row, bool at_end)
+static void keep_new_validation(struct lightning_state *shown, struct import_row *row, bool at_end)
 {
     const double loss = row->values[IMPORT_VAL_LOSS], top1 = row->values[IMPORT_TOP1];
     const double top5 = row->values[IMPORT_TOP5];
-    const bool changed = !same(loss, reader->shown_loss) || !same(top1, reader->shown_top1) ||
-                         !same(top5, reader->shown_top5);
-    reader->shown_loss = loss;
-    reader->shown_top1 = top1;
-    reader->shown_top5 = top5;
-    if (changed || (reader->validated && at_end)) {
-        reader->validated = false;
+    const bool changed =
+        !same(loss, shown->loss) || !same(top1, shown->top1) || !same(top5, shown->top5);
+    shown->loss = loss;
+    shown->top1 = top1;
+    shown->top5 = top5;
+    if (changed || (shown->validated && at_end)) {
+        shown->validated = false;
         return;
     }
     row->has[IMPORT_VAL_LOSS] = row->has[IMPORT_TOP1] = row->has[IMPORT_TOP5] = false;
@@ -147,7 +147,7 @@ static bool take(struct import_reader *reader, const char *line)
     struct bar bar;
     struct import_row row = import_row_new();
     if (!read_bar(line, &bar)) {
-        reader->validated |= strncmp(line, "Validation", 10) == 0;
+        reader->lightning.validated |= strncmp(line, "Validation", 10) == 0;
         return true;
     }
     read_values(reader, &row, bar.rest);
@@ -156,8 +156,8 @@ static bool take(struct import_reader *reader, const char *line)
     row.values[IMPORT_EPOCH] = (double)bar.epoch + (double)bar.done / fmax(1, (double)bar.total);
     row.has[IMPORT_LOSS] = row.has[IMPORT_LOSS] && bar.done > 0;
     reader->rate = bar.rate;
-    reader->log->damaged += strchr(line, '[') && !strchr(line, ']');
-    keep_new_validation(reader, &row, bar.done == bar.total);
+    reader->log->notes.damaged += strchr(line, '[') && !strchr(line, ']');
+    keep_new_validation(&reader->lightning, &row, bar.done == bar.total);
     return bar.done == 0 && !row.has[IMPORT_VAL_LOSS] && !row.has[IMPORT_TOP1]
                ? true
                : import_row_take(reader, &row);

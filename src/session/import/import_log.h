@@ -21,15 +21,10 @@ struct imported_log {
     double learning_rate, momentum, weight_decay; /* NaN: not said; the rate is the latest one */
     double highest_rate;                          /* the setting, which schedules start from */
     bool finished;                                /* the log says that the training ended */
-    bool mean_only;     /* only Caffe's mean, no losses of single iterations */
-    bool times_only;    /* a table of mean times: one point without a loss */
-    char loss_name[96]; /* the column, key or tag of the losses; "": the log has no names */
-    char top1_name[96]; /* the same for the accuracy of validations */
-    bool several_top1;  /* others could be meant, too */
-    char left_out[96];  /* the accuracy of the training, if no validation has one; else "" */
-    bool epoch_means;   /* losses are means over the epoch so far */
-    size_t damaged;     /* lines that should have had values but are unreadable */
-    size_t replaced;    /* iterations that a later part of the log repeats */
+    bool mean_only;   /* only Caffe's mean, no losses of single iterations */
+    bool times_only;  /* a table of mean times: one point without a loss */
+    bool epoch_means; /* losses are means over the epoch so far */
+    struct import_notes notes;
     struct series_point *points; /* epoch: NaN where it follows from images and batch alone;
                                     ms_per_image is that of an iteration */
     size_t count, capacity;

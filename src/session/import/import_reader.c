@@ -1,5 +1,6 @@
-/* Finds numbers and names in lines, and adds points and validations to a log. Logs repeat lines and
- * go back after a resumed training, so a new point replaces what the log had from there on. */
+/* Finds numbers and names in lines, adds points and validations to a log, and logs to a list. Logs
+ * repeat lines and go back after a resumed training, so a new point replaces what the log had from
+ * there on. */
 #include "session/import/internal.h"
 
 #include "base/json/json.h"
@@ -7,6 +8,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,7 +83,7 @@ static void drop_from(const struct import_reader *reader, uint64_t iteration)
     const size_t before = log->count;
     while (log->count > 0 && import_last_point(log)->iteration >= iteration)
         log->count--;
-    log->replaced += reader->joined ? 0 : before - log->count;
+    log->notes.replaced += reader->joined ? 0 : before - log->count;
     if (log->count < before)
         drop_validations(log, iteration);
 }
@@ -145,8 +147,8 @@ bool import_add_point(struct import_reader *reader, uint64_t iteration, float lo
                               .learning_rate = (float)log->learning_rate,
                               .ms_per_image = (float)time_of(reader, before, iteration),
                               .seconds = seconds_since_start(reader)};
-    reader->outputs = 0;
-    reader->printed = false;
+    reader->caffe.outputs = 0;
+    reader->caffe.printed = false;
     return true;
 }
 
@@ -177,6 +179,34 @@ bool import_add_validation(struct import_reader *reader, uint64_t iteration)
                                    .pixel_accuracy = NAN,
                                    .loss_error = NAN,
                                    .seconds = seconds_since_start(reader)};
-    reader->outputs = 0;
+    reader->caffe.outputs = 0;
     return true;
+}
+
+/* --- lists of logs --- */
+
+const char *const import_frameworks[] = {"caffe", "tensorflow", "keras",       "lightning",
+                                         "csv",   "jsonl",      "tensorboard", NULL};
+
+struct imported_log *import_logs_add(struct imported_logs *logs, const char *framework,
+                                     struct error *error)
+{
+    if (!memory_grow(&logs->logs, &logs->capacity, logs->count + 1, sizeof *logs->logs, "the logs",
+                     error))
+        return NULL;
+    struct imported_log *log = &logs->logs[logs->count++];
+    *log = (struct imported_log){
+        .learning_rate = NAN, .momentum = NAN, .weight_decay = NAN, .highest_rate = NAN};
+    snprintf(log->framework, sizeof log->framework, "%s", framework);
+    return log;
+}
+
+void import_logs_free(struct imported_logs *logs)
+{
+    for (size_t i = 0; i < logs->count; i++) {
+        free(logs->logs[i].points);
+        free(logs->logs[i].validations);
+    }
+    free(logs->logs);
+    *logs = (struct imported_logs){0};
 }

@@ -44,7 +44,7 @@ void import_row_offer(struct import_reader *reader, const char *name)
 {
     bool replaced;
     const enum import_quantity quantity =
-        import_names_offer(&reader->names, name, reader->of_validation, &replaced);
+        import_names_offer(&reader->names, name, reader->rows.of_validation, &replaced);
     if (replaced)
         forget(reader, quantity);
 }
@@ -54,7 +54,7 @@ void import_row_put(struct import_reader *reader, struct import_row *row, const 
 {
     bool replaced;
     const enum import_quantity quantity =
-        import_names_offer(&reader->names, name, reader->of_validation, &replaced);
+        import_names_offer(&reader->names, name, reader->rows.of_validation, &replaced);
     if (quantity == IMPORT_UNKNOWN || (row->has[quantity] && !replaced))
         return;
     row->values[quantity] = value;
@@ -67,7 +67,7 @@ void import_row_put(struct import_reader *reader, struct import_row *row, const 
 static void count_rows(struct import_reader *reader)
 {
     struct imported_log *log = reader->log;
-    reader->rows = ROWS_ARE_COUNTED;
+    reader->rows.rows = ROWS_ARE_COUNTED;
     for (size_t i = 0; i < log->validation_count; i++) {
         struct series_validation *test = &log->validations[i];
         size_t at = 0;
@@ -85,12 +85,12 @@ static uint64_t step_of_row(struct import_reader *reader, const struct import_ro
     const struct series_point *last = import_last_point(reader->log);
     const double epoch = row->values[IMPORT_EPOCH];
     const bool whole = epoch >= 0 && epoch <= MAX_STEP && epoch == floor(epoch);
-    const bool again = last && row->has[IMPORT_LOSS] && epoch == reader->row_epoch;
-    if (reader->rows == ROWS_UNKNOWN && row->has[IMPORT_LOSS])
-        reader->rows = whole ? ROWS_ARE_EPOCHS : ROWS_ARE_COUNTED;
-    if (reader->rows == ROWS_ARE_EPOCHS && (!whole || again))
+    const bool again = last && row->has[IMPORT_LOSS] && epoch == reader->rows.epoch;
+    if (reader->rows.rows == ROWS_UNKNOWN && row->has[IMPORT_LOSS])
+        reader->rows.rows = whole ? ROWS_ARE_EPOCHS : ROWS_ARE_COUNTED;
+    if (reader->rows.rows == ROWS_ARE_EPOCHS && (!whole || again))
         count_rows(reader);
-    if (reader->rows == ROWS_ARE_EPOCHS)
+    if (reader->rows.rows == ROWS_ARE_EPOCHS)
         return (uint64_t)epoch;
     return (last ? last->iteration : 0) + row->has[IMPORT_LOSS];
 }
@@ -121,7 +121,7 @@ static bool take_loss(struct import_reader *reader, const struct import_row *row
     if (!import_add_point(reader, step, (float)row->values[IMPORT_LOSS], (float)NAN))
         return false;
     fill_point(row, import_last_point(reader->log));
-    reader->row_epoch = row->values[IMPORT_EPOCH];
+    reader->rows.epoch = row->values[IMPORT_EPOCH];
     return true;
 }
 
@@ -164,7 +164,7 @@ bool import_row_take(struct import_reader *reader, const struct import_row *row)
 {
     const double given = row->values[IMPORT_STEP], batch = row->values[IMPORT_BATCH];
     if (row->has[IMPORT_STEP] && !(given >= 0 && given <= MAX_STEP && given == floor(given))) {
-        reader->log->damaged++;
+        reader->log->notes.damaged++;
         return true;
     }
     if (row->has[IMPORT_TIME])
@@ -194,7 +194,7 @@ static void scale_accuracies(struct imported_log *log)
 bool import_rows_settle(struct import_reader *reader)
 {
     struct imported_log *log = reader->log;
-    const bool epochs = reader->rows == ROWS_ARE_EPOCHS || reader->steps_are_epochs;
+    const bool epochs = reader->rows.rows == ROWS_ARE_EPOCHS || reader->rows.steps_are_epochs;
     const bool from_zero = log->count > 0 && log->points[0].iteration == 0;
     scale_accuracies(log);
     for (size_t i = 0; from_zero && i < log->validation_count; i++)

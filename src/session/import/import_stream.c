@@ -76,17 +76,16 @@ struct import_stream *import_stream_create(const struct import_request *request,
                                                 .highest_rate = (double)NAN};
         snprintf(stream->logs[i].framework, sizeof stream->logs[i].framework, "%s",
                  dialects[i]->name);
-        stream->readers[i] = (struct import_reader){.log = &stream->logs[i],
-                                                    .request = request,
-                                                    .asked = request->framework,
-                                                    .now = (double)NAN,
-                                                    .started = (double)NAN,
-                                                    .rate = (double)NAN,
-                                                    .names = names,
-                                                    .row_epoch = (double)NAN,
-                                                    .shown_loss = (double)NAN,
-                                                    .shown_top1 = (double)NAN,
-                                                    .shown_top5 = (double)NAN};
+        stream->readers[i] =
+            (struct import_reader){.log = &stream->logs[i],
+                                   .request = request,
+                                   .asked = request->framework,
+                                   .now = (double)NAN,
+                                   .started = (double)NAN,
+                                   .rate = (double)NAN,
+                                   .names = names,
+                                   .rows.epoch = (double)NAN,
+                                   .lightning = {(double)NAN, (double)NAN, (double)NAN, false}};
     }
     return stream;
 }
@@ -101,8 +100,8 @@ void import_stream_free(struct import_stream *stream)
     }
     text_free(&stream->before);
     for (size_t i = 0; i < DIALECTS; i++) {
-        free(stream->readers[i].shown);
-        free(stream->readers[i].columns);
+        free(stream->readers[i].keras.shown);
+        free(stream->readers[i].table.columns);
         free(stream->logs[i].points);
         free(stream->logs[i].validations);
     }
@@ -199,8 +198,8 @@ static void remember_damage(struct import_stream *stream, bool back)
 {
     for (size_t i = 0; i < DIALECTS; i++) {
         if (back)
-            stream->logs[i].damaged = stream->damage_before[i];
-        stream->damage_before[i] = stream->logs[i].damaged;
+            stream->logs[i].notes.damaged = stream->damage_before[i];
+        stream->damage_before[i] = stream->logs[i].notes.damaged;
         stream->readers[i].joined = back;
     }
 }
@@ -229,7 +228,7 @@ static bool take_line(struct import_stream *stream, char *line, bool whole, doub
 static void damage(struct import_stream *stream)
 {
     for (size_t i = 0; i < DIALECTS; i++)
-        stream->logs[i].damaged++;
+        stream->logs[i].notes.damaged++;
 }
 
 static bool ends_line(char byte)
@@ -291,7 +290,7 @@ static bool take_scalar(void *context, const struct event_value *scalar, struct 
     struct import_reader *reader = &stream->readers[EVENTS];
     struct import_row row = import_row_new();
     reader->error = error;
-    reader->of_validation = stream->places[stream->at].validation;
+    reader->rows.of_validation = stream->places[stream->at].validation;
     if (!steps_fit(reader, scalar->tag))
         return true;
     import_row_offer(reader, scalar->tag);
@@ -302,7 +301,7 @@ static bool take_scalar(void *context, const struct event_value *scalar, struct 
     if (!any || row.has[IMPORT_STEP] || row.has[IMPORT_TIME])
         return true;
     if (row.has[IMPORT_LOSS])
-        reader->steps_are_epochs = strncmp(scalar->tag, "epoch_", 6) == 0;
+        reader->rows.steps_are_epochs = strncmp(scalar->tag, "epoch_", 6) == 0;
     if (row.has[IMPORT_EPOCH]) /* Lightning's; the steps of other tags are the same */
         return true;
     row.has[IMPORT_STEP] = row.has[IMPORT_TIME] = true;
@@ -327,7 +326,7 @@ static bool take_events(struct import_stream *stream, const char *bytes, size_t 
     stream->something = true;
     const size_t before = event_reader_damaged(place->reader);
     const bool good = event_reader_feed(place->reader, bytes, count, take_scalar, stream, error);
-    stream->logs[EVENTS].damaged += event_reader_damaged(place->reader) - before;
+    stream->logs[EVENTS].notes.damaged += event_reader_damaged(place->reader) - before;
     return good;
 }
 
@@ -448,13 +447,13 @@ static void hold_last(struct imported_log *log, double idle)
 
 static void note_names(struct imported_log *log, const struct import_names *names)
 {
-    snprintf(log->loss_name, sizeof log->loss_name, "%s", names->chosen[IMPORT_LOSS].text);
-    snprintf(log->top1_name, sizeof log->top1_name, "%s", names->chosen[IMPORT_TOP1].text);
-    log->several_top1 = names->several && !names->chosen[IMPORT_TOP1].given;
-    snprintf(log->left_out, sizeof log->left_out, "%s", names->chosen[IMPORT_ACCURACY].text);
+    struct import_notes *notes = &log->notes;
+    snprintf(notes->top1_name, sizeof notes->top1_name, "%s", names->chosen[IMPORT_TOP1].text);
+    notes->several_top1 = names->several && !names->chosen[IMPORT_TOP1].given;
+    snprintf(notes->left_out, sizeof notes->left_out, "%s", names->chosen[IMPORT_ACCURACY].text);
     for (size_t i = 0; i < log->validation_count; i++)
         if (!isnan(log->validations[i].top1))
-            log->left_out[0] = '\0';
+            notes->left_out[0] = '\0';
 }
 
 /* Settles a copy of what a reader has. */
@@ -486,7 +485,7 @@ bool import_stream_logs(const struct import_stream *stream, bool live, double id
     *logs = (struct imported_logs){0};
     for (size_t i = 0; i < DIALECTS; i++) {
         const struct import_reader *reader = &stream->readers[i];
-        if (reader->log->count == 0 && reader->shown_count == 0)
+        if (reader->log->count == 0 && reader->keras.count == 0)
             continue;
         struct imported_log *log = import_logs_add(logs, dialects[i]->name, error);
         if (!log || !settle(stream, i, live, idle, log, error))

@@ -72,17 +72,18 @@ static bool is_head(const struct import_reader *reader, const char *line)
 
 static bool take_head(struct import_reader *reader, const char *line)
 {
+    struct table_state *table = &reader->table;
     size_t capacity = 0;
-    free(reader->columns);
-    reader->columns = NULL;
-    reader->column_count = 0;
-    reader->separator = separator_of(line);
+    free(table->columns);
+    table->columns = NULL;
+    table->count = 0;
+    table->separator = separator_of(line);
     for (const char *at = line; at;) {
-        if (!memory_grow(&reader->columns, &capacity, reader->column_count + 1,
-                         sizeof *reader->columns, "the table's columns", reader->error))
+        if (!memory_grow(&table->columns, &capacity, table->count + 1, sizeof *table->columns,
+                         "the table's columns", reader->error))
             return false;
-        at = next_cell(at, reader->separator, reader->columns[reader->column_count]);
-        import_row_offer(reader, reader->columns[reader->column_count++]);
+        at = next_cell(at, table->separator, table->columns[table->count]);
+        import_row_offer(reader, table->columns[table->count++]);
     }
     return true;
 }
@@ -91,17 +92,18 @@ static bool take_head(struct import_reader *reader, const char *line)
 
 static bool take_row(struct import_reader *reader, const char *line)
 {
+    const struct table_state *table = &reader->table;
     char cell[IMPORT_NAME_SIZE];
     struct import_row row = import_row_new();
     size_t column = 0;
     bool damaged = false;
     for (const char *at = line; at; column++) {
-        at = next_cell(at, reader->separator, cell);
+        at = next_cell(at, table->separator, cell);
         int rank;
         double value = (double)NAN;
-        if (!cell[0] || column >= reader->column_count)
+        if (!cell[0] || column >= table->count)
             continue;
-        const char *name = reader->columns[column];
+        const char *name = table->columns[column];
         const char *end = import_number(cell, &value);
         if (!end || end[strspn(end, " ")])
             value = import_row_time(cell);
@@ -109,8 +111,8 @@ static bool take_row(struct import_reader *reader, const char *line)
         damaged |= known && isnan(value) && !strcasestr(cell, "nan");
         import_row_put(reader, &row, name, value);
     }
-    if (column != reader->column_count || damaged) {
-        reader->log->damaged++;
+    if (column != table->count || damaged) {
+        reader->log->notes.damaged++;
         return true;
     }
     return import_row_take(reader, &row);
@@ -118,14 +120,14 @@ static bool take_row(struct import_reader *reader, const char *line)
 
 static bool claims(struct import_reader *reader, const char *line)
 {
-    return reader->separator || is_head(reader, line);
+    return reader->table.separator || is_head(reader, line);
 }
 
 static bool take(struct import_reader *reader, const char *line)
 {
     if (is_head(reader, line))
         return take_head(reader, line);
-    return !reader->separator || *line == '#' || take_row(reader, line);
+    return !reader->table.separator || *line == '#' || take_row(reader, line);
 }
 
 const struct import_dialect import_table = {.name = "csv",

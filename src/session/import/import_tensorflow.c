@@ -138,7 +138,7 @@ static bool take(struct import_reader *reader, const char *line)
         take_rate(reader, line, steps_since(reader, step, named < at));
         return import_add_point(reader, step, (float)loss, NAN);
     }
-    reader->log->damaged += !strcasestr(line, "_loss");
+    reader->log->notes.damaged += !strcasestr(line, "_loss");
     return true;
 }
 

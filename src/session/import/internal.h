@@ -63,8 +63,51 @@ enum import_quantity import_names_offer(struct import_names *names, const char *
 /* Functions shared by the readers of the frameworks' logs. A framework is a table entry with a
  * function that takes lines and adds their values to the log. */
 
-/* What a row without a step is. */
+/* Says how rows without a step are numbered. */
 enum import_rows { ROWS_UNKNOWN, ROWS_ARE_EPOCHS, ROWS_ARE_COUNTED };
+
+/* How the rows of values are read (import_rows.c). */
+struct rows_state {
+    enum import_rows rows;
+    double epoch;          /* of the last row with a loss; NaN: none */
+    bool of_validation;    /* the values belong to a validation, whatever their names */
+    bool steps_are_epochs; /* the steps of an event file count epochs (Keras) */
+};
+
+/* The columns of a table (import_table.c). */
+struct table_state {
+    char (*columns)[IMPORT_NAME_SIZE];
+    size_t count;
+    char separator; /* '\0': the table's first row is still to come */
+};
+
+/* The validation that Lightning's progress bar shows (import_lightning.c). */
+struct lightning_state {
+    double loss, top1, top5; /* NaN: none */
+    bool validated;          /* a validation ran since */
+};
+
+/* Where a log of Caffe is (import_caffe.c). */
+struct caffe_state {
+    bool testing;     /* the next outputs belong to a test, not to an iteration */
+    bool in_solver;   /* inside the solver's parameters */
+    unsigned outputs; /* next output number of this iteration or test */
+    bool printed;     /* the last iteration has a loss, not only the mean */
+    size_t losses;    /* iterations with a loss, not only the mean */
+    size_t iter_size; /* batches per iteration; 0: not in the log */
+    double year;      /* seconds of the years passed since the first line */
+};
+
+/* Where a log of Keras is, and the epochs that it has shown (import_keras.c). */
+struct keras_state {
+    uint64_t passes;           /* epochs started so far */
+    uint64_t epoch, epochs;    /* current epoch and their number; 0: none yet */
+    uint64_t done, total;      /* its progress, in images or steps */
+    uint64_t first;            /* smallest progress: the batch, or one step; 0: none yet */
+    bool in_images;            /* progress counts images, not steps */
+    struct keras_epoch *shown; /* epochs with a loss */
+    size_t count, capacity;    /* of `shown` */
+};
 
 struct import_reader {
     struct imported_log *log;
@@ -77,38 +120,12 @@ struct import_reader {
     double idle;         /* while settling: seconds without news */
     bool begun;          /* a line was read */
     bool joined;         /* the line is the previous one and its rest, which was on the next line */
-
-    /* Values with names */
-    struct import_names names;
-    enum import_rows rows;
-    double row_epoch;                  /* of the last row with a loss; NaN: none */
-    bool of_validation;                /* the values belong to a validation, whatever their names */
-    bool steps_are_epochs;             /* the steps of an event file count epochs (Keras) */
-    char (*columns)[IMPORT_NAME_SIZE]; /* of a table */
-    size_t column_count;
-    char separator; /* of a table; '\0': its first row is still to come */
-
-    /* Lightning */
-    double shown_loss, shown_top1, shown_top5; /* the validation in the progress bar; NaN: none */
-    bool validated;                            /* a validation ran since */
-
-    /* Caffe */
-    bool testing;     /* the next outputs belong to a test, not to an iteration */
-    bool in_solver;   /* inside the solver's parameters */
-    unsigned outputs; /* next output number of this iteration or test */
-    bool printed;     /* the last iteration has a loss, not only the mean */
-    size_t losses;    /* iterations with a loss, not only the mean */
-    size_t iter_size; /* batches per iteration; 0: not in the log */
-    double year;      /* seconds of the years passed since the first line */
-
-    /* Keras */
-    uint64_t passes;           /* epochs started so far */
-    uint64_t epoch, epochs;    /* current epoch and their number; 0: none yet */
-    uint64_t done, total;      /* its progress, in images or steps */
-    uint64_t first;            /* smallest progress: the batch, or one step; 0: none yet */
-    bool in_images;            /* progress counts images, not steps */
-    struct keras_epoch *shown; /* epochs with a loss */
-    size_t shown_count, shown_capacity;
+    struct import_names names; /* of the values, where they have names */
+    struct rows_state rows;
+    struct table_state table;
+    struct lightning_state lightning;
+    struct caffe_state caffe;
+    struct keras_state keras;
 };
 
 /* The reader of a framework: a function for each line, one for the end (may be NULL), and one that

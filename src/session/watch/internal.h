@@ -36,26 +36,6 @@ struct watch_files {
 bool watch_folder_scan(const char *folder, struct watch_files *files, struct error *error);
 void watch_files_free(struct watch_files *files);
 
-/* --- watch_process.c --- */
-
-/* The memory of another process, and whether it still runs. */
-
-struct gpu_meter;
-
-struct watch_process {
-    long pid;                   /* 0: none */
-    unsigned long long started; /* by which a later process of the same number is recognised */
-    struct import_memory memory, most; /* at present, and the most that it had */
-    struct gpu_meter *meter;           /* NULL: there is no GPU of NVIDIA */
-};
-
-/* Finds the process. Returns false with an error if there is none. */
-bool watch_process_open(struct watch_process *process, long pid, struct error *error);
-void watch_process_close(struct watch_process *process);
-
-/* Measures its memory. Returns whether it still runs. */
-bool watch_process_measure(struct watch_process *process);
-
 /* --- watch_tail.c --- */
 
 /* Reads a file that another program writes, as it grows.

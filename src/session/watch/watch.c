@@ -3,14 +3,28 @@
 
 #include "base/clock.h"
 #include "base/files/file.h"
+#include "base/host/spawn.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/measure/device_meter.h"
 #include "session/watch/internal.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const double scan_seconds = 1, measure_seconds = 0.5;
+
+/* The process that trains: its memory, and whether it still runs. */
+struct watch_process {
+    long pid;                   /* 0: none */
+    unsigned long long started; /* by which a later process of the same number is recognised */
+    struct import_memory memory, most; /* at present, and the most that it had */
+    struct gpu_meter *meter;           /* NULL: there is no GPU of NVIDIA */
+};
 
 struct watch {
     const struct watch_request *request;
@@ -26,6 +40,70 @@ struct watch {
 static double now_of(const struct watch *watch)
 {
     return clock_seconds(watch->began, clock_nanoseconds());
+}
+
+/* --- the process --- */
+
+static uint64_t read_resident(long pid)
+{
+    char path[64];
+    unsigned long long pages = 0;
+    snprintf(path, sizeof path, "/proc/%ld/statm", pid);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%*u %llu", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Returns whether the process still runs. Without /proc (other systems than Linux) a signal 0 tells
+ * it, and its memory stays unknown. */
+static bool process_runs(const struct watch_process *process)
+{
+    struct process_stat own, stat;
+    if (!process_stat_read((long)getpid(), &own))
+        return kill((pid_t)process->pid, 0) == 0 || errno == EPERM;
+    return process_stat_read(process->pid, &stat) && stat.state != 'Z' && stat.state != 'X' &&
+           stat.started == process->started;
+}
+
+/* Measures its memory. Returns whether it still runs. */
+static bool process_measure(struct watch_process *process)
+{
+    if (!process_runs(process))
+        return false;
+    struct import_memory *memory = &process->memory, *most = &process->most;
+    memory->resident = read_resident(process->pid);
+    memory->on_gpus = process->meter ? gpu_meter_process_memory(process->meter, process->pid) : 0;
+    most->resident = memory->resident > most->resident ? memory->resident : most->resident;
+    most->on_gpus = memory->on_gpus > most->on_gpus ? memory->on_gpus : most->on_gpus;
+    return true;
+}
+
+/* Finds the process. Returns false with an error if there is none. */
+static bool process_open(struct watch_process *process, long pid, struct error *error)
+{
+    *process = (struct watch_process){.pid = pid};
+    if (pid == 0)
+        return true;
+    struct process_stat stat = {0};
+    process_stat_read(pid, &stat);
+    process->started = stat.started;
+    if (!process_runs(process))
+        return error_set(error, ERROR_USAGE, "--pid",
+                         "give the number of the process that trains, as ps prints it",
+                         "there is no process %ld", pid);
+    process->meter = gpu_meter_open(NULL, NULL);
+    process_measure(process);
+    return true;
+}
+
+static void process_close(struct watch_process *process)
+{
+    gpu_meter_close(process->meter);
+    *process = (struct watch_process){0};
 }
 
 /* --- the sources --- */
@@ -85,7 +163,7 @@ struct watch *watch_open(const struct watch_request *request, struct error *erro
         return NULL;
     watch->request = request;
     watch->began = clock_nanoseconds();
-    bool good = watch_process_open(&watch->process, request->pid, error);
+    bool good = process_open(&watch->process, request->pid, error);
     for (size_t i = 0; good && i < request->count; i++)
         good = open_source(watch, request->sources[i], error);
     if (good)
@@ -101,7 +179,7 @@ void watch_free(struct watch *watch)
     for (size_t i = 0; i < watch->count; i++)
         watch_source_free(watch->sources[i]);
     free(watch->sources);
-    watch_process_close(&watch->process);
+    process_close(&watch->process);
     free(watch);
 }
 
@@ -124,7 +202,7 @@ static void measure(struct watch *watch, double now)
     if (watch->process.pid == 0 || watch->process_ended || now - watch->measured < measure_seconds)
         return;
     watch->measured = now;
-    watch->process_ended = !watch_process_measure(&watch->process);
+    watch->process_ended = !process_measure(&watch->process);
 }
 
 bool watch_step(struct watch *watch)

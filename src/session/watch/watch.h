@@ -33,10 +33,7 @@ struct watch_state {
     float loss;
     double top1; /* NaN: none */
     uint64_t points, validations;
-    size_t damaged, replaced;
-    char top1_name[96];
-    bool several_top1;
-    char left_out[96];  /* see import_log.h */
+    struct import_notes notes;
     bool stopped;       /* the run ended before the training */
     struct error error; /* why the source ended; ERROR_NONE: nothing is wrong */
 };

@@ -148,11 +148,7 @@ static void note_state(struct watch_source *source, const struct imported_log *l
     state->validations = log->validation_count;
     if (log->validation_count > 0)
         state->top1 = (double)log->validations[log->validation_count - 1].top1;
-    state->damaged = log->damaged;
-    state->replaced = log->replaced;
-    state->several_top1 = log->several_top1;
-    memcpy(state->top1_name, log->top1_name, sizeof state->top1_name);
-    memcpy(state->left_out, log->left_out, sizeof state->left_out);
+    state->notes = log->notes;
 }
 
 static bool show(struct watch_source *source, struct imported_log *log, struct import_memory memory)

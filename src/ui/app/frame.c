@@ -15,7 +15,7 @@ static size_t count_queued(const struct app *app)
 {
     size_t queued = app->shared.queue.runs.count;
     for (size_t i = 0; i < app->shared.saved_runs.count; i++)
-        queued += app->shared.saved_runs.entries[i].queue_rank > 0;
+        queued += app->shared.saved_runs.entries[i].queue.rank > 0;
     return queued;
 }
 

@@ -30,7 +30,7 @@ void runs_record(const struct run_entry *entry, struct run_record *record)
         .imported = entry->imported,
         .parameters = entry->run ? run_facts(entry->run)->parameters : entry->parameters,
         .disk_bytes = entry->disk_bytes,
-        .place = entry->queue_rank,
+        .place = entry->queue.rank,
         .known = read,
         .started = (entry->run || entry->outline_known) &&
                    (entry->snapshot.iterations > 0 || entry->snapshot.iteration > 0),

@@ -29,8 +29,8 @@ static bool same_places(const struct queue_list *list, const struct queued_run *
 static void mark(struct run_entry *entry, const struct queued_run *place, size_t rank)
 {
     struct error error;
-    entry->queue_rank = rank;
-    entry->queue_stops = run_queue_may_stop(place, &error);
+    entry->queue.rank = rank;
+    entry->queue.stops = run_queue_may_stop(place, &error);
 }
 
 /* Makes the entries of the new runs. One that memory is short for is missing until the next
@@ -63,8 +63,8 @@ static bool mark_saved(const struct queue_list *list, struct run_list *saved)
     for (size_t i = 0; i < saved->count; i++) {
         struct run_entry *entry = &saved->entries[i];
         const size_t rank = list->count > 0 ? rank_of(list, entry->directory) : 0;
-        changed = changed || rank != entry->queue_rank;
-        entry->queue_rank = 0;
+        changed = changed || rank != entry->queue.rank;
+        entry->queue.rank = 0;
         if (rank > 0)
             mark(entry, &list->places[rank - 1], rank);
     }
@@ -86,7 +86,7 @@ bool queue_list_take(struct queue_list *list, struct run_list *saved, struct que
 const struct queued_run *queue_list_place(const struct queue_list *list,
                                           const struct run_entry *entry)
 {
-    const size_t rank = entry ? entry->queue_rank : 0;
+    const size_t rank = entry ? entry->queue.rank : 0;
     return rank > 0 && rank <= list->count ? &list->places[rank - 1] : NULL;
 }
 

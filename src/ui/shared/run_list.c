@@ -67,7 +67,7 @@ const struct error *run_entry_refusal(const struct run_entry *entry)
 
 const char *run_entry_status(const struct run_entry *entry)
 {
-    if (run_entry_is_waiting(entry) || entry->queue_rank > 0)
+    if (run_entry_is_waiting(entry) || entry->queue.rank > 0)
         return N_("waiting");
     if (run_entry_is_saved(entry) && (entry->refused || !entry->outline_known))
         return entry->refused ? N_("unreadable") : "";
@@ -76,10 +76,10 @@ const char *run_entry_status(const struct run_entry *entry)
 
 char *run_entry_status_text(const struct run_entry *entry, char *text, size_t size)
 {
-    if (run_entry_is_waiting(entry) && entry->waits_for[0])
-        snprintf(text, size, _("waits for %s"), entry->waits_for);
-    else if (entry->queue_rank > 0)
-        snprintf(text, size, _("waiting, place %zu"), entry->queue_rank);
+    if (run_entry_is_waiting(entry) && entry->queue.waits_for[0])
+        snprintf(text, size, _("waits for %s"), entry->queue.waits_for);
+    else if (entry->queue.rank > 0)
+        snprintf(text, size, _("waiting, place %zu"), entry->queue.rank);
     else
         snprintf(text, size, "%s", language_text(run_entry_status(entry)));
     return text;
@@ -101,7 +101,7 @@ static void start(const struct run_list *list, struct run_entry *entry)
 
 void run_list_wait_for_others(struct run_list *list)
 {
-    list->entries[list->count - 1].joins = true;
+    list->entries[list->count - 1].queue.joins = true;
 }
 
 /* Starts to take a place for a run. */
@@ -131,7 +131,7 @@ static void end_joining(struct run_list *list)
     if (i == list->count || !run_entry_is_waiting(&list->entries[i]))
         queue_join_leave(&place);
     else if (place.number > 0)
-        list->entries[i].place = place;
+        list->entries[i].queue.place = place;
     else {
         list->entries[i].refused = true;
         list->entries[i].error = error;
@@ -147,7 +147,7 @@ static void step_joining(struct run_list *list)
         end_joining(list);
     for (size_t i = 0; !list->joining && i < list->count; i++) {
         const struct run_entry *entry = &list->entries[i];
-        if (!run_entry_is_waiting(entry) || !entry->joins || entry->place.number > 0)
+        if (!run_entry_is_waiting(entry) || !entry->queue.joins || entry->queue.place.number > 0)
             continue;
         begin_joining(list, entry);
         return;
@@ -159,18 +159,18 @@ static bool is_turn(struct run_list *list, struct run_entry *entry)
 {
     bool turn = false;
     const uint64_t now = clock_nanoseconds();
-    if (!entry->joins || entry->place.number == 0)
-        return !entry->joins;
-    if (list->looking_for != entry->place.number) {
+    if (!entry->queue.joins || entry->queue.place.number == 0)
+        return !entry->queue.joins;
+    if (list->looking_for != entry->queue.place.number) {
         live_search_drop(list->looking); /* a place that was given up */
         list->looking = NULL;
     }
     if (!list->looking && now >= list->next_look) {
-        list->looking = live_search_begin(&entry->place, NULL); /* no thread now: next time */
-        list->looking_for = entry->place.number;
+        list->looking = live_search_begin(&entry->queue.place, NULL); /* no thread now: next time */
+        list->looking_for = entry->queue.place.number;
         list->next_look = now + QUEUE_NANOSECONDS;
     }
-    if (!list->looking || !live_search_turn(list->looking, &turn, entry->waits_for))
+    if (!list->looking || !live_search_turn(list->looking, &turn, entry->queue.waits_for))
         return false;
     live_search_drop(list->looking);
     list->looking = NULL;
@@ -185,13 +185,13 @@ static void start_next(struct run_list *list)
         if (!run_entry_is_waiting(entry))
             continue;
         if (list->leaving || run_list_is_busy(list)) {
-            entry->waits_for[0] = '\0'; /* it waits for this process */
+            entry->queue.waits_for[0] = '\0'; /* it waits for this process */
             continue;
         }
         if (!is_turn(list, entry))
             return;
         start(list, entry);
-        queue_join_leave(&entry->place);
+        queue_join_leave(&entry->queue.place);
     }
 }
 
@@ -236,7 +236,7 @@ bool run_list_remove(struct run_list *list, size_t index)
 {
     if (index >= list->count || !run_entry_is_waiting(&list->entries[index]))
         return false;
-    queue_join_leave(&list->entries[index].place);
+    queue_join_leave(&list->entries[index].queue.place);
     memmove(&list->entries[index], &list->entries[index + 1],
             (list->count - index - 1) * sizeof *list->entries);
     list->count--;
@@ -276,7 +276,7 @@ void run_list_stop(struct run_list *list, enum run_command command)
 void run_list_free(struct run_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        run_queue_leave(&list->entries[i].place);
+        run_queue_leave(&list->entries[i].queue.place);
         run_free(list->entries[i].run);
     }
     live_search_drop(list->looking);

@@ -14,6 +14,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Where a run waits in the queue of all processes (run_queue.h). */
+struct run_entry_queue {
+    /* runs of this session */
+    bool joins;                   /* it takes a place there before it starts */
+    struct run_queue_place place; /* number 0: none, or not yet */
+    char waits_for[RUN_ID_SIZE];  /* the other process's run that it waits for, as last read; "":
+                                     none, or it waits for a process before it in the queue */
+
+    /* runs that wait in another process */
+    size_t rank; /* the place, from 1; 0: it does not wait there */
+    bool stops;  /* that process may be asked to give the place up */
+};
+
 struct run_entry {
     struct run_config config;
     struct run_options options;
@@ -29,14 +42,8 @@ struct run_entry {
     bool pause_asked; /* the user paused it; the snapshot shows that later */
     struct error error;
     struct run_snapshot snapshot; /* as of the last run_list_step */
-    bool joins;                   /* it waits in the queue of all processes, too */
-    struct run_queue_place place; /* there; number 0: none, or not yet */
+    struct run_entry_queue queue;
     uint64_t serial;              /* tells the runs of this session apart */
-    char waits_for[RUN_ID_SIZE];  /* the other process's run that it waits for, as last read; "":
-                                     none, or it waits for a process before it in the queue */
-    size_t queue_rank;            /* it waits in another process, at this place of the queue, from
-                                     1; 0: it does not */
-    bool queue_stops;             /* that process may be asked to give the place up */
     char resumed_directory[512];  /* the directory of the run that it continues; "": a new run */
     bool models[RUN_SAVED_KINDS]; /* which models are on disk, as last read (run_reader.h) */
     uint64_t disk_bytes;          /* of its folder, as last read; 0: unknown */

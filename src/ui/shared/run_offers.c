@@ -41,7 +41,7 @@ bool run_offers_action(const struct run_entry *entry, enum action action)
     const bool known = entry && !unreadable && (entry->outline_known || !run_entry_is_saved(entry));
     const bool files = entry && run_entry_directory(entry);
     const bool waiting = entry && run_entry_is_waiting(entry), live = entry && entry->live;
-    const bool queued = entry && entry->queue_rank > 0; /* in another process */
+    const bool queued = entry && entry->queue.rank > 0; /* in another process */
     switch (action) {
     case ACTION_PAUSE:
     case ACTION_SAVE:
@@ -50,7 +50,7 @@ bool run_offers_action(const struct run_entry *entry, enum action action)
     case ACTION_RATE_DOWN:
         return active;
     case ACTION_STOP:
-        return active || (live && entry->owner.alone) || (queued && entry->queue_stops);
+        return active || (live && entry->owner.alone) || (queued && entry->queue.stops);
     case ACTION_RESUME:
         return known && files && !queued && run_offers_resume(entry, NULL);
     case ACTION_RENAME:
@@ -62,7 +62,7 @@ bool run_offers_action(const struct run_entry *entry, enum action action)
     case ACTION_CLONE:
         return known;
     case ACTION_REMOVE:
-        return queued ? waiting && entry->queue_stops : (files || waiting) && !active && !live;
+        return queued ? waiting && entry->queue.stops : (files || waiting) && !active && !live;
     case ACTION_PRUNE:
         return known && has_weights(entry) && !queued && !active && !live;
     case ACTION_TRY:

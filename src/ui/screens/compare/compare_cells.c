@@ -109,7 +109,7 @@ void compare_model_heading(const struct compare_model *model, size_t column, siz
 static size_t measure_column(const struct compare_model *model, size_t column)
 {
     enum { MUCH = 3 };
-    const size_t mark = column == model->sort && column > 0;
+    const size_t mark = column == model->order.column && column > 0;
     char cell[CELL], upper[CELL];
     size_t cells = 0;
     for (size_t row = 0; row < model->table.count; row++) {
@@ -132,10 +132,10 @@ void compare_model_measure_columns(struct compare_model *model)
     enum { NETWORK = 1 };
     char first[CELL], other[CELL];
     for (size_t i = 0; i < compare_columns(&model->table); i++)
-        model->widths[i] = (int)measure_column(model, i);
-    model->same_network = true;
-    for (size_t row = 1; row < model->table.count && model->same_network; row++)
-        model->same_network =
+        model->columns.widths[i] = (int)measure_column(model, i);
+    model->columns.same_network = true;
+    for (size_t row = 1; row < model->table.count && model->columns.same_network; row++)
+        model->columns.same_network =
             strcmp(compare_model_cell(model, 0, NETWORK, first, sizeof first),
                    compare_model_cell(model, row, NETWORK, other, sizeof other)) == 0;
 }

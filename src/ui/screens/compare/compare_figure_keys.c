@@ -18,12 +18,12 @@ static void choose_scatter_figure(struct app *app, enum scatter_axis axis)
     size_t count = compare_list_figures(&model->table, figures), listed = 0;
     for (size_t i = 0; i < count && listed < CHOOSER_MAX_ITEMS; i++)
         if (!compare_figure_is_text(&figures[i])) {
-            char *name = model->choices[listed];
+            char *name = model->choice.items[listed];
             compare_figure_name(&model->table, &figures[i], name, FIGURE_NAME);
             items[listed++] = (struct chooser_item){name, ""};
         }
-    model->chosen_for = axis;
-    chooser_begin(&model->chooser,
+    model->choice.axis = axis;
+    chooser_begin(&model->choice.chooser,
                   axis == SCATTER_X ? _("Which figure on the x axis?")
                                     : _("Which figure on the y axis?"),
                   items, listed, model->scatter.names[axis], false);
@@ -37,27 +37,28 @@ static void choose_parallel_axis(struct app *app)
     struct chooser_item items[CHOOSER_MAX_ITEMS];
     size_t listed = 0;
     for (size_t i = parallel->shown; i < parallel->count && listed < CHOOSER_MAX_ITEMS; i++) {
-        snprintf(model->choices[listed], FIGURE_NAME, "%s", parallel->axes[i].name);
-        items[listed] = (struct chooser_item){model->choices[listed], ""};
+        snprintf(model->choice.items[listed], FIGURE_NAME, "%s", parallel->axes[i].name);
+        items[listed] = (struct chooser_item){model->choice.items[listed], ""};
         listed++;
     }
     if (listed == 0)
         app_say(app, ROLE_FAINT, "All axes are shown.");
     else
-        chooser_begin(&model->chooser, _("Which axis?"), items, listed, items[0].text, false);
+        chooser_begin(&model->choice.chooser, _("Which axis?"), items, listed, items[0].text,
+                      false);
 }
 
 bool compare_take_chooser_key(struct compare_model *model, int key)
 {
-    const enum chooser_result result = chooser_key(&model->chooser, key);
+    const enum chooser_result result = chooser_key(&model->choice.chooser, key);
     if (result == CHOOSER_OPEN)
         return true;
-    model->chooser.open = false;
+    model->choice.chooser.open = false;
     if (result == CHOOSER_CHOSEN && model->kind == COMPARE_PARALLEL)
-        compare_parallel_show(&model->parallel, chooser_choice(&model->chooser));
+        compare_parallel_show(&model->parallel, chooser_choice(&model->choice.chooser));
     else if (result == CHOOSER_CHOSEN) {
-        snprintf(model->scatter.names[model->chosen_for], FIGURE_NAME, "%s",
-                 chooser_choice(&model->chooser));
+        snprintf(model->scatter.names[model->choice.axis], FIGURE_NAME, "%s",
+                 chooser_choice(&model->choice.chooser));
         model->outdated = true;
     }
     return true;

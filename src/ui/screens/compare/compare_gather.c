@@ -26,24 +26,25 @@ static void unload_saved_runs(struct app *app)
 void compare_gather_begin(struct app *app)
 {
     struct compare_model *model = compare_model(app);
+    struct compare_gathering *gathering = &model->gathering;
     const struct run_entry *entry = app_run_in_front(app);
     loading_list_runs(app, true);
     compare_model_clear(model);
     unload_saved_runs(app);
-    model->in_sight = entry ? entry->run : NULL;
-    model->marked_only = runs_any_marked(app);
-    model->gathering = true;
-    model->held_count = 0;
+    gathering->in_sight = entry ? entry->run : NULL;
+    gathering->marked_only = runs_any_marked(app);
+    gathering->running = true;
+    gathering->held_count = 0;
     app_show(app, SCREEN_COMPARE);
 }
 
 bool compare_gather_hold(struct app *app, int key)
 {
-    struct compare_model *model = compare_model(app);
-    if (model->replaying || (!model->gathering && model->held_count == 0))
+    struct compare_gathering *gathering = &compare_model(app)->gathering;
+    if (gathering->replaying || (!gathering->running && gathering->held_count == 0))
         return false;
-    if (model->held_count < COMPARE_HELD_KEYS)
-        model->held[model->held_count++] = key;
+    if (gathering->held_count < COMPARE_HELD_KEYS)
+        gathering->held[gathering->held_count++] = key;
     else
         app_refuse(app, _("No more keys are kept until the runs have been read."));
     return true;
@@ -52,23 +53,24 @@ bool compare_gather_hold(struct app *app, int key)
 /* Lets the first kept key act. */
 static void replay_key(struct app *app)
 {
-    struct compare_model *model = compare_model(app);
-    const int key = model->held[0];
-    memmove(model->held, model->held + 1, --model->held_count * sizeof *model->held);
-    model->replaying = true;
+    struct compare_gathering *gathering = &compare_model(app)->gathering;
+    const int key = gathering->held[0];
+    memmove(gathering->held, gathering->held + 1,
+            --gathering->held_count * sizeof *gathering->held);
+    gathering->replaying = true;
     app_press(app, key);
-    model->replaying = false;
+    gathering->replaying = false;
 }
 
 /* Returns whether the user has chosen the run: it matches the filter of the list and is marked, if
  * any of these is. The run that was in front belongs to them. */
 static bool is_chosen(const struct app *app, size_t index)
 {
-    const struct compare_model *model = compare_model(app);
+    const struct compare_gathering *gathering = &compare_model(app)->gathering;
     const struct run_entry *entry = app_run_at(app, index);
-    if (entry->run && entry->run == model->in_sight)
+    if (entry->run && entry->run == gathering->in_sight)
         return true;
-    return runs_match(app, index) && (!model->marked_only || entry->marked);
+    return runs_match(app, index) && (!gathering->marked_only || entry->marked);
 }
 
 /* Returns whether the run may have values. What is known of a run of another process may be old, so
@@ -105,9 +107,10 @@ static struct run_entry *entry_of(struct app *app, const struct run_read *read)
 static bool take_read(struct app *app)
 {
     struct compare_model *model = compare_model(app);
-    if (!run_reader_wait(model->reader, READ_SECONDS))
+    struct compare_gathering *gathering = &model->gathering;
+    if (!run_reader_wait(gathering->reader, READ_SECONDS))
         return false;
-    struct run_read *read = run_reader_result(model->reader, 0);
+    struct run_read *read = run_reader_result(gathering->reader, 0);
     struct run_entry *entry = entry_of(app, read);
     if (entry && !entry->run) {
         run_entry_update(entry, read);
@@ -119,47 +122,48 @@ static bool take_read(struct app *app)
         app_say_error(app, &read->files_error);
     struct error error;
     if (!entry || !has_begun(entry))
-        model->omitted++;
+        gathering->omitted++;
     else if (!compare_model_add(model, entry->run, &read->files, &error))
         app_say_error(app, &error);
-    model->next++;
-    run_reader_drop(model->reader);
-    model->reader = NULL;
+    gathering->next++;
+    run_reader_drop(gathering->reader);
+    gathering->reader = NULL;
     return true;
 }
 
 /* Starts to read run number `index` if it belongs to the comparison. */
 static void begin_read(struct app *app, size_t index)
 {
-    struct compare_model *model = compare_model(app);
+    struct compare_gathering *gathering = &compare_model(app)->gathering;
     const struct run_entry *entry = app_run_at(app, index);
     const char *directory = run_entry_directory(entry);
     struct error error;
     const bool chosen = is_chosen(app, index);
     if (chosen && may_have_begun(entry)) {
-        model->reader =
+        gathering->reader =
             run_reader_start_open(RUN_DEPTH_COMPARED, &directory, &entry->run, 1, &error);
-        if (model->reader)
+        if (gathering->reader)
             return;
         app_say_error(app, &error);
     }
-    model->omitted += chosen;
-    model->next++;
+    gathering->omitted += chosen;
+    gathering->next++;
 }
 
 static void end_gathering(struct app *app)
 {
     struct compare_model *model = compare_model(app);
+    struct compare_gathering *gathering = &model->gathering;
     struct error error;
-    model->gathering = false;
+    gathering->running = false;
     if (model->count > 0 && !compare_model_build(model, &error))
         app_say_error(app, &error);
-    else if (model->count > 0 && model->omitted > 0) {
+    else if (model->count > 0 && gathering->omitted > 0) {
         app_say(app, ROLE_WARNING,
                 ngettext("%zu run is left out: it has not begun, or cannot be read.",
                          "%zu runs are left out: they have not begun, or cannot be read.",
-                         model->omitted),
-                model->omitted);
+                         gathering->omitted),
+                gathering->omitted);
         app->message.answers_key = true; /* that which opened this screen */
     }
     if (!compare_model_has_values(model, model->trace))
@@ -168,27 +172,29 @@ static void end_gathering(struct app *app)
 
 bool compare_gather_work(struct app *app)
 {
-    struct compare_model *model = compare_model(app);
+    struct compare_gathering *gathering = &compare_model(app)->gathering;
     if (!app_is_in_front(app, SCREEN_COMPARE))
         return false;
-    if (!model->gathering) {
-        if (model->held_count > 0)
+    if (!gathering->running) {
+        if (gathering->held_count > 0)
             replay_key(app);
-        return model->held_count > 0;
+        return gathering->held_count > 0;
     }
     if (loading_read_outlines(app))
         return true;
-    if (loading_is_listing(app) || loading_any_unread(app) || (model->reader && !take_read(app)))
+    if (loading_is_listing(app) || loading_any_unread(app) ||
+        (gathering->reader && !take_read(app)))
         return false; /* compare_gather_busy has it called again soon */
-    while (!model->reader && model->next < app_run_count(app))
-        begin_read(app, model->next);
-    if (!model->reader && model->next >= app_run_count(app))
+    while (!gathering->reader && gathering->next < app_run_count(app))
+        begin_read(app, gathering->next);
+    if (!gathering->reader && gathering->next >= app_run_count(app))
         end_gathering(app);
-    return model->gathering || model->held_count > 0;
+    return gathering->running || gathering->held_count > 0;
 }
 
 double compare_gather_busy(const struct app *app)
 {
-    const bool reading = compare_model(app)->gathering && app_is_in_front(app, SCREEN_COMPARE);
+    const bool reading =
+        compare_model(app)->gathering.running && app_is_in_front(app, SCREEN_COMPARE);
     return reading ? POLL_SECONDS : INFINITY;
 }

@@ -331,20 +331,27 @@ size_t compare_curves_toggle_groups(struct compare_model *model)
 
 /* --- the model --- */
 
+/* Stops reading and forgets the runs that were to be read. The held keys stay. */
+static void stop_gathering(struct compare_gathering *gathering)
+{
+    run_reader_drop(gathering->reader);
+    gathering->reader = NULL;
+    gathering->in_sight = NULL;
+    gathering->running = false;
+    gathering->next = gathering->omitted = 0;
+}
+
 void compare_model_clear(struct compare_model *model)
 {
     compare_free(&model->table);
     compare_curves_clear(&model->curves);
     for (size_t i = 0; i < model->count; i++)
         compare_files_free(&model->files[i]);
-    model->count = model->selected = model->top = model->left = model->scroll = model->next = 0;
-    model->gathering = model->outdated = model->chooser.open = false;
-    model->omitted = 0;
+    model->count = model->selected = model->top = model->left = model->scroll = 0;
+    model->outdated = model->choice.chooser.open = false;
     model->difference_count = 0;
     model->window = (struct plot_window){0};
-    model->in_sight = NULL;
-    run_reader_drop(model->reader);
-    model->reader = NULL;
+    stop_gathering(&model->gathering);
 }
 
 void compare_model_free(struct compare_model *model)
@@ -397,14 +404,14 @@ static void find_sort_column(struct compare_model *model)
 {
     struct compare_figure wanted, figure;
     struct error error;
-    model->sort = 0;
-    if (!model->sort_key[0] ||
-        !compare_find_figure(&model->table, model->sort_key, &wanted, &error))
+    model->order.column = 0;
+    if (!model->order.key[0] ||
+        !compare_find_figure(&model->table, model->order.key, &wanted, &error))
         return;
     for (size_t i = 1; i < compare_columns(&model->table); i++)
         if (compare_column_figure(&model->table, i, &figure) &&
             compare_figure_equal(&figure, &wanted))
-            model->sort = i;
+            model->order.column = i;
 }
 
 static bool fill_table(struct compare_model *model, struct error *error)
@@ -428,9 +435,9 @@ bool compare_model_build(struct compare_model *model, struct error *error)
     if (model->selected >= model->table.count)
         model->selected = model->table.count > 0 ? model->table.count - 1 : 0;
     find_sort_column(model);
-    if (model->sort == 0)
-        model->sort_key[0] = '\0';
-    else if (!compare_sort(&model->table, model->sort_key, model->reverse, error))
+    if (model->order.column == 0)
+        model->order.key[0] = '\0';
+    else if (!compare_sort(&model->table, model->order.key, model->order.reverse, error))
         return false;
     compare_model_measure_columns(model);
     return compare_scatter_build(&model->scatter, &model->table, error) &&
@@ -440,25 +447,25 @@ bool compare_model_build(struct compare_model *model, struct error *error)
 
 const char *compare_model_sort_name(const struct compare_model *model)
 {
-    return model->sort == 0 ? _("as chosen") : model->sort_key;
+    return model->order.column == 0 ? _("as chosen") : model->order.key;
 }
 
 void compare_model_step_sort(struct compare_model *model, int steps)
 {
     const size_t count = compare_columns(&model->table);
     struct compare_figure figure;
-    model->sort = (size_t)((long)(model->sort + count) + steps) % count;
-    model->reverse = false;
-    model->sort_key[0] = '\0';
-    if (compare_column_figure(&model->table, model->sort, &figure))
-        compare_figure_name(&model->table, &figure, model->sort_key, sizeof model->sort_key);
-    model->show = model->sort;
+    model->order.column = (size_t)((long)(model->order.column + count) + steps) % count;
+    model->order.reverse = false;
+    model->order.key[0] = '\0';
+    if (compare_column_figure(&model->table, model->order.column, &figure))
+        compare_figure_name(&model->table, &figure, model->order.key, sizeof model->order.key);
+    model->columns.show = model->order.column;
     model->outdated = true;
 }
 
 void compare_model_reverse(struct compare_model *model)
 {
-    model->reverse = !model->reverse;
+    model->order.reverse = !model->order.reverse;
     model->outdated = true;
 }
 

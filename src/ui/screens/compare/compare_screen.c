@@ -144,7 +144,7 @@ static bool take_key(struct app *app, int key)
     struct compare_model *model = compare_model(app);
     if (keys_find(&table, key) && compare_gather_hold(app, key))
         return true;
-    return (model->chooser.open && compare_take_chooser_key(model, key)) ||
+    return (model->choice.chooser.open && compare_take_chooser_key(model, key)) ||
            (model->kind == COMPARE_CURVES && plot_leave_cursor(&model->window, key));
 }
 
@@ -210,7 +210,7 @@ static void act_on_curves(struct app *app, enum action action)
 static bool take_mouse(struct app *app, int event, int row, int column)
 {
     struct compare_model *model = compare_model(app);
-    return model->kind == COMPARE_CURVES && !model->gathering && model->count > 0 &&
+    return model->kind == COMPARE_CURVES && !model->gathering.running && model->count > 0 &&
            plot_take_mouse(&model->window, model->plot_area, event, row, column);
 }
 
@@ -234,7 +234,7 @@ static void act(struct app *app, enum action action)
 {
     struct compare_model *model = compare_model(app);
     const long all = (long)model->table.count;
-    if (model->gathering || model->count == 0 || act_on_cursor(model, action) ||
+    if (model->gathering.running || model->count == 0 || act_on_cursor(model, action) ||
         (model->kind == COMPARE_SCATTER && compare_act_on_scatter(app, action)) ||
         (model->kind == COMPARE_PARALLEL && compare_act_on_parallel(app, action)))
         return;
@@ -332,15 +332,15 @@ static void draw_empty(struct app *app, struct rect body)
 {
     struct compare_model *model = compare_model(app);
     struct rect inside = {body.row, body.column + 2, body.rows, body.columns - 3};
-    if (model->gathering)
+    if (model->gathering.running)
         draw_format(&app->canvas, inside, 1, 0, ROLE_FAINT, _("Reading runs: %zu of %zu ..."),
-                    model->next, app_run_count(app));
-    if (model->gathering && model->held_count > 0)
+                    model->gathering.next, app_run_count(app));
+    if (model->gathering.running && model->gathering.held_count > 0)
         draw_format(&app->canvas, inside, 2, 0, ROLE_FAINT,
                     ngettext("%zu key acts when they have been read.",
-                             "%zu keys act when they have been read.", model->held_count),
-                    model->held_count);
-    if (!model->gathering)
+                             "%zu keys act when they have been read.", model->gathering.held_count),
+                    model->gathering.held_count);
+    if (!model->gathering.running)
         draw_wrapped(
             &app->canvas, inside, 1, ROLE_FAINT,
             _("There is no finished run to compare yet. In the list of runs (o) space marks "
@@ -374,7 +374,7 @@ static void draw_body(struct app *app, struct rect body)
 static void draw(struct app *app, struct rect body)
 {
     struct compare_model *model = compare_model(app);
-    if (model->gathering || model->table.count == 0) {
+    if (model->gathering.running || model->table.count == 0) {
         draw_empty(app, body);
         return;
     }
@@ -393,9 +393,9 @@ static void draw(struct app *app, struct rect body)
     draw_body(app, body);
     if (app->canvas.cursor_row < 0)
         draw_cursor(&app->canvas, body, 0, 0);
-    if (model->chooser.open) {
+    if (model->choice.chooser.open) {
         targets_clear(&app->canvas.targets); /* a click must not reach what the chooser covers */
-        chooser_draw(&model->chooser, &app->canvas);
+        chooser_draw(&model->choice.chooser, &app->canvas);
     }
 }
 
@@ -403,18 +403,18 @@ static const char *refuses(const struct app *app, enum action action)
 {
     const struct compare_model *model = compare_model(app);
     (void)action;
-    return model->gathering || model->count > 0 ? NULL : _("There is no run to compare.");
+    return model->gathering.running || model->count > 0 ? NULL : _("There is no run to compare.");
 }
 
 static bool typing(const struct app *app)
 {
-    return compare_model(app)->chooser.open;
+    return compare_model(app)->choice.chooser.open;
 }
 
 static void title(const struct app *app, char *text, size_t size)
 {
     size_t count = compare_model(app)->count;
-    if (compare_model(app)->gathering)
+    if (compare_model(app)->gathering.running)
         snprintf(text, size, _("Compare"));
     else
         snprintf(text, size, ngettext("Compare %zu run", "Compare %zu runs", count), count);
@@ -439,7 +439,7 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
 
 static const struct key_table *list_keys(const struct app *app)
 {
-    return compare_model(app)->chooser.open ? &keys_choosing : NULL;
+    return compare_model(app)->choice.chooser.open ? &keys_choosing : NULL;
 }
 
 const struct screen compare_screen = {

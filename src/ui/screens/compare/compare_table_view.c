@@ -43,7 +43,7 @@ static bool all_fit(const struct compare_model *model, int columns)
 {
     int at = 1;
     for (size_t i = 0; i < compare_columns(&model->table); i++)
-        at += model->widths[i] + (i > 0 ? 2 : 0);
+        at += model->columns.widths[i] + (i > 0 ? 2 : 0);
     return at <= columns;
 }
 
@@ -58,11 +58,11 @@ static bool is_name(const struct compare_model *model, size_t column)
 static int width_of(const struct compare_model *model, const struct placing *placing, size_t column)
 {
     enum { NAME = 17 }; /* resnet20-shuffle* */
-    const int width = model->widths[column], part = placing->columns / 4,
+    const int width = model->columns.widths[column], part = placing->columns / 4,
               most = part > NAME ? part : NAME;
     if (!placing->narrow || !is_name(model, column))
         return width;
-    if (column == NETWORK && model->same_network && model->table.field_count > 0)
+    if (column == NETWORK && model->columns.same_network && model->table.field_count > 0)
         return 0;
     return width > most ? most : width;
 }
@@ -92,15 +92,15 @@ static bool place_columns(const struct compare_model *model, struct placing *pla
 /* Scrolls so that a column that was asked for is among those shown. */
 static void show_column(struct compare_model *model, struct placing *placing)
 {
-    if (model->show > NETWORK && model->show - NETWORK - 1 < model->left)
-        model->left = model->show - NETWORK - 1;
+    const size_t show = model->columns.show;
+    if (show > NETWORK && show - NETWORK - 1 < model->left)
+        model->left = show - NETWORK - 1;
     place_columns(model, placing);
-    while (model->show > NETWORK && placing->widths[model->show] == 0 &&
-           model->left < model->show - NETWORK - 1) {
+    while (show > NETWORK && placing->widths[show] == 0 && model->left < show - NETWORK - 1) {
         model->left++;
         place_columns(model, placing);
     }
-    model->show = 0;
+    model->columns.show = 0;
 }
 
 /* Places the columns as place_columns does, and limits the scrolling to the last column. */
@@ -112,7 +112,7 @@ static bool fit_columns(struct compare_model *model, int columns, struct placing
     placing->narrow = !all_fit(model, columns);
     if (model->left > last)
         model->left = last;
-    if (model->show > 0)
+    if (model->columns.show > 0)
         show_column(model, placing);
     while (model->left > 0) {
         model->left--;
@@ -143,10 +143,10 @@ static void add_heading_target(struct app *app, struct rect line, size_t column,
     const struct compare_model *model = compare_model(app);
     const size_t count = compare_columns(&model->table);
     struct rect heading = {line.row, line.column + start, HEAD_ROWS, width};
-    const bool sorted = column > 0 && column == model->sort;
+    const bool sorted = column > 0 && column == model->order.column;
     if (width > 0 && column > 0)
         targets_add(&app->canvas.targets, heading, sorted ? 'r' : 's',
-                    sorted ? 1 : (column + count - model->sort) % count);
+                    sorted ? 1 : (column + count - model->order.column) % count);
 }
 
 static void draw_head(struct app *app, struct rect area, const struct placing *placing)
@@ -155,13 +155,13 @@ static void draw_head(struct app *app, struct rect area, const struct placing *p
     const struct compare_model *model = compare_model(app);
     char upper[CELL], lower[CELL], marked[CELL + 8];
     for (size_t i = 0; i < compare_columns(&model->table); i++) {
-        bool sorted = i > 0 && i == model->sort;
+        bool sorted = i > 0 && i == model->order.column;
         const int room = widths[i] - sorted;
         compare_model_heading(model, i, room > 0 ? (size_t)room : 0, upper, lower, sizeof upper);
         snprintf(marked, sizeof marked, "%s%s",
-                 !sorted          ? ""
-                 : model->reverse ? app->canvas.glyphs->up
-                                  : app->canvas.glyphs->down,
+                 !sorted                ? ""
+                 : model->order.reverse ? app->canvas.glyphs->up
+                                        : app->canvas.glyphs->down,
                  lower);
         struct rect line = {area.row, area.column, 1, area.columns};
         add_heading_target(app, line, i, starts[i], widths[i]);
@@ -318,7 +318,7 @@ static const char *accuracy_words(const char *accuracy)
 static bool efficiency_is_in_front(const struct compare_model *model)
 {
     struct compare_figure figure;
-    const size_t columns[] = {model->sort, model->left + NETWORK + 1};
+    const size_t columns[] = {model->order.column, model->left + NETWORK + 1};
     for (size_t i = 0; i < 2; i++)
         if (compare_column_figure(&model->table, columns[i], &figure) &&
             figure.kind == FIGURE_EFFICIENCY)

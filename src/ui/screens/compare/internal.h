@@ -315,6 +315,40 @@ enum compare_kind {
     COMPARE_KINDS
 };
 
+/* How the runs are read, one after the other (compare_gather.c). */
+struct compare_gathering {
+    bool running;                /* not all are read yet */
+    bool marked_only;            /* only marked runs are compared */
+    size_t next;                 /* next run to read (app_run_at) */
+    size_t omitted;              /* chosen runs that have not begun or cannot be read */
+    struct run_reader *reader;   /* reads one run; NULL: none */
+    const struct run *in_sight;  /* the run that was in front when the screen was opened */
+    int held[COMPARE_HELD_KEYS]; /* keys pressed meanwhile, which act once the runs are drawn */
+    size_t held_count;
+    bool replaying; /* the first of them acts now */
+};
+
+/* The order of the table's rows. */
+struct compare_order {
+    size_t column;                   /* 0: the order of the runs */
+    char key[DEVICE_NAME_SIZE + 16]; /* the name of the column's figure for compare_sort */
+    bool reverse;                    /* the worst row comes first */
+};
+
+/* The table's columns on the screen. */
+struct compare_table_columns {
+    int widths[1 + COMPARE_FIGURES]; /* in terminal columns */
+    bool same_network;               /* all rows have the same name of the network */
+    size_t show;                     /* drawing scrolls to this column; 0: to none */
+};
+
+/* The list that chooses a figure for an axis of the scatter plot or of the parallel coordinates. */
+struct compare_choice {
+    struct chooser chooser;
+    char items[CHOOSER_MAX_ITEMS][FIGURE_NAME];
+    enum scatter_axis axis; /* of the scatter plot */
+};
+
 struct compare_model {
     const struct run **runs;
     struct compare_files *files; /* file sizes of each run */
@@ -323,15 +357,12 @@ struct compare_model {
     const struct config_field *differences[CONFIG_MAX_FIELDS]; /* settings in which runs differ */
     size_t difference_count;                                   /* as of the last build */
 
-    struct comparison table;              /* the rows, sorted */
-    bool published;                       /* the table also has published results */
-    size_t sort;                          /* sort column; 0: in the order of the runs */
-    char sort_key[DEVICE_NAME_SIZE + 16]; /* the name of its figure for compare_sort */
-    bool reverse;                         /* the worst row comes first */
-    int widths[1 + COMPARE_FIGURES];      /* of the columns, in terminal columns */
-    bool same_network;                    /* all rows have the same name of the network */
-    size_t show;                          /* drawing scrolls to this column; 0: to none */
-    bool outdated;                        /* the table must be built before it is drawn */
+    struct comparison table; /* the rows, sorted */
+    bool published;          /* the table also has published results */
+    bool outdated;           /* the table must be built before it is drawn */
+    uint64_t built;          /* when it was built (clock_nanoseconds) */
+    struct compare_order order;
+    struct compare_table_columns columns;
 
     struct compare_curves curves;
     struct axis x;
@@ -342,26 +373,14 @@ struct compare_model {
 
     struct compare_scatter scatter;
     struct compare_parallel parallel;
-    struct chooser chooser;                       /* of a figure */
-    char choices[CHOOSER_MAX_ITEMS][FIGURE_NAME]; /* the items of the chooser */
-    enum scatter_axis chosen_for; /* the axis of the scatter plot that it is chosen for */
+    struct compare_choice choice;
 
     enum compare_kind kind;     /* view in front */
     bool table_below;           /* the table is drawn below the curves, and its rows are selected */
     size_t selected, top, left; /* selected row; first row and first column shown */
     size_t scroll;              /* first line of the settings shown */
 
-    /* runs are read one after the other, see compare_screen.c */
-    bool gathering;              /* not all are read yet */
-    bool marked_only;            /* only marked runs are compared */
-    size_t next;                 /* next run to read (app_run_at) */
-    size_t omitted;              /* chosen runs that have not begun or cannot be read */
-    struct run_reader *reader;   /* reads one run; NULL: none */
-    const struct run *in_sight;  /* the run that was in front when the screen was opened */
-    int held[COMPARE_HELD_KEYS]; /* keys pressed meanwhile, which act once the runs are drawn */
-    size_t held_count;
-    bool replaying; /* the first of them acts now */
-    uint64_t built; /* when the table was built (clock_nanoseconds) */
+    struct compare_gathering gathering;
 };
 
 /* Removes all runs. The view, the sort column and the trace stay. */

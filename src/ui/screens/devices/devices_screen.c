@@ -9,9 +9,9 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "engine/devices/device.h"
+#include "engine/graph/machine_model.h"
 #include "session/machine/machine_file.h"
 #include "session/measure/device_meter.h"
-#include "ui/screens/devices/internal.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -34,6 +34,17 @@ static const struct key_table table = {N_("The devices"), bindings,
 enum { CORE_COLUMNS = 20, GAUGE_COLUMNS = 8, LABEL_COLUMNS = 14 };
 
 static const double SAMPLE_SECONDS = 0.25;
+
+/* The state of the screen. */
+struct devices_model {
+    struct device_meter *meter; /* takes the samples; NULL: the screen was not shown yet */
+    struct host host;
+    struct host_processor processor;
+    struct machine_model figures; /* as stored, with all cores; not measured: there are none */
+    struct device_sample sample;  /* drawn in the last frame */
+    int scroll;                   /* first line shown */
+    int furthest;                 /* the greatest `scroll`; 0: everything fits */
+};
 
 static struct devices_model *devices_model(const struct app *app)
 {

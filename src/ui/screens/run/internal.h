@@ -113,15 +113,6 @@ void insight_draw_absence(struct canvas *canvas, struct rect area, const char *w
 void insight_draw_summary(struct canvas *canvas, struct rect area, enum role role,
                           const char *sentence, const char *brief);
 
-/* --- rate_dialog.c --- */
-
-/* The dialog that changes the learning rate of the active run. */
-
-struct app;
-
-/* Opens the dialog with the present learning rate times `factor` as the proposal. */
-void ask_rate(struct app *app, double factor);
-
 /* --- sample_model.c --- */
 
 /* The newest sample picture that a run has saved, shown in character cells. A background thread
@@ -291,9 +282,6 @@ void run_plot_update(struct app *app, const struct run_entry *entry, const struc
 
 /* Draws the panels. */
 void run_plot_draw(struct app *app, const struct run_entry *entry, const struct run_layout *run);
-
-/* Draws the list in which curves are switched on and off (trace_list.c). */
-void trace_list_draw(struct app *app, const struct run_entry *entry, struct rect body);
 
 /* Moves the cursor to the best epoch. */
 void run_plot_to_best(struct app *app, const struct run_entry *entry);

@@ -3,7 +3,13 @@
  * stop, learning rate, checkpoint) are sent to the run's worker. A completed run is shown as its
  * last snapshot. */
 #include "data/images/spec_value.h"
+
+#include "base/clock.h"
+#include "base/language.h"
+#include "base/portable/portable.h"
+#include "base/text.h"
 #include "session/config/config_paths.h"
+#include "session/config/settings.h"
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"
 #include "ui/app/plot_actions.h"
@@ -11,11 +17,6 @@
 #include "ui/app/run_actions.h"
 #include "ui/screens/run/internal.h"
 #include "ui/shared/run_offers.h"
-
-#include "base/clock.h"
-#include "base/language.h"
-#include "base/portable/portable.h"
-#include "session/config/settings.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -180,6 +181,64 @@ static bool take_mouse(struct app *app, int event, int row, int column)
         return false;
     return plot_take_mouse(&model->window, model->plot_area, event, row, column);
 }
+
+/* --- the dialog for another learning rate --- */
+
+static void answer_rate(struct app *app, size_t choice)
+{
+    double rate;
+    (void)choice;
+    if (!text_to_double(app->dialog.edit.text, &rate) || rate < 0) {
+        snprintf(app->dialog.note, sizeof app->dialog.note,
+                 _("This is not a learning rate: give a number such as 0.01."));
+        app->dialog.open = true;
+    } else if (questions_send_command(app, COMMAND_LEARNING_RATE, rate))
+        app_say(app, ROLE_GOOD, "The learning rate is %g from the next iteration on.", rate);
+}
+
+static void set_rate(struct dialog *dialog, double rate)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.6g", rate);
+    line_edit_begin(&dialog->edit, text, 32, true);
+    dialog->note[0] = '\0';
+}
+
+/* Doubles the number in the dialog, or halves it. */
+static bool rate_key(struct app *app, int key)
+{
+    double rate;
+    if ((key != UI_UP && key != UI_DOWN && key != '+') ||
+        !text_to_double(app->dialog.edit.text, &rate))
+        return false;
+    set_rate(&app->dialog, key == UI_DOWN ? rate / 2 : rate * 2);
+    return true;
+}
+
+static void clear_note(struct app *app)
+{
+    app->dialog.note[0] = '\0';
+}
+
+/* Opens the dialog with the present learning rate times `factor` as the proposal. */
+static void ask_rate(struct app *app, double factor)
+{
+    const struct run_entry *entry = questions_target_run(app);
+    if (!entry) {
+        app_say(app, ROLE_WARNING, "No run is on: set the learning rate in the form.");
+        return;
+    }
+    struct dialog *dialog = dialog_begin(app, _("Learning rate"), answer_rate);
+    snprintf(
+        dialog->text, sizeof dialog->text,
+        _("It is %g now. The schedule goes on from the new rate. Up and down double and halve it."),
+        entry->snapshot.learning_rate);
+    dialog->edit_key = rate_key;
+    dialog->edited = clear_note;
+    set_rate(dialog, entry->snapshot.learning_rate * factor);
+}
+
+/* --- actions --- */
 
 /* Returns whether the action is a command to the run. */
 static bool is_command(enum action action)

@@ -7,6 +7,8 @@
 #include "base/language.h"
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"
+#include "ui/plot/trace.h"
+#include "ui/plot/trace_choice.h"
 #include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
 
@@ -122,16 +124,24 @@ static void draw_failure(struct app *app, struct rect area, const struct error *
     draw_wrapped(&app->canvas, inside, row + 1, ROLE_FAINT, _("n goes to the form to change it."));
 }
 
+/* Returns why the run has no values yet; NULL: it has begun. */
+static const char *waiting_text(const struct run_entry *entry, char *text, size_t size)
+{
+    if (!entry->run && entry->queue.waits_for[0])
+        return run_entry_status_text(entry, text, size);
+    if (!entry->run)
+        return _("It waits for the run before it to end.");
+    return entry->snapshot.status == RUN_PREPARING
+               ? _("Opening the data and drawing the weights ...")
+               : NULL;
+}
+
 static void draw_view(struct app *app, struct run_entry *entry, const struct view *view,
                       const struct run_layout *layout, const struct run_display *display)
 {
     const struct run_snapshot *now = &entry->snapshot;
     char status[120];
-    const char *waiting =
-        !entry->run && entry->waits_for[0] ? run_entry_status_text(entry, status, sizeof status)
-        : !entry->run                      ? _("It waits for the run before it to end.")
-        : now->status == RUN_PREPARING     ? _("Opening the data and drawing the weights ...")
-                                           : NULL;
+    const char *waiting = waiting_text(entry, status, sizeof status);
     if (rect_is_empty(layout->view))
         return;
     if (entry->refused)
@@ -201,6 +211,61 @@ static void enlarge_view(struct run_layout *layout, const struct view *view)
     }
 }
 
+/* --- the list of curves --- */
+
+enum { TRACE_LIST_COLUMNS = 38 };
+
+static void draw_trace_item(struct app *app, const struct series *series, struct rect line,
+                            enum trace trace, bool selected)
+{
+    bool adversarial = trace_is_adversarial(series),
+         on = run_model(app)->choice.chosen & TRACE_BIT(trace);
+    enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
+    if (selected)
+        draw_fill(&app->canvas, line, ROLE_FOCUS);
+    draw_text(&app->canvas, line, 0, 0, role, selected ? ">" : " ");
+    draw_text(&app->canvas, line, 0, 1, role, on ? "[x]" : "[ ]");
+    draw_format(&app->canvas, line, 0, 5, selected ? ROLE_FOCUS : trace_role(trace), "%c",
+                trace_letter(trace, adversarial));
+    int column = draw_text(&app->canvas, line, 0, 7, role, trace_name(trace, adversarial));
+    if (!trace_has_values(series, trace) &&
+        column + 2 + (int)columns_of(_("none yet")) <= line.columns)
+        draw_right(&app->canvas, line, 0, selected ? ROLE_FOCUS : ROLE_FAINT, _("none yet"));
+    if (selected)
+        draw_cursor(&app->canvas, line, 0, 1);
+}
+
+/* Draws the list in which curves are switched on and off. It covers only the right part of the
+ * screen, so that the effect of switching a curve is visible. */
+static void draw_trace_list(struct app *app, const struct run_entry *entry, struct rect body)
+{
+    struct trace_choice *choice = &run_model(app)->choice;
+    const struct series *series = run_series(entry->run);
+    enum trace items[TRACES];
+    size_t count = trace_list_items(series, items);
+    int rows = (int)count + 2 < body.rows ? (int)count + 2 : body.rows;
+    int columns = TRACE_LIST_COLUMNS < body.columns ? TRACE_LIST_COLUMNS : body.columns;
+    struct rect box = {body.row, body.column + body.columns - columns, rows, columns};
+    struct rect inside = draw_box(&app->canvas, box, _("Curves: space, Enter"));
+    targets_clear(&app->canvas.targets); /* a click must not reach what the list covers */
+    if (inside.rows <= 0)
+        return;
+    size_t room = (size_t)inside.rows;
+    if (choice->selected < choice->top)
+        choice->top = choice->selected;
+    if (choice->selected >= choice->top + room)
+        choice->top = choice->selected - room + 1;
+    for (size_t row = 0; row < room && choice->top + row < count; row++) {
+        struct rect line = {inside.row + (int)row, inside.column, 1, inside.columns};
+        draw_trace_item(app, series, line, items[choice->top + row],
+                        choice->top + row == choice->selected);
+        targets_add(&app->canvas.targets, line,
+                    trace_letter(items[choice->top + row], trace_is_adversarial(series)), 1);
+    }
+}
+
+/* --- all --- */
+
 void run_view_draw(struct app *app, struct rect body)
 {
     enum { LEAST_ROWS = 6 };
@@ -230,5 +295,5 @@ void run_view_draw(struct app *app, struct rect body)
     if (!rect_is_empty(finding))
         draw_finding(app, entry, finding);
     if (run_model(app)->choice.open && view == &view_curves && entry->run)
-        trace_list_draw(app, entry, body);
+        draw_trace_list(app, entry, body);
 }

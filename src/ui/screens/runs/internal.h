@@ -306,6 +306,33 @@ struct runs_group {
 
 enum runs_choice { RUNS_CHOOSE_GROUP, RUNS_CHOOSE_VIEW };
 
+/* Which row is selected. It is stored as what the row shows, so that it stays selected when the
+ * order changes. */
+struct runs_selection {
+    size_t row, top;     /* the selected row, the first one shown */
+    bool moved;          /* the user has selected a run: the selection follows it */
+    char directory[512]; /* of the selected run; "": it has none yet */
+    size_t index;        /* index (app_run_at) of a selected run without directory */
+    bool at_head;        /* the head of a group is selected; `group` is its value */
+    char group[RUNS_GROUP_VALUE];
+};
+
+/* The line in which the filter is edited (runs_filter_line.c). */
+struct runs_filter_line {
+    bool editing;
+    struct error error;               /* why the text is no valid filter; kind ERROR_NONE: it is */
+    struct run_completion completion; /* what the last term may become */
+    size_t completed;                 /* how often Tab was pressed in a row */
+};
+
+/* The list that is open above the table (runs_choosers.c). */
+struct runs_choosers {
+    struct chooser chooser;
+    enum runs_choice choice; /* what the open chooser is for */
+    bool choosing_columns;   /* the list of columns is open */
+    size_t column, top;      /* its selected line, the first one shown */
+};
+
 struct runs_model {
     size_t *order;          /* shown runs in their order, as indices of app_run_at */
     size_t count, capacity; /* size of `order` */
@@ -317,12 +344,7 @@ struct runs_model {
     size_t record_capacity;
     uint64_t ordered, order_took; /* when the order was made, and how long that took (ns) */
     size_t known;                 /* number of all runs when `order` was made */
-    size_t selected, top;         /* rows: the selected one, the first one shown */
-    bool moved;                   /* the user has selected a run: the selection follows it */
-    char at[512];                 /* directory of the selected run; "": it has none yet */
-    size_t at_index;              /* index (app_run_at) of a selected run without directory */
-    bool at_head;                 /* the head of a group is selected; at_group is its value */
-    char at_group[RUNS_GROUP_VALUE];
+    struct runs_selection selection;
     size_t sort;    /* a field; FIELD_NONE: by start time, the newest first */
     bool backwards; /* sorts in descending order */
     size_t group;   /* a field; FIELD_NONE: no groups */
@@ -333,16 +355,8 @@ struct runs_model {
     size_t unread; /* saved runs whose outline is not read yet */
     struct runs_columns columns;
 
-    bool searching;                   /* the filter line is being edited */
-    struct error filter_error;        /* why the text is no valid filter; kind ERROR_NONE: it is */
-    struct run_completion completion; /* what the last term may become */
-    size_t completed;                 /* how often Tab was pressed in a row */
-
-    struct chooser chooser;
-    enum runs_choice choice; /* what the open chooser is for */
-    bool choosing_columns;   /* the list of columns is open */
-    size_t column_at, column_top;
-
+    struct runs_filter_line filter_line;
+    struct runs_choosers choosers;
     struct saved_views views;
     struct runs_preview preview;
     struct runs_undo undo;

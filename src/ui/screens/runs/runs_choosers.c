@@ -24,6 +24,7 @@ static bool can_group(size_t field)
 void runs_choose_group(struct app *app)
 {
     struct runs_model *model = runs_model(app);
+    struct runs_choosers *choosers = &model->choosers;
     struct chooser_item items[CHOOSER_MAX_ITEMS];
     size_t count = 0;
     items[count++] = (struct chooser_item){_("none"), _("no groups")};
@@ -32,8 +33,8 @@ void runs_choose_group(struct app *app)
             if (can_group(field) && (runs_columns_place(&model->columns, field) > 0) == differing)
                 items[count++] =
                     (struct chooser_item){run_field_key(field), gettext(run_field_help(field))};
-    model->choice = RUNS_CHOOSE_GROUP;
-    chooser_begin(&model->chooser, _("Group by"), items, count,
+    choosers->choice = RUNS_CHOOSE_GROUP;
+    chooser_begin(&choosers->chooser, _("Group by"), items, count,
                   model->group == FIELD_NONE ? items[0].text : run_field_key(model->group), false);
 }
 
@@ -49,14 +50,15 @@ static void save_views(struct app *app)
 void runs_choose_view(struct app *app)
 {
     struct runs_model *model = runs_model(app);
+    struct runs_choosers *choosers = &model->choosers;
     struct chooser_item items[CHOOSER_MAX_ITEMS];
     size_t count = 0;
     items[count++] = (struct chooser_item){_("all runs"), _("no filter, no groups, newest first")};
     for (size_t i = 0; i < model->views.count; i++)
         items[count++] =
             (struct chooser_item){model->views.list[i].name, model->views.list[i].filter};
-    model->choice = RUNS_CHOOSE_VIEW;
-    chooser_begin(&model->chooser, _("Saved views (Del removes one)"), items, count, "", false);
+    choosers->choice = RUNS_CHOOSE_VIEW;
+    chooser_begin(&choosers->chooser, _("Saved views (Del removes one)"), items, count, "", false);
 }
 
 static void use_view(struct app *app, const struct saved_view *view)
@@ -104,7 +106,8 @@ void runs_ask_view_name(struct app *app)
 static void delete_view(struct app *app)
 {
     struct runs_model *model = runs_model(app);
-    const char *name = chooser_choice(&model->chooser);
+    struct runs_choosers *choosers = &model->choosers;
+    const char *name = chooser_choice(&choosers->chooser);
     if (!name || !saved_views_find(&model->views, name)) {
         app_refuse(app, _("Only saved views can be removed."));
         return;
@@ -112,7 +115,7 @@ static void delete_view(struct app *app)
     app_say(app, ROLE_GOOD, _("The view \"%s\" is removed."), name);
     saved_views_remove(&model->views, name);
     save_views(app);
-    model->chooser.open = false; /* its texts are borrowed from the list */
+    choosers->chooser.open = false; /* its texts are borrowed from the list */
     runs_choose_view(app);
 }
 
@@ -120,9 +123,9 @@ static void delete_view(struct app *app)
 
 void runs_choose_columns(struct app *app)
 {
-    struct runs_model *model = runs_model(app);
-    model->choosing_columns = true;
-    model->column_at = model->column_top = 0;
+    struct runs_choosers *choosers = &runs_model(app)->choosers;
+    choosers->choosing_columns = true;
+    choosers->column = choosers->top = 0;
 }
 
 static void end_columns(struct app *app)
@@ -130,7 +133,7 @@ static void end_columns(struct app *app)
     struct runs_model *model = runs_model(app);
     struct saved_view *present = &model->views.present;
     const struct runs_columns *columns = &model->columns;
-    model->choosing_columns = false;
+    model->choosers.choosing_columns = false;
     if (present->column_count == columns->chosen_count &&
         memcmp(present->columns, columns->chosen, columns->chosen_count * sizeof(size_t)) == 0)
         return;
@@ -142,7 +145,8 @@ static void end_columns(struct app *app)
 static bool columns_key(struct app *app, int key)
 {
     struct runs_model *model = runs_model(app);
-    const size_t last = run_field_count() - 1, at = model->column_at;
+    struct runs_choosers *choosers = &model->choosers;
+    const size_t last = run_field_count() - 1, at = choosers->column;
     const long step = key == UI_UP          ? -1
                       : key == UI_DOWN      ? 1
                       : key == UI_PAGE_UP   ? -PAGE
@@ -155,11 +159,11 @@ static bool columns_key(struct app *app, int key)
     else if (key == UI_ESCAPE || key == 'q' || key == 'C')
         end_columns(app);
     else if (key == UI_HOME || key == UI_END)
-        model->column_at = key == UI_HOME ? 0 : last;
+        choosers->column = key == UI_HOME ? 0 : last;
     else if (step < 0)
-        model->column_at = at < (size_t)-step ? 0 : at - (size_t)-step;
+        choosers->column = at < (size_t)-step ? 0 : at - (size_t)-step;
     else
-        model->column_at = at + (size_t)step > last ? last : at + (size_t)step;
+        choosers->column = at + (size_t)step > last ? last : at + (size_t)step;
     app->shared.runs_changed = true;
     runs_model_update(app);
     return true;
@@ -168,16 +172,17 @@ static bool columns_key(struct app *app, int key)
 static void draw_columns(struct app *app)
 {
     struct runs_model *model = runs_model(app);
+    struct runs_choosers *choosers = &model->choosers;
     struct canvas *canvas = &app->canvas;
     struct rect box = layout_dialog(canvas->rows - 2, canvas->columns, (int)run_field_count() + 4,
                                     BOX_COLUMNS); /* title and hints stay visible */
     box.row += canvas->rows > 2;
     struct rect inside = draw_box(canvas, box, _("Columns"));
     const size_t rows = inside.rows > 1 ? (size_t)inside.rows - 1 : 0;
-    model->column_top = table_scroll(model->column_top, model->column_at, rows, run_field_count());
-    for (size_t i = 0; i < rows && model->column_top + i < run_field_count(); i++) {
-        const size_t field = model->column_top + i;
-        const bool selected = field == model->column_at;
+    choosers->top = table_scroll(choosers->top, choosers->column, rows, run_field_count());
+    for (size_t i = 0; i < rows && choosers->top + i < run_field_count(); i++) {
+        const size_t field = choosers->top + i;
+        const bool selected = field == choosers->column;
         const size_t place = runs_columns_place(&model->columns, field);
         const struct rect line = {inside.row + (int)i, inside.column, 1, inside.columns};
         const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
@@ -190,7 +195,7 @@ static void draw_columns(struct app *app)
                     run_field_key(field));
         draw_sentence(canvas, line, 0, 24, selected ? ROLE_FOCUS : ROLE_FAINT,
                       gettext(run_field_help(field)));
-        targets_add_row(&canvas->targets, line, field, model->column_at);
+        targets_add_row(&canvas->targets, line, field, choosers->column);
         if (selected)
             draw_cursor(canvas, line, 0, 0);
     }
@@ -204,11 +209,12 @@ static void draw_columns(struct app *app)
 static void take_choice(struct app *app)
 {
     struct runs_model *model = runs_model(app);
-    const char *chosen = chooser_choice(&model->chooser);
+    struct runs_choosers *choosers = &model->choosers;
+    const char *chosen = chooser_choice(&choosers->chooser);
     const struct saved_view none = {.sort = FIELD_NONE, .group = FIELD_NONE};
     if (!chosen)
         return;
-    if (model->choice == RUNS_CHOOSE_GROUP)
+    if (choosers->choice == RUNS_CHOOSE_GROUP)
         runs_model_group(app, run_field_find(chosen));
     else if (saved_views_find(&model->views, chosen))
         use_view(app, saved_views_find(&model->views, chosen));
@@ -218,19 +224,19 @@ static void take_choice(struct app *app)
 
 bool runs_choosers_key(struct app *app, int key)
 {
-    struct runs_model *model = runs_model(app);
-    if (model->choosing_columns)
+    struct runs_choosers *choosers = &runs_model(app)->choosers;
+    if (choosers->choosing_columns)
         return columns_key(app, key);
-    if (!model->chooser.open)
+    if (!choosers->chooser.open)
         return false;
-    if (key == UI_DELETE && model->choice == RUNS_CHOOSE_VIEW) {
+    if (key == UI_DELETE && choosers->choice == RUNS_CHOOSE_VIEW) {
         delete_view(app);
         return true;
     }
-    const enum chooser_result result = chooser_key(&model->chooser, key);
+    const enum chooser_result result = chooser_key(&choosers->chooser, key);
     if (result == CHOOSER_OPEN)
         return true;
-    model->chooser.open = false;
+    choosers->chooser.open = false;
     if (result == CHOOSER_CHOSEN)
         take_choice(app);
     return true;
@@ -252,21 +258,21 @@ const struct key_table *runs_choosers_keys(const struct app *app)
     };
     static const struct key_table of_columns = {NULL, columns, sizeof columns / sizeof *columns};
     static const struct key_table of_views = {NULL, views, sizeof views / sizeof *views};
-    const struct runs_model *model = runs_model(app);
-    if (model->choosing_columns)
+    const struct runs_choosers *choosers = &runs_model(app)->choosers;
+    if (choosers->choosing_columns)
         return &of_columns;
-    if (!model->chooser.open)
+    if (!choosers->chooser.open)
         return NULL;
-    return model->choice == RUNS_CHOOSE_VIEW ? &of_views : &keys_choosing;
+    return choosers->choice == RUNS_CHOOSE_VIEW ? &of_views : &keys_choosing;
 }
 
 void runs_choosers_draw(struct app *app)
 {
-    struct runs_model *model = runs_model(app);
-    if (model->choosing_columns || model->chooser.open)
+    struct runs_choosers *choosers = &runs_model(app)->choosers;
+    if (choosers->choosing_columns || choosers->chooser.open)
         targets_clear(&app->canvas.targets);
-    if (model->choosing_columns)
+    if (choosers->choosing_columns)
         draw_columns(app);
-    else if (model->chooser.open)
-        chooser_draw(&model->chooser, &app->canvas);
+    else if (choosers->chooser.open)
+        chooser_draw(&choosers->chooser, &app->canvas);
 }

@@ -71,7 +71,7 @@ static void answer_delete(struct app *app, size_t choice)
 static bool check(const struct run_entry *entry, struct run_removal *removal, struct error *error)
 {
     const char *directory = run_entry_directory(entry);
-    if (entry->queue_rank > 0)
+    if (entry->queue.rank > 0)
         return error_set(error, ERROR_USAGE, runs_display_name(entry),
                          "s takes it out of the queue", "this run waits to be resumed");
     if (run_entry_is_active(entry))

@@ -224,50 +224,56 @@ static bool make_order(struct app *app)
 
 /* --- selection --- */
 
+/* Returns the selected row, or NULL if there is none. */
+static const struct runs_row *selected_row(const struct runs_model *model)
+{
+    const size_t row = model->selection.row;
+    return row < model->row_count ? &model->rows[row] : NULL;
+}
+
 size_t runs_model_index(const struct app *app)
 {
-    const struct runs_model *model = runs_model(app);
-    const size_t index =
-        model->selected < model->row_count ? model->rows[model->selected].index : SIZE_MAX;
+    const struct runs_row *row = selected_row(runs_model(app));
+    const size_t index = row ? row->index : SIZE_MAX;
     return index < app_run_count(app) ? index : app_run_count(app);
 }
 
 const struct runs_group *runs_model_head(const struct app *app)
 {
     const struct runs_model *model = runs_model(app);
-    const bool head =
-        model->selected < model->row_count && model->rows[model->selected].index == SIZE_MAX;
-    return head ? &model->groups[model->rows[model->selected].group] : NULL;
+    const struct runs_row *row = selected_row(model);
+    return row && row->index == SIZE_MAX ? &model->groups[row->group] : NULL;
 }
 
 /* Stores the selected run's directory, because indices shift when the list grows. */
 static void remember_selected(struct app *app)
 {
-    struct runs_model *model = runs_model(app);
+    struct runs_selection *selection = &runs_model(app)->selection;
     const struct runs_group *head = runs_model_head(app);
-    model->at_index = runs_model_index(app);
-    model->at[0] = '\0';
-    model->at_head = head;
+    selection->index = runs_model_index(app);
+    selection->directory[0] = '\0';
+    selection->at_head = head;
     if (head)
-        memcpy(model->at_group, head->value, sizeof model->at_group);
-    if (model->at_index >= app_run_count(app))
+        memcpy(selection->group, head->value, sizeof selection->group);
+    if (selection->index >= app_run_count(app))
         return;
-    const char *directory = run_entry_directory(app_run_at(app, model->at_index));
-    snprintf(model->at, sizeof model->at, "%s", directory ? directory : "");
+    const char *directory = run_entry_directory(app_run_at(app, selection->index));
+    snprintf(selection->directory, sizeof selection->directory, "%s", directory ? directory : "");
 }
 
 static bool was_selected(const struct app *app, const struct runs_row *row)
 {
     const struct runs_model *model = runs_model(app);
-    if (model->at_head)
+    const struct runs_selection *selection = &model->selection;
+    if (selection->at_head)
         return row->index == SIZE_MAX &&
-               strcmp(model->groups[row->group].value, model->at_group) == 0;
+               strcmp(model->groups[row->group].value, selection->group) == 0;
     if (row->index == SIZE_MAX)
         return false;
     const char *directory = run_entry_directory(app_run_at(app, row->index));
-    if (!model->at[0])
-        return row->index == model->at_index;
-    return directory && strcmp(directory, model->at) == 0;
+    if (!selection->directory[0])
+        return row->index == selection->index;
+    return directory && strcmp(directory, selection->directory) == 0;
 }
 
 /* Returns whether the order can wait: while outlines are read, ordering thousands of runs again
@@ -294,11 +300,11 @@ void runs_model_update(struct app *app)
         return;
     model->ordered = clock_nanoseconds();
     model->order_took = model->ordered - from;
-    if (model->selected >= model->row_count)
-        model->selected = model->row_count > 0 ? model->row_count - 1 : 0;
-    for (size_t i = 0; model->moved && i < model->row_count; i++)
+    if (model->selection.row >= model->row_count)
+        model->selection.row = model->row_count > 0 ? model->row_count - 1 : 0;
+    for (size_t i = 0; model->selection.moved && i < model->row_count; i++)
         if (was_selected(app, &model->rows[i])) {
-            model->selected = i;
+            model->selection.row = i;
             break;
         }
     remember_selected(app);
@@ -309,9 +315,10 @@ void runs_model_update(struct app *app)
 void runs_model_move(struct app *app, long steps)
 {
     struct runs_model *model = runs_model(app);
-    long last = (long)model->row_count - 1, to = (long)model->selected + steps;
-    model->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
-    model->moved = true;
+    struct runs_selection *selection = &model->selection;
+    long last = (long)model->row_count - 1, to = (long)selection->row + steps;
+    selection->row = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
+    selection->moved = true;
     remember_selected(app);
 }
 
@@ -342,11 +349,10 @@ void runs_model_group(struct app *app, size_t field)
 void runs_model_collapse(struct app *app, bool collapsed)
 {
     struct runs_model *model = runs_model(app);
-    const size_t number =
-        model->selected < model->row_count ? model->rows[model->selected].group : SIZE_MAX;
-    if (number == SIZE_MAX)
+    const struct runs_row *row = selected_row(model);
+    if (!row || row->group == SIZE_MAX)
         return;
-    const struct runs_group *group = &model->groups[number];
+    const struct runs_group *group = &model->groups[row->group];
     const bool listed = collapsed != (model->group == FIELD_NONE);
     const size_t place = find_collapsed(model, group->value);
     if (listed && place == model->collapsed_count && place < RUNS_COLLAPSED)
@@ -354,8 +360,8 @@ void runs_model_collapse(struct app *app, bool collapsed)
     else if (!listed && place < model->collapsed_count)
         memcpy(model->collapsed[place], model->collapsed[--model->collapsed_count],
                RUNS_GROUP_VALUE);
-    model->at_head = model->moved = true;
-    memcpy(model->at_group, group->value, sizeof model->at_group);
+    model->selection.at_head = model->selection.moved = true;
+    memcpy(model->selection.group, group->value, sizeof model->selection.group);
     app->shared.runs_changed = true;
     runs_model_update(app);
 }

@@ -244,7 +244,7 @@ static void draw_missing(struct app *app, struct rect area, const struct run_ent
     char place[300];
     if (entry->refused)
         return;
-    if (!directory && entry->queue_rank > 0)
+    if (!directory && entry->queue.rank > 0)
         area.row += draw_wrapped(&app->canvas, area, 0, ROLE_TEXT,
                                  runs_queue_text(app, entry, place, sizeof place));
     if (directory && strcmp(preview->read, directory) == 0)

@@ -20,7 +20,7 @@ enum { KEEPS = 3 }; /* the answers that delete: enum run_keep */
 static bool can_be_pruned(const struct run_entry *entry)
 {
     const char *directory = run_entry_directory(entry);
-    return directory && entry->queue_rank == 0 && !run_entry_is_active(entry) &&
+    return directory && entry->queue.rank == 0 && !run_entry_is_active(entry) &&
            !run_directory_is_alive(directory);
 }
 

@@ -30,20 +30,20 @@ char *runs_queue_text(const struct app *app, const struct run_entry *entry, char
     text[0] = '\0';
     if (place && place->known && place->sweep[0])
         snprintf(text, size, _("sweep %s, place %zu of the queue since %s UTC, process %ld on %s"),
-                 place->sweep, entry->queue_rank, clock_part(place, since), place->process,
+                 place->sweep, entry->queue.rank, clock_part(place, since), place->process,
                  place->host);
     else if (place && place->known)
         snprintf(text, size, _("place %zu of the queue since %s UTC, process %ld on %s"),
-                 entry->queue_rank, clock_part(place, since), place->process, place->host);
+                 entry->queue.rank, clock_part(place, since), place->process, place->host);
     else if (place)
         snprintf(text, size, _("place %zu of the queue; what waits there cannot be read"),
-                 entry->queue_rank);
+                 entry->queue.rank);
     return text;
 }
 
 const char *runs_queue_refuses(const struct run_entry *entry, enum action action)
 {
-    if (!entry || entry->queue_rank == 0)
+    if (!entry || entry->queue.rank == 0)
         return NULL;
     if (action == ACTION_OPEN && !run_entry_is_saved(entry))
         return _("This run has not begun: nothing can be watched yet.");

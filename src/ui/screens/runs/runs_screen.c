@@ -420,12 +420,12 @@ static bool offers(const struct app *app, enum action action)
 
 static bool typing(const struct app *app)
 {
-    return runs_model(app)->searching || runs_model(app)->chooser.open;
+    return runs_model(app)->filter_line.editing || runs_model(app)->choosers.chooser.open;
 }
 
 static bool completes(const struct app *app)
 {
-    return runs_model(app)->searching;
+    return runs_model(app)->filter_line.editing;
 }
 
 static struct run_entry *selected_run(const struct app *app)

@@ -59,7 +59,7 @@ static void draw_run(struct app *app, struct rect line, size_t index, bool selec
     const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
     runs_record(entry, &record);
     draw_text(&app->canvas, line, 0, 1, role, entry->marked ? "*" : "");
-    if (!run_entry_is_saved(entry) && entry->queue_rank == 0) {
+    if (!run_entry_is_saved(entry) && entry->queue.rank == 0) {
         const struct rect number = {line.row, line.column + 1 + MARKS, 1, NUMBER - 1};
         snprintf(text, sizeof text, "%zu", index + 1);
         draw_number(app, number, role, text);
@@ -87,7 +87,7 @@ static void write_text(const void *context, size_t index, char *text, size_t siz
 {
     const struct column_texts *texts = context;
     const struct runs_model *model = runs_model(texts->app);
-    const struct runs_row *row = &model->rows[model->top + index];
+    const struct runs_row *row = &model->rows[model->selection.top + index];
     struct run_record record;
     text[0] = '\0';
     if (row->index == SIZE_MAX) /* the head of a group */
@@ -102,16 +102,17 @@ static void draw_short_texts(struct app *app, struct rect list, size_t rows,
                              const struct runs_column *column)
 {
     const struct runs_model *model = runs_model(app);
+    const struct runs_selection *selection = &model->selection;
     const struct column_texts context = {app, column->field};
     struct short_names names;
     char text[FIELD_TEXT];
     short_names_make(&names, rows, column->width, app->canvas.glyphs->cut, write_text, &context);
     for (size_t i = 0; i < rows; i++) {
         const struct rect cell = {list.row + (int)i, list.column + column->start, 1, column->width};
-        if (model->rows[model->top + i].index == SIZE_MAX)
+        if (model->rows[selection->top + i].index == SIZE_MAX)
             continue;
         write_text(&context, i, text, sizeof text);
-        draw_cut(app, cell, model->top + i == model->selected ? ROLE_FOCUS : ROLE_TEXT,
+        draw_cut(app, cell, selection->top + i == selection->row ? ROLE_FOCUS : ROLE_TEXT,
                  short_names_get(&names, i, text));
     }
     short_names_free(&names);
@@ -216,16 +217,17 @@ static void draw_headings(struct app *app, struct rect head)
 static void draw_rows(struct app *app, struct rect list)
 {
     struct runs_model *model = runs_model(app);
+    struct runs_selection *selection = &model->selection;
     const size_t rows = list.rows > 0 ? (size_t)list.rows : 0;
-    model->top = table_scroll(model->top, model->selected, rows, model->row_count);
+    selection->top = table_scroll(selection->top, selection->row, rows, model->row_count);
     if (model->row_count == 0)
         draw_wrapped(&app->canvas, list, 0, ROLE_FAINT,
                      _("No run matches all of these terms; Esc shows all runs again."));
-    for (size_t i = 0; i < rows && model->top + i < model->row_count; i++) {
-        const size_t place = model->top + i;
+    for (size_t i = 0; i < rows && selection->top + i < model->row_count; i++) {
+        const size_t place = selection->top + i;
         const struct runs_row *row = &model->rows[place];
         const struct rect line = {list.row + (int)i, list.column, 1, list.columns};
-        const bool selected = place == model->selected;
+        const bool selected = place == selection->row;
         if (selected) {
             draw_fill(&app->canvas, line, ROLE_FOCUS);
             draw_text(&app->canvas, line, 0, 0, ROLE_FOCUS, ">");
@@ -235,9 +237,9 @@ static void draw_rows(struct app *app, struct rect list)
             draw_head(app, line, &model->groups[row->group], selected);
         else
             draw_run(app, line, row->index, selected);
-        targets_add_row(&app->canvas.targets, line, place, model->selected);
+        targets_add_row(&app->canvas.targets, line, place, selection->row);
     }
-    const size_t below = model->row_count - model->top, shown = rows < below ? rows : below;
+    const size_t below = model->row_count - selection->top, shown = rows < below ? rows : below;
     for (size_t i = 0; i < model->columns.count; i++) {
         const struct runs_column *column = &model->columns.list[i];
         if (!column->right && column->width > 0 && column->content > column->width)
@@ -277,7 +279,7 @@ static void called_text(const struct app *app, char *text, size_t size)
         return;
     const struct run_entry *entry = app_run_at(app, index);
     char place[300];
-    if (entry->queue_rank > 0) {
+    if (entry->queue.rank > 0) {
         snprintf(text, size, "%s%s%s", runs_id(entry), runs_id(entry)[0] ? "  " : "",
                  runs_queue_text(app, entry, place, sizeof place));
         return;
@@ -302,7 +304,7 @@ static void draw_foot(struct app *app, struct rect area)
     struct rect left = {area.row, area.column, area.rows, room > 16 ? room : area.columns};
     if (room > 16)
         draw_right(&app->canvas, area, 0, ROLE_FAINT, text);
-    if (runs_model(app)->searching || app->shared.runs_search.text[0]) {
+    if (runs_model(app)->filter_line.editing || app->shared.runs_search.text[0]) {
         runs_filter_draw(app, left);
         return;
     }
