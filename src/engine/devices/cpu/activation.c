@@ -271,16 +271,16 @@ ALWAYS_INLINE void write_rows(const struct rows *rows, size_t task, value_functi
 {
     const float parameter = activation_parameter(rows->call);
     const size_t count = rows->out.shape.width * LANES;
-    struct blocked_band band = blocked_first(&rows->tasks, task);
-    while (blocked_next(&rows->tasks, &band)) {
-        for (size_t y = band.begin; y < band.end; y++) {
-            const element *from = blocked_at(&rows->in, band.image, band.plane, y);
-            element *to = blocked_at(&rows->out, band.image, band.plane, y);
+    struct row_block block = blocked_first(&rows->tasks, task);
+    while (blocked_next(&rows->tasks, &block)) {
+        for (size_t y = block.begin; y < block.end; y++) {
+            const element *from = blocked_at(&rows->in, block.image, block.plane, y);
+            element *to = blocked_at(&rows->out, block.image, block.plane, y);
 #pragma omp simd
             for (size_t i = 0; i < count; i++)
                 to[i] = element_of(value(element_value(from[i]), parameter));
         }
-        blocked_pad(&rows->out, band.image, band.plane, band.begin, band.end);
+        blocked_pad(&rows->out, block.image, block.plane, block.begin, block.end);
     }
 }
 

@@ -69,7 +69,7 @@ static void set_terms(struct amx_conv *c)
     c->row_runs = merged ? 1 : c->w.kernel_width;
     c->run_step = c->dilation_width * c->position_bytes;
     c->run_terms = (merged ? c->w.kernel_width : 1) * group_bytes / TERM_FACTORS;
-    c->product.chunk_terms = amx_piece(c->run_terms, AMX_TERMS);
+    c->product.chunk_terms = amx_chunk(c->run_terms, AMX_TERMS);
     c->run_chunks = divide_up(c->run_terms, c->product.chunk_terms);
     c->product.chunks = c->w.kernel_height * c->row_runs * c->run_chunks;
     c->product.step = c->step_width * c->position_bytes;
@@ -101,7 +101,7 @@ static void set_positions(struct amx_conv *c)
     if (!c->one_line)
         c->pitch = SIZE_MAX;
     const size_t line = line_positions(c, c->strip_rows);
-    c->tile_rows = amx_piece(line, TILE_ROWS_MAX);
+    c->tile_rows = amx_chunk(line, TILE_ROWS_MAX);
     c->line_tiles = divide_up(line, c->tile_rows);
     /* what is copied, and what tiles read behind it; a block of channels is copied as a whole */
     const size_t rows = (c->strip_rows - 1) * c->step_height + c->span;
@@ -229,7 +229,7 @@ struct job {
     struct int8_array in, out, summand;
     struct int8_epilogue epilogue;
     uint8_t zero_point; /* of the input */
-    size_t row_parts, column_parts;
+    size_t row_chunks, column_chunks;
 };
 
 /* Copies `count` positions of a row. A block of channels is stored as a whole, so that blocks are
@@ -387,13 +387,13 @@ static void conv_task(void *context, size_t task, size_t thread)
     const struct job *job = context;
     const struct amx_conv *c = &job->c;
     const size_t rows = job->call->site->batch * c->out.height;
-    const size_t part = task / job->column_parts, column_part = task % job->column_parts;
-    const size_t last_row = piece_begin(rows, job->row_parts, part + 1);
-    const size_t first_column = piece_begin(c->columns, job->column_parts, column_part);
-    const size_t last_column = piece_begin(c->columns, job->column_parts, column_part + 1);
+    const size_t row_chunk = task / job->column_chunks, column_chunk = task % job->column_chunks;
+    const size_t last_row = chunk_begin(rows, job->row_chunks, row_chunk + 1);
+    const size_t first_column = chunk_begin(c->columns, job->column_chunks, column_chunk);
+    const size_t last_column = chunk_begin(c->columns, job->column_chunks, column_chunk + 1);
     uint8_t *buffer = (uint8_t *)job->call->workspace + thread * c->buffer_bytes;
     amx_configure(c->tile_rows, c->product.chunk_terms);
-    for (size_t row = piece_begin(rows, job->row_parts, part); row < last_row;) {
+    for (size_t row = chunk_begin(rows, job->row_chunks, row_chunk); row < last_row;) {
         struct strip strip = {
             .image = row / c->out.height, .begin = row % c->out.height, .buffer = buffer};
         const size_t count = min_size(c->out.height - strip.begin, last_row - row);
@@ -417,10 +417,10 @@ static void divide(struct job *job)
     const size_t wanted = machine_tasks(job->call->site->machine, MACHINE_CONV_2, work,
                                         pool_threads(job->call->pool));
     const size_t values = job->call->site->batch * c->in.height * c->row_bytes;
-    job->column_parts = weights_bytes(c) > values ? min_size(wanted, divide_up(c->columns, 2)) : 1;
-    job->row_parts = min_size(rows, divide_up(wanted, job->column_parts));
-    if (job->row_parts * job->column_parts < wanted)
-        job->column_parts = min_size(divide_up(wanted, job->row_parts), c->columns);
+    job->column_chunks = weights_bytes(c) > values ? min_size(wanted, divide_up(c->columns, 2)) : 1;
+    job->row_chunks = min_size(rows, divide_up(wanted, job->column_chunks));
+    if (job->row_chunks * job->column_chunks < wanted)
+        job->column_chunks = min_size(divide_up(wanted, job->row_chunks), c->columns);
 }
 
 static void forward_conv(const struct kernel_call *call)
@@ -438,7 +438,7 @@ static void forward_conv(const struct kernel_call *call)
     if (site->fused_add)
         job.summand = int8_input(call, 1);
     divide(&job);
-    run_tasks(call, job.row_parts * job.column_parts, conv_task, &job);
+    run_tasks(call, job.row_chunks * job.column_chunks, conv_task, &job);
 }
 
 static bool supports_conv(const struct kernel_site *site, const char **reason)

@@ -18,10 +18,10 @@ static struct linear linear_of(const struct kernel_site *site)
                        .outputs = site->node->output.channels,
                        .batch = site->batch};
     l.columns = int8_blocks(l.outputs);
-    l.tile_rows = amx_piece(l.batch, TILE_ROWS_MAX);
+    l.tile_rows = amx_chunk(l.batch, TILE_ROWS_MAX);
     l.tiles = divide_up(l.batch, l.tile_rows);
     const size_t terms = divide_up(l.inputs, TERM_FACTORS);
-    l.product.chunk_terms = amx_piece(terms, AMX_TERMS);
+    l.product.chunk_terms = amx_chunk(terms, AMX_TERMS);
     l.product.chunks = divide_up(terms, l.product.chunk_terms);
     /* whole cache lines, so that a row of a tile reads one */
     l.product.step = round_up(l.product.chunks * l.product.chunk_terms * TERM_FACTORS, 64);
@@ -112,7 +112,7 @@ struct job {
     struct linear l;
     const struct int8_column *columns;
     struct int8_epilogue epilogue;
-    size_t parts;
+    size_t tasks;
 };
 
 /* Copies the factors of all images; those behind the last one have weights of 0. */
@@ -181,12 +181,12 @@ static void linear_task(void *context, size_t task, size_t thread)
 {
     const struct job *job = context;
     const struct linear *l = &job->l;
-    const size_t last = piece_begin(l->columns, job->parts, task + 1);
+    const size_t last = chunk_begin(l->columns, job->tasks, task + 1);
     const size_t most_columns = l->tiles == 1 ? AMX_TILES : 2;
     uint8_t *factors = (uint8_t *)job->call->workspace + thread * buffer_bytes(l);
     copy_images(job, factors);
     amx_configure(l->tile_rows, l->product.chunk_terms);
-    for (size_t column = piece_begin(l->columns, job->parts, task), columns; column < last;
+    for (size_t column = chunk_begin(l->columns, job->tasks, task), columns; column < last;
          column += columns) {
         columns = min_size(most_columns, last - column);
         const size_t most_tiles = columns == 1 ? AMX_TILES : columns == 2 ? 2 : 1;
@@ -208,8 +208,8 @@ static void forward_linear(const struct kernel_call *call)
     const size_t work = l->columns * (amx_column_bytes(&l->product) / 64 + l->batch * 8);
     const size_t wanted =
         machine_tasks(call->site->machine, MACHINE_OPERATION, work, pool_threads(call->pool));
-    job.parts = min_size(wanted, l->columns);
-    run_tasks(call, job.parts, linear_task, &job);
+    job.tasks = min_size(wanted, l->columns);
+    run_tasks(call, job.tasks, linear_task, &job);
 }
 
 static bool supports_linear(const struct kernel_site *site, const char **reason)

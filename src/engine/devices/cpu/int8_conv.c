@@ -24,13 +24,13 @@ enum { BUFFER_BYTES = 160 * 1024 /* of a strip: less than the level-2 cache */ }
  * products are as many, and results fill their blocks. */
 static void join_groups(struct int8_conv *c)
 {
-    c->parts = 1;
+    c->merged_groups = 1;
     while (c->group_outputs < INT8_BLOCK && INT8_BLOCK % c->group_outputs == 0 &&
            c->groups % 2 == 0) {
         c->groups /= 2;
         c->group_inputs *= 2;
         c->group_outputs *= 2;
-        c->parts *= 2;
+        c->merged_groups *= 2;
     }
 }
 
@@ -131,8 +131,8 @@ static size_t conv_prepared(const struct kernel_site *site)
 static void pack_channel(const struct int8_conv *c, const int8_t *from, size_t output, size_t lane,
                          term_weight *to)
 {
-    const size_t inputs = c->group_inputs / c->parts;
-    const size_t first = output / (c->group_outputs / c->parts) * inputs;
+    const size_t inputs = c->group_inputs / c->merged_groups;
+    const size_t first = output / (c->group_outputs / c->merged_groups) * inputs;
     const size_t taps = c->w.kernel_height * c->w.kernel_width;
     const bool merged = c->row_runs < c->w.kernel_width || c->w.kernel_width == 1;
     for (size_t ky = 0; ky < c->w.kernel_height; ky++)
@@ -193,7 +193,7 @@ struct job {
     struct int8_array in, out, summand;
     struct int8_epilogue epilogue;
     uint8_t zero_point; /* of the input */
-    size_t row_parts, column_parts;
+    size_t row_chunks, column_chunks;
 };
 
 static void fill(factor *to, uint8_t value, size_t count)
@@ -387,16 +387,16 @@ static void conv_task(void *context, size_t task, size_t thread)
     const struct job *job = context;
     const struct int8_conv *c = &job->c;
     const size_t rows = job->call->site->batch * c->out.height;
-    const size_t part = task / job->column_parts, column_part = task % job->column_parts;
-    const size_t last_row = piece_begin(rows, job->row_parts, part + 1);
-    const size_t first_column = piece_begin(c->columns, job->column_parts, column_part);
-    const size_t last_column = piece_begin(c->columns, job->column_parts, column_part + 1);
+    const size_t row_chunk = task / job->column_chunks, column_chunk = task % job->column_chunks;
+    const size_t last_row = chunk_begin(rows, job->row_chunks, row_chunk + 1);
+    const size_t first_column = chunk_begin(c->columns, job->column_chunks, column_chunk);
+    const size_t last_column = chunk_begin(c->columns, job->column_chunks, column_chunk + 1);
     factor *buffer = (factor *)((char *)job->call->workspace + thread * c->buffer_bytes);
     const factor **at = (const factor **)((char *)buffer + c->at_bytes);
     for (size_t p = 0; p < c->strip_rows * c->out.width; p++)
         at[p] = buffer + p / c->out.width * c->step_height * c->row_factors +
                 p % c->out.width * c->step_width * c->position_factors;
-    for (size_t row = piece_begin(rows, job->row_parts, part); row < last_row;) {
+    for (size_t row = chunk_begin(rows, job->row_chunks, row_chunk); row < last_row;) {
         struct strip strip = {.image = row / c->out.height, .begin = row % c->out.height, .at = at};
         const size_t count = min_size(c->out.height - strip.begin, last_row - row);
         strip.end = strip.begin + min_size(count, c->strip_rows);
@@ -416,12 +416,12 @@ static void divide(struct job *job)
                                         pool_threads(job->call->pool));
     const size_t values = job->call->site->batch * c->in.height * c->row_factors * sizeof(factor);
     if (weights_bytes(c) > values)
-        job->column_parts = min_size(wanted, divide_up(c->columns, TILE_BLOCKS));
+        job->column_chunks = min_size(wanted, divide_up(c->columns, TILE_BLOCKS));
     else
-        job->column_parts = 1;
-    job->row_parts = min_size(rows, divide_up(wanted, job->column_parts));
-    if (job->row_parts * job->column_parts < wanted)
-        job->column_parts = min_size(divide_up(wanted, job->row_parts), c->columns);
+        job->column_chunks = 1;
+    job->row_chunks = min_size(rows, divide_up(wanted, job->column_chunks));
+    if (job->row_chunks * job->column_chunks < wanted)
+        job->column_chunks = min_size(divide_up(wanted, job->row_chunks), c->columns);
 }
 
 static void forward_conv(const struct kernel_call *call)
@@ -438,7 +438,7 @@ static void forward_conv(const struct kernel_call *call)
     if (site->fused_add)
         job.summand = int8_input(call, 1);
     divide(&job);
-    run_tasks(call, job.row_parts * job.column_parts, conv_task, &job);
+    run_tasks(call, job.row_chunks * job.column_chunks, conv_task, &job);
 }
 
 static bool supports_conv(const struct kernel_site *site, const char **reason)

@@ -146,7 +146,7 @@ struct job {
     struct int8_array in, out, summand;
     struct int8_epilogue epilogue;
     bytes padding;       /* the zero of the input */
-    size_t items, parts; /* strips of all blocks of all images */
+    size_t items, tasks; /* strips of all blocks of all images */
     size_t strips;       /* of a block */
 };
 
@@ -388,9 +388,9 @@ static void depthwise_task(void *context, size_t task, size_t thread)
 {
     const struct job *job = context;
     const struct depthwise *d = &job->d;
-    const size_t last = piece_begin(job->items, job->parts, task + 1);
+    const size_t last = chunk_begin(job->items, job->tasks, task + 1);
     int16_t *buffer = (int16_t *)((char *)job->call->workspace + thread * d->buffer_bytes);
-    for (size_t item = piece_begin(job->items, job->parts, task); item < last; item++) {
+    for (size_t item = chunk_begin(job->items, job->tasks, task); item < last; item++) {
         const size_t begin = item % job->strips * d->strip_rows;
         const struct strip strip = {.image = item / job->strips / d->blocks,
                                     .block = item / job->strips % d->blocks,
@@ -418,9 +418,9 @@ static void forward_depthwise(const struct kernel_call *call)
     job.items = site->batch * d->blocks * job.strips;
     const size_t work =
         job.items * d->strip_rows * d->out.width * (d->pairs * d->w.kernel_width + 8);
-    job.parts = min_size(
+    job.tasks = min_size(
         job.items, machine_tasks(site->machine, MACHINE_OPERATION, work, pool_threads(call->pool)));
-    run_tasks(call, job.parts, depthwise_task, &job);
+    run_tasks(call, job.tasks, depthwise_task, &job);
 }
 
 static bool supports_depthwise(const struct kernel_site *site, const char **reason)

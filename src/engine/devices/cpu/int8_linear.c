@@ -139,7 +139,7 @@ struct job {
     struct linear l;
     const struct int8_column *columns;
     struct int8_epilogue epilogue;
-    size_t parts;
+    size_t tasks;
 };
 
 /* Copies the factors of all images; those behind the last one have weights of 0. */
@@ -187,10 +187,10 @@ static void linear_task(void *context, size_t task, size_t thread)
 {
     const struct job *job = context;
     const struct linear *l = &job->l;
-    const size_t blocks = column_count(l), last = piece_begin(blocks, job->parts, task + 1);
+    const size_t blocks = column_count(l), last = chunk_begin(blocks, job->tasks, task + 1);
     factor *factors = (factor *)((char *)job->call->workspace + thread * buffer_bytes(l));
     copy_images(job, factors);
-    for (size_t block = piece_begin(blocks, job->parts, task); block < last; block++)
+    for (size_t block = chunk_begin(blocks, job->tasks, task); block < last; block++)
         for (size_t n = 0; n < l->batch; n++) {
             int32_t values[INT8_BLOCK] = {0};
             for (size_t r = 0; r < INT8_BLOCK; r += ROWS)
@@ -212,8 +212,8 @@ static void forward_linear(const struct kernel_call *call)
     const size_t wanted = machine_tasks(
         call->site->machine, MACHINE_OPERATION,
         l->batch * l->outputs * l->step_inputs / (LANES * TERM_FACTORS), pool_threads(call->pool));
-    job.parts = min_size(wanted, column_count(l));
-    run_tasks(call, job.parts, linear_task, &job);
+    job.tasks = min_size(wanted, column_count(l));
+    run_tasks(call, job.tasks, linear_task, &job);
 }
 
 extern const struct kernel KERNEL(linear_int8);

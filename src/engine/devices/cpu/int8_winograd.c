@@ -151,7 +151,7 @@ struct job {
     struct int8_array in, out, summand;
     struct int8_epilogue epilogue;
     words padding; /* the zero of the input */
-    size_t tile_parts, column_parts;
+    size_t tile_chunks, column_chunks;
 };
 
 /* Widens the integers of a block. (A function that returned them would not be portable.) */
@@ -302,12 +302,12 @@ static void winograd_task(void *context, size_t task, size_t thread)
     const struct job *job = context;
     const struct winograd *w = &job->w;
     const size_t tiles = job->call->site->batch * w->tiles;
-    const size_t part = task / job->column_parts, column_part = task % job->column_parts;
-    const size_t last = piece_begin(tiles, job->tile_parts, part + 1);
-    const size_t first_column = piece_begin(w->columns, job->column_parts, column_part);
-    const size_t last_column = piece_begin(w->columns, job->column_parts, column_part + 1);
+    const size_t tile_chunk = task / job->column_chunks, column_chunk = task % job->column_chunks;
+    const size_t last = chunk_begin(tiles, job->tile_chunks, tile_chunk + 1);
+    const size_t first_column = chunk_begin(w->columns, job->column_chunks, column_chunk);
+    const size_t last_column = chunk_begin(w->columns, job->column_chunks, column_chunk + 1);
     char *buffer = (char *)job->call->workspace + thread * w->buffer_bytes;
-    for (size_t tile = piece_begin(tiles, job->tile_parts, part), count; tile < last;
+    for (size_t tile = chunk_begin(tiles, job->tile_chunks, tile_chunk), count; tile < last;
          tile += count) {
         const size_t image = tile / w->tiles, first = tile % w->tiles;
         count = min_size(CHUNK, min_size(last - tile, w->tiles - first));
@@ -340,10 +340,10 @@ static void forward_winograd(const struct kernel_call *call)
                                         pool_threads(call->pool));
     /* threads share tiles or, where there are more weights than values, columns */
     const bool by_columns = w->columns > tiles;
-    job.column_parts = by_columns ? min_size(wanted, divide_up(w->columns, TILE_BLOCKS)) : 1;
-    job.tile_parts =
-        min_size(divide_up(tiles, TILE_POSITIONS), divide_up(wanted, job.column_parts));
-    run_tasks(call, job.tile_parts * job.column_parts, winograd_task, &job);
+    job.column_chunks = by_columns ? min_size(wanted, divide_up(w->columns, TILE_BLOCKS)) : 1;
+    job.tile_chunks =
+        min_size(divide_up(tiles, TILE_POSITIONS), divide_up(wanted, job.column_chunks));
+    run_tasks(call, job.tile_chunks * job.column_chunks, winograd_task, &job);
 }
 
 static bool supports_winograd(const struct kernel_site *site, const char **reason)

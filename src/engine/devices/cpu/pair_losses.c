@@ -9,23 +9,23 @@
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* Values of a piece: few enough for a float32 sum, and for gradients on the stack. The sums of the
- * pieces are added in double. */
-enum { PIECE = 1024 };
+/* Values of a chunk: few enough for a float32 sum, and for gradients on the stack. The sums of the
+ * chunks are added in double. */
+enum { CHUNK = 1024 };
 
 typedef float pair_function(float x, float t);
 
 /* The targets: input 1 or, if `values` is NULL, one constant, which `constant` repeats. */
 struct targets {
     const float *values;
-    float constant[PIECE];
+    float constant[CHUNK];
 };
 
 static void set_targets(const struct kernel_call *call, struct targets *targets)
 {
     const struct node *node = call->site->node;
     targets->values = node->input_count > 1 ? call->inputs[1] : NULL;
-    for (size_t i = 0; i < PIECE; i++)
+    for (size_t i = 0; i < CHUNK; i++)
         targets->constant[i] = node->attributes.loss.target;
 }
 
@@ -41,12 +41,12 @@ ALWAYS_INLINE void write_loss(const struct kernel_call *call, size_t n, pair_fun
     struct targets targets;
     double sum = 0;
     set_targets(call, &targets);
-    for (size_t at = 0; at < count; at += PIECE) {
+    for (size_t at = 0; at < count; at += CHUNK) {
         const float *x = call->inputs[0] + n * count + at,
                     *t = targets_at(&targets, n * count + at);
         float part = 0;
 #pragma omp simd reduction(+ : part)
-        for (size_t i = 0; i < min_size(PIECE, count - at); i++)
+        for (size_t i = 0; i < min_size(CHUNK, count - at); i++)
             part += loss(x[i], t[i]);
         sum += part;
     }
@@ -59,11 +59,11 @@ ALWAYS_INLINE void write_gradients(const struct kernel_call *call, size_t task,
 {
     const float scale = loss_scale(call) / (float)shape_count(call->site->inputs[0]);
     const size_t end = block_end(input_values(call), task);
-    float gradient[PIECE], target_gradient[PIECE];
+    float gradient[CHUNK], target_gradient[CHUNK];
     struct targets targets;
     set_targets(call, &targets);
-    for (size_t at = task * BLOCK; at < end; at += PIECE) {
-        const size_t count = min_size(PIECE, end - at);
+    for (size_t at = task * BLOCK; at < end; at += CHUNK) {
+        const size_t count = min_size(CHUNK, end - at);
         const float *x = call->inputs[0] + at, *t = targets_at(&targets, at);
 #pragma omp simd
         for (size_t i = 0; i < count; i++) {
