@@ -1,13 +1,73 @@
 /* The losses of pairs of values: l1_loss, l2_loss and binary_cross_entropy (formulas in ops/). Each
  * is three functions of a value x and its target t: the loss, and the gradients of x and of t. The
  * loops are written once and always inlined, so that each loss gets loops of its own that the
- * compiler turns into vector code.
+ * compiler turns into vector code; a task chooses them by the operator.
  *
  * In the forward pass a task is one image, in the backward pass a block of values. */
 #include "engine/devices/cpu/functions.h"
 #include "engine/devices/cpu/simd.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* --- the functions of each loss --- */
+
+ALWAYS_INLINE float sign(float x)
+{
+    return (x > 0 ? 1.0f : 0.0f) - (x < 0 ? 1.0f : 0.0f);
+}
+
+ALWAYS_INLINE float l1_value(float x, float t)
+{
+    return fabsf(x - t);
+}
+
+ALWAYS_INLINE float l1_gradient(float x, float t)
+{
+    return sign(x - t);
+}
+
+ALWAYS_INLINE float l1_target_gradient(float x, float t)
+{
+    return -sign(x - t);
+}
+
+ALWAYS_INLINE float l2_value(float x, float t)
+{
+    return (x - t) * (x - t);
+}
+
+ALWAYS_INLINE float l2_gradient(float x, float t)
+{
+    return 2.0f * (x - t);
+}
+
+ALWAYS_INLINE float l2_target_gradient(float x, float t)
+{
+    return -2.0f * (x - t);
+}
+
+ALWAYS_INLINE float positive(float x)
+{
+    return x > 0 ? x : 0;
+}
+
+ALWAYS_INLINE float binary_value(float x, float t)
+{
+    return positive(x) - x * t + fast_log1p(fast_exp(-fabsf(x)));
+}
+
+ALWAYS_INLINE float binary_gradient(float x, float t)
+{
+    return fast_sigmoid(x) - t;
+}
+
+ALWAYS_INLINE float binary_target_gradient(float x, float t)
+{
+    (void)t;
+    return -x;
+}
+
+/* --- the loops --- */
 
 /* Values of a chunk: few enough for a float32 sum, and for gradients on the stack. The sums of the
  * chunks are added in double. */
@@ -78,58 +138,42 @@ ALWAYS_INLINE void write_gradients(const struct kernel_call *call, size_t task,
     }
 }
 
-static void run_forward(const struct kernel_call *call, pool_task *task)
-{
-    run_tasks(call, call->site->batch, task, call);
-}
+/* --- the kernels --- */
 
-static void run_backward(const struct kernel_call *call, pool_task *task)
-{
-    run_tasks(call, block_count(input_values(call)), task, call);
-}
-
-/* --- l1_loss --- */
-
-ALWAYS_INLINE float sign(float x)
-{
-    return (x > 0 ? 1.0f : 0.0f) - (x < 0 ? 1.0f : 0.0f);
-}
-
-ALWAYS_INLINE float l1_value(float x, float t)
-{
-    return fabsf(x - t);
-}
-
-ALWAYS_INLINE float l1_gradient(float x, float t)
-{
-    return sign(x - t);
-}
-
-ALWAYS_INLINE float l1_target_gradient(float x, float t)
-{
-    return -sign(x - t);
-}
-
-static void l1_forward_task(void *context, size_t n, size_t thread)
+static void forward_task(void *context, size_t n, size_t thread)
 {
     (void)thread;
-    write_loss(context, n, l1_value);
+    const struct kernel_call *call = context;
+    const struct op *op = call->site->node->op;
+    if (op == &op_l1_loss)
+        write_loss(call, n, l1_value);
+    else if (op == &op_l2_loss)
+        write_loss(call, n, l2_value);
+    else
+        write_loss(call, n, binary_value);
 }
 
-static void l1_backward_task(void *context, size_t task, size_t thread)
+static void backward_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
-    write_gradients(context, task, l1_gradient, l1_target_gradient);
+    const struct kernel_call *call = context;
+    const struct op *op = call->site->node->op;
+    if (op == &op_l1_loss)
+        write_gradients(call, task, l1_gradient, l1_target_gradient);
+    else if (op == &op_l2_loss)
+        write_gradients(call, task, l2_gradient, l2_target_gradient);
+    else
+        write_gradients(call, task, binary_gradient, binary_target_gradient);
 }
 
-static void l1_forward(const struct kernel_call *call)
+static void forward(const struct kernel_call *call)
 {
-    run_forward(call, l1_forward_task);
+    run_tasks(call, call->site->batch, forward_task, call);
 }
 
-static void l1_backward(const struct kernel_call *call)
+static void backward(const struct kernel_call *call)
 {
-    run_backward(call, l1_backward_task);
+    run_tasks(call, block_count(input_values(call)), backward_task, call);
 }
 
 const struct kernel KERNEL(l1_loss) = {
@@ -137,108 +181,24 @@ const struct kernel KERNEL(l1_loss) = {
     .instruction_set = ISA_NAME,
     .op = &op_l1_loss,
     .traits = KERNEL_BACKWARD_READS_INPUT,
-    .forward = l1_forward,
-    .backward = l1_backward,
+    .forward = forward,
+    .backward = backward,
 };
-
-/* --- l2_loss --- */
-
-ALWAYS_INLINE float l2_value(float x, float t)
-{
-    return (x - t) * (x - t);
-}
-
-ALWAYS_INLINE float l2_gradient(float x, float t)
-{
-    return 2.0f * (x - t);
-}
-
-ALWAYS_INLINE float l2_target_gradient(float x, float t)
-{
-    return -2.0f * (x - t);
-}
-
-static void l2_forward_task(void *context, size_t n, size_t thread)
-{
-    (void)thread;
-    write_loss(context, n, l2_value);
-}
-
-static void l2_backward_task(void *context, size_t task, size_t thread)
-{
-    (void)thread;
-    write_gradients(context, task, l2_gradient, l2_target_gradient);
-}
-
-static void l2_forward(const struct kernel_call *call)
-{
-    run_forward(call, l2_forward_task);
-}
-
-static void l2_backward(const struct kernel_call *call)
-{
-    run_backward(call, l2_backward_task);
-}
 
 const struct kernel KERNEL(l2_loss) = {
     .name = "l2_loss simd",
     .instruction_set = ISA_NAME,
     .op = &op_l2_loss,
     .traits = KERNEL_BACKWARD_READS_INPUT,
-    .forward = l2_forward,
-    .backward = l2_backward,
+    .forward = forward,
+    .backward = backward,
 };
-
-/* --- binary_cross_entropy --- */
-
-ALWAYS_INLINE float positive(float x)
-{
-    return x > 0 ? x : 0;
-}
-
-ALWAYS_INLINE float binary_value(float x, float t)
-{
-    return positive(x) - x * t + fast_log1p(fast_exp(-fabsf(x)));
-}
-
-ALWAYS_INLINE float binary_gradient(float x, float t)
-{
-    return fast_sigmoid(x) - t;
-}
-
-ALWAYS_INLINE float binary_target_gradient(float x, float t)
-{
-    (void)t;
-    return -x;
-}
-
-static void binary_forward_task(void *context, size_t n, size_t thread)
-{
-    (void)thread;
-    write_loss(context, n, binary_value);
-}
-
-static void binary_backward_task(void *context, size_t task, size_t thread)
-{
-    (void)thread;
-    write_gradients(context, task, binary_gradient, binary_target_gradient);
-}
-
-static void binary_forward(const struct kernel_call *call)
-{
-    run_forward(call, binary_forward_task);
-}
-
-static void binary_backward(const struct kernel_call *call)
-{
-    run_backward(call, binary_backward_task);
-}
 
 const struct kernel KERNEL(binary_cross_entropy) = {
     .name = "binary_cross_entropy simd",
     .instruction_set = ISA_NAME,
     .op = &op_binary_cross_entropy,
     .traits = KERNEL_BACKWARD_READS_INPUT,
-    .forward = binary_forward,
-    .backward = binary_backward,
+    .forward = forward,
+    .backward = backward,
 };
