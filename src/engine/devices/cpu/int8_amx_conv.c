@@ -15,6 +15,7 @@
 #include "engine/devices/cpu/int8_amx.h"
 
 #include "base/language.h"
+#include "engine/devices/cpu/int8_results.h"
 #include "engine/graph/machine_model.h"
 
 enum { BUFFER_BYTES = 160 * 1024 /* of a strip: less than the level-2 cache */ };
@@ -225,9 +226,8 @@ static void prepare_conv(const struct kernel_call *call)
 struct job {
     const struct kernel_call *call;
     struct amx_conv c;
-    const struct int8_column *columns;
-    struct int8_array in, out, summand;
-    struct int8_epilogue epilogue;
+    struct int8_array in;
+    struct int8_results results;
     uint8_t zero_point; /* of the input */
     size_t row_chunks, column_chunks;
 };
@@ -294,34 +294,6 @@ struct strip {
     size_t tiles;
 };
 
-static void store_floats(const struct job *job, const struct strip *strip, size_t column,
-                         size_t position, const sums *block)
-{
-    const struct amx_conv *c = &job->c;
-    const size_t area = shape_area(c->out), first = column * INT8_BLOCK;
-    float values[INT8_BLOCK];
-    float *to = job->call->output + (strip->image * c->out.channels + first) * area + position;
-    int8_finish_floats(job->columns + column, block, values);
-    for (size_t i = 0; i < min_size(INT8_BLOCK, c->out.channels - first); i++)
-        to[i * area] = values[i];
-}
-
-/* Stores `count` neighbouring positions of a column. */
-static void store_positions(const struct job *job, const struct strip *strip, size_t column,
-                            size_t position, size_t count, const sums *blocks)
-{
-    const size_t at = position * INT8_BLOCK;
-    if (job->out.values)
-        int8_finish_row(&job->epilogue, job->columns + column, blocks, BLOCK_VECTORS, count,
-                        job->summand.values + strip->image * job->summand.image +
-                            column * job->summand.plane + at,
-                        job->out.values + strip->image * job->out.image + column * job->out.plane +
-                            at);
-    else
-        for (size_t i = 0; i < count; i++)
-            store_floats(job, strip, column, position + i, blocks + i * BLOCK_VECTORS);
-}
-
 /* Stores the sums of one tile and column, row by row of the output. */
 static void store_tile(const struct job *job, const struct strip *strip, size_t tile, size_t column,
                        const int32_t *totals)
@@ -331,9 +303,11 @@ static void store_tile(const struct job *job, const struct strip *strip, size_t 
     size_t y = strip->begin + line + first / c->pitch, x = first % c->pitch;
     for (size_t r = 0; r < c->tile_rows && y < strip->end; y++) {
         const size_t count = min_size(c->tile_rows - r, c->pitch - x);
+        const struct int8_place place =
+            int8_place_of(&job->results, strip->image, column, y * c->out.width + x);
         if (x < c->out.width)
-            store_positions(job, strip, column, y * c->out.width + x,
-                            min_size(count, c->out.width - x), amx_position_sums(totals, 0, r));
+            int8_store(&job->results, &place, min_size(count, c->out.width - x),
+                       amx_position_sums(totals, 0, r), BLOCK_VECTORS);
         r += count;
         x = 0;
     }
@@ -429,14 +403,9 @@ static void forward_conv(const struct kernel_call *call)
     struct job job = {.call = call,
                       .c = conv_of(site),
                       .in = int8_input(call, 0),
-                      .epilogue = int8_epilogue_of(site),
                       .zero_point = (uint8_t)site->quantizations[0].zero_point};
-    job.columns = columns_of(call, &job.c);
+    job.results = int8_results_of(call, columns_of(call, &job.c));
     job.c.product.offsets = offsets_of(call, &job.c);
-    if (site->output_layout.u8)
-        job.out = int8_output_array(call);
-    if (site->fused_add)
-        job.summand = int8_input(call, 1);
     divide(&job);
     run_tasks(call, job.row_chunks * job.column_chunks, conv_task, &job);
 }

@@ -4,6 +4,7 @@
 #include "engine/devices/cpu/int8_amx.h"
 
 #include "base/language.h"
+#include "engine/devices/cpu/int8_results.h"
 #include "engine/graph/machine_model.h"
 
 struct linear {
@@ -110,8 +111,7 @@ static void prepare_linear(const struct kernel_call *call)
 struct job {
     const struct kernel_call *call;
     struct linear l;
-    const struct int8_column *columns;
-    struct int8_epilogue epilogue;
+    struct int8_results results;
     size_t tasks;
 };
 
@@ -133,27 +133,6 @@ static void copy_images(const struct job *job, uint8_t *to)
     }
 }
 
-static void store_block(const struct job *job, size_t image, size_t column, const sums *block)
-{
-    const struct kernel_site *site = job->call->site;
-    const size_t first = column * INT8_BLOCK;
-    if (site->output_layout.u8) {
-        const struct int8_array out = int8_output_array(job->call);
-        const uint8_t *summand = NULL;
-        if (job->epilogue.adds) {
-            const struct int8_array in = int8_input(job->call, 1);
-            summand = in.values + image * in.image + first;
-        }
-        bytes_store(out.values + image * out.image + first,
-                    int8_finish(&job->epilogue, job->columns + column, block, summand));
-        return;
-    }
-    float floats[INT8_BLOCK];
-    int8_finish_floats(job->columns + column, block, floats);
-    memcpy(job->call->output + image * job->l.outputs + first, floats,
-           min_size(INT8_BLOCK, job->l.outputs - first) * sizeof *floats);
-}
-
 /* Computes some tiles and columns. */
 static void compute_group(const struct job *job, const uint8_t *factors, size_t tile, size_t tiles,
                           size_t column, size_t columns)
@@ -171,9 +150,11 @@ static void compute_group(const struct job *job, const uint8_t *factors, size_t 
         for (size_t i = 0; i < columns; i++)
             for (size_t r = 0; r < l->tile_rows; r++) {
                 const size_t image = (tile + t) * l->tile_rows + r;
-                if (image < l->batch)
-                    store_block(job, image, column + i,
-                                amx_position_sums(totals, t * columns + i, r));
+                if (image >= l->batch)
+                    continue;
+                const struct int8_place place = int8_place_of(&job->results, image, column + i, 0);
+                int8_store(&job->results, &place, 1, amx_position_sums(totals, t * columns + i, r),
+                           BLOCK_VECTORS);
             }
 }
 
@@ -199,11 +180,10 @@ static void linear_task(void *context, size_t task, size_t thread)
 
 static void forward_linear(const struct kernel_call *call)
 {
-    struct job job = {
-        .call = call, .l = linear_of(call->site), .epilogue = int8_epilogue_of(call->site)};
+    struct job job = {.call = call, .l = linear_of(call->site)};
     const struct linear *l = &job.l;
     job.l.product.offsets = offsets_of(call, l);
-    job.columns = columns_of(call, l);
+    job.results = int8_results_of(call, columns_of(call, l));
     /* the weights are read once for all images, and that takes longest */
     const size_t work = l->columns * (amx_column_bytes(&l->product) / 64 + l->batch * 8);
     const size_t wanted =
