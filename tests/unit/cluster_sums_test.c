@@ -103,7 +103,7 @@ static bool barrier(char *reason)
 }
 
 /* The first rank that comes allocates the memory. */
-static bool share(size_t number, size_t bytes, void **parts, char *reason)
+static bool share(size_t number, size_t bytes, void **segments, char *reason)
 {
     pthread_mutex_lock(&world.lock);
     char **memory = &world.windows[number].memory;
@@ -113,16 +113,16 @@ static bool share(size_t number, size_t bytes, void **parts, char *reason)
         *memory = bytes ? malloc(world.ranks * bytes) : NULL;
     }
     for (size_t r = 0; bytes && r < world.ranks; r++)
-        parts[r] = *memory + r * bytes;
+        segments[r] = *memory + r * bytes;
     pthread_mutex_unlock(&world.lock);
     snprintf(reason, CLUSTER_REASON, "no room for it");
     return bytes == 0 || (*memory && !(world.refuses && me == 1));
 }
 
-static bool scatter(const void *values, size_t count, size_t bytes, void *parts, char *reason)
+static bool scatter(const void *values, size_t count, size_t bytes, void *shards, char *reason)
 {
     (void)reason;
-    return post(1, (struct posted){SCATTER, values, parts, count, bytes, false, false});
+    return post(1, (struct posted){SCATTER, values, shards, count, bytes, false, false});
 }
 
 static bool collect(void *values, size_t count, size_t bytes, char *reason)
@@ -142,8 +142,8 @@ static void move(const struct posted *all, size_t from, size_t to)
 {
     const struct posted *a = &all[from], *b = &all[to];
     const size_t owner = a->kind == SCATTER ? to : from;
-    const size_t first = cluster_part_begin(a->count, world.ranks, owner) * a->bytes;
-    const size_t length = cluster_part_begin(a->count, world.ranks, owner + 1) * a->bytes - first;
+    const size_t first = cluster_shard_begin(a->count, world.ranks, owner) * a->bytes;
+    const size_t length = cluster_shard_begin(a->count, world.ranks, owner + 1) * a->bytes - first;
     if (a->kind == GATHER)
         memcpy((char *)b->to + from * a->count, a->from, a->count);
     else if (a->kind == BROADCAST && from == 0 && to != 0)
@@ -312,7 +312,7 @@ static void set_values(struct rank *rank, size_t own, size_t round)
 }
 
 /* Starts the sums of all buckets, and gathers after each. */
-static bool sum_round(struct cluster *cluster, struct rank *rank, float *parts, size_t round)
+static bool sum_round(struct cluster *cluster, struct rank *rank, float *shards, size_t round)
 {
     const size_t ranks = cluster_ranks(cluster), own = cluster_rank(cluster);
     struct cluster_sum sums[16];
@@ -323,7 +323,7 @@ static bool sum_round(struct cluster *cluster, struct rank *rank, float *parts, 
         const double mine = (double)(100 * own + b);
         sums[b] = (struct cluster_sum){.values = rank->sums + first,
                                        .count = last - first,
-                                       .parts = parts,
+                                       .shards = shards,
                                        .kind = rank->kind};
         if (world.subtrees.blocks != ranks) { /* otherwise the default, one subtree of each */
             sums[b].subtrees = world.subtrees;
@@ -360,14 +360,14 @@ static void *run_rank(void *context)
     rank->gathers = true;
     rank->good = cluster_join_module(
         &module, &(struct launch){.launcher = "test", .ranks = world.ranks}, &cluster, &error);
-    float *parts = memory_new(world.subtrees.most * cluster_sum_floats(world.ranks, COUNT),
-                              sizeof *parts, "a test", NULL);
-    for (size_t round = 0; rank->good && parts && round < ROUNDS; round++)
-        rank->good = sum_round(cluster, rank, parts, round) && is_right(rank, world.ranks, round);
+    float *shards = memory_new(world.subtrees.most * cluster_sum_floats(world.ranks, COUNT),
+                               sizeof *shards, "a test", NULL);
+    for (size_t round = 0; rank->good && shards && round < ROUNDS; round++)
+        rank->good = sum_round(cluster, rank, shards, round) && is_right(rank, world.ranks, round);
     rank->good = rank->good &&
                  cluster_sums_measure(cluster, rank->kind, &world.subtrees, COUNT, &rank->cost);
     cluster_close(cluster, 0);
-    free(parts);
+    free(shards);
     return NULL;
 }
 
@@ -449,7 +449,7 @@ static bool exchange(struct cluster *cluster, size_t round)
 static bool add_in_window(struct cluster *cluster, const struct cluster_window *window,
                           struct pool *pool, struct rank *rank, size_t round)
 {
-    float *values = cluster_window_part(window, cluster_rank(cluster));
+    float *values = cluster_window_segment(window, cluster_rank(cluster));
     set_values(rank, cluster_rank(cluster), round);
     memcpy(values, rank->sums, world.subtrees.most * COUNT * sizeof *values);
     if (!cluster_window_sum(window, &world.subtrees, COUNT, COUNT, pool))
@@ -462,12 +462,12 @@ static bool add_in_window(struct cluster *cluster, const struct cluster_window *
  * one does not. */
 static bool reuses(struct cluster *cluster, struct cluster_window *window, size_t bytes)
 {
-    void *before = cluster_window_part(window, 0);
+    void *before = cluster_window_segment(window, 0);
     struct cluster_window *other = cluster_window_open(cluster, bytes);
-    bool good = other && cluster_window_part(other, 0) != before;
+    bool good = other && cluster_window_segment(other, 0) != before;
     cluster_window_close(window);
     window = cluster_window_open(cluster, bytes / 2);
-    good &= window && cluster_window_part(window, 0) == before;
+    good &= window && cluster_window_segment(window, 0) == before;
     cluster_window_close(window);
     cluster_window_close(other);
     return good;
@@ -632,9 +632,9 @@ static void test_rounding(void)
     cluster_bf16_round(&nan, to, 1);
     tap_ok(isnan(bf16_to_float(to[0])), "NaN stays NaN");
     /* 1 + 2^-8 + 2^-8 in float32, from three ranks: bf16 would lose both */
-    const uint16_t parts[] = {0x3f80, 0x3b80, 0x3b80};
+    const uint16_t shards[] = {0x3f80, 0x3b80, 0x3b80};
     float sum;
-    cluster_bf16_add(parts, 1, 3, &sum);
+    cluster_bf16_add(shards, 1, 3, &sum);
     tap_ok(sum == 1.0078125f, "the sum of bf16 values is float32");
 }
 

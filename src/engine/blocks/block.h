@@ -1,4 +1,4 @@
-/* block.h: blocks, the pieces of networks that the studies vary: several nodes under one name.
+/* block.h: blocks, the parts of networks that the studies vary: several nodes under one name.
  *
  * A block reads its keys from a layer of a network file, appends nodes to the graph and returns the
  * number of its output node. Each block has one table with a row for each technique, so that a new

@@ -204,16 +204,16 @@ static bool check_ranks(const struct cluster *cluster, const struct launch *laun
 }
 
 bool cluster_join_module(const struct cluster_module *module, const struct launch *launch,
-                         struct cluster **joined, struct error *error)
+                         struct cluster **result, struct error *error)
 {
     struct cluster *cluster = cluster_new(module, error);
-    *joined = NULL;
+    *result = NULL;
     if (!cluster)
         return false;
     const bool good = begin(cluster, error) && check_ranks(cluster, launch, error) &&
                       (cluster->place.ranks == 1 || meet(cluster, error));
     if (good && cluster->place.ranks > 1) {
-        *joined = cluster;
+        *result = cluster;
         return true;
     }
     cluster_close(cluster, 1);

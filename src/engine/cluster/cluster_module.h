@@ -49,15 +49,15 @@ struct cluster_module {
     bool (*test)(bool *complete, char *reason);
 
     /* Replaces the window `number` by memory that all ranks share, with `bytes` for each: sets
-     * parts[0..ranks) to their addresses. All ranks call it, and wait for each other. Returns false
-     * with a reason. With 0 bytes, forgets a window that another rank could not have. */
-    bool (*share)(size_t number, size_t bytes, void **parts, char *reason);
+     * segments[0..ranks) to their addresses. All ranks call it, and wait for each other. Returns
+     * false with a reason. With 0 bytes, forgets a window that another rank could not have. */
+    bool (*share)(size_t number, size_t bytes, void **segments, char *reason);
 
     /* Start a collective of sums; return false with a reason. A value has `bytes` bytes, 2 or 4. */
-    /* Values are divided into parts, one for each rank; part r is [r count / ranks, (r + 1) count /
-     * ranks). parts[] becomes this rank's part of the values of each rank, in their order. */
-    bool (*scatter)(const void *values, size_t count, size_t bytes, void *parts, char *reason);
-    /* Each rank has its part of the values; all get all parts. */
+    /* Values are divided into shards, one for each rank; shard r is [r count / ranks, (r + 1) count
+     * / ranks). shards[] becomes this rank's shard of the values of each rank, in their order. */
+    bool (*scatter)(const void *values, size_t count, size_t bytes, void *shards, char *reason);
+    /* Each rank has its shard of the values; all get all shards. */
     bool (*collect)(void *values, size_t count, size_t bytes, char *reason);
     /* values[] becomes the sum of those of all ranks, in an order that MPI chooses. */
     bool (*add)(float *values, size_t count, char *reason);
@@ -72,8 +72,8 @@ struct cluster_module {
 
 enum { CLUSTER_MESSAGE = 1400 };
 
-/* Returns how many values the parts of ranks before `rank` have. */
-static inline size_t cluster_part_begin(size_t count, size_t ranks, size_t rank)
+/* Returns how many values the shards of ranks before `rank` have. */
+static inline size_t cluster_shard_begin(size_t count, size_t ranks, size_t rank)
 {
     return count / ranks * rank + count % ranks * rank / ranks;
 }

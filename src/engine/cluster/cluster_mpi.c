@@ -191,18 +191,19 @@ static bool test(bool *complete, char *reason)
 
 /* --- windows --- */
 
-/* Sets parts[] to the addresses of a new window, and begins the epoch that MPI_Win_sync needs. */
-static bool open_window(MPI_Win window, void **parts, char *reason)
+/* Sets segments[] to the addresses of a new window, and begins the epoch that MPI_Win_sync needs.
+ */
+static bool open_window(MPI_Win window, void **segments, char *reason)
 {
     MPI_Aint bytes;
     int unit;
     bool good = explain(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN), reason);
     for (int r = 0; good && r < mpi.ranks; r++)
-        good = explain(MPI_Win_shared_query(window, r, &bytes, &unit, &parts[r]), reason);
+        good = explain(MPI_Win_shared_query(window, r, &bytes, &unit, &segments[r]), reason);
     return good && explain(MPI_Win_lock_all(MPI_MODE_NOCHECK, window), reason);
 }
 
-static bool share(size_t number, size_t bytes, void **parts, char *reason)
+static bool share(size_t number, size_t bytes, void **segments, char *reason)
 {
     MPI_Win *window = &mpi.windows[number];
     void *own;
@@ -217,20 +218,20 @@ static bool share(size_t number, size_t bytes, void **parts, char *reason)
         *window = MPI_WIN_NULL;
         return false;
     }
-    return open_window(*window, parts, reason);
+    return open_window(*window, segments, reason);
 }
 
 /* --- sums --- */
 
-/* Sets counts[] and places[] of the parts of an array. MPI reads them until the collective is
+/* Sets counts[] and places[] of the shards of an array. MPI reads them until the collective is
  * complete. */
-static void set_parts(size_t count)
+static void set_shards(size_t count)
 {
     for (int i = 0; i < mpi.ranks; i++) {
         const size_t ranks = (size_t)mpi.ranks, rank = (size_t)i;
-        const size_t first = cluster_part_begin(count, ranks, rank);
+        const size_t first = cluster_shard_begin(count, ranks, rank);
         mpi.places[i] = (int)first;
-        mpi.counts[i] = (int)(cluster_part_begin(count, ranks, rank + 1) - first);
+        mpi.counts[i] = (int)(cluster_shard_begin(count, ranks, rank + 1) - first);
     }
 }
 
@@ -239,16 +240,16 @@ static MPI_Datatype type_of(size_t bytes)
     return bytes == sizeof(uint16_t) ? MPI_UINT16_T : MPI_FLOAT;
 }
 
-static bool scatter(const void *values, size_t count, size_t bytes, void *parts, char *reason)
+static bool scatter(const void *values, size_t count, size_t bytes, void *shards, char *reason)
 {
     if (!fits(count + (size_t)mpi.ranks, reason))
         return false;
-    set_parts(count);
+    set_shards(count);
     for (int i = 0; i < mpi.ranks; i++) {
         mpi.other_counts[i] = mpi.counts[mpi.rank];
         mpi.other_places[i] = i * mpi.counts[mpi.rank];
     }
-    return explain(MPI_Ialltoallv(values, mpi.counts, mpi.places, type_of(bytes), parts,
+    return explain(MPI_Ialltoallv(values, mpi.counts, mpi.places, type_of(bytes), shards,
                                   mpi.other_counts, mpi.other_places, type_of(bytes), mpi.sums,
                                   &mpi.sum_request),
                    reason);
@@ -258,7 +259,7 @@ static bool collect(void *values, size_t count, size_t bytes, char *reason)
 {
     if (!fits(count, reason))
         return false;
-    set_parts(count);
+    set_shards(count);
     return explain(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values, mpi.counts,
                                    mpi.places, type_of(bytes), mpi.sums, &mpi.sum_request),
                    reason);

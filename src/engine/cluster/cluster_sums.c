@@ -1,9 +1,9 @@
 /* Computes sums in the cluster's thread, step by step, while another thread goes on.
  *
  * The queue is a list of the caller's structures. Only the thread takes from its head; the
- * lock guards the links. A sum has three steps: the parts are scattered, those of one subtree of
+ * lock guards the links. A sum has three steps: the shards are scattered, those of one subtree of
  * each rank after the other, the thread adds its own, and the sums are collected; MPI's own sum has
- * one. Arrays of bf16 fit into `parts`: half of it takes what the ranks send, the other half what
+ * one. Arrays of bf16 fit into `shards`: half of it takes what the ranks send, the other half what
  * this rank sends. */
 #include "engine/cluster/cluster_sums.h"
 
@@ -25,17 +25,18 @@ static void add(float *to, const float *from, size_t count)
 
 /* The values that the ranks have scattered: for each number of subtrees, those of the rank's
  * subtree of this number, rank by rank. */
-struct parts {
+struct shards {
     float *values;
     size_t length, ranks;
 };
 
-static void add_part(void *context, const struct batch_subtree *to,
-                     const struct batch_subtree *from)
+static void add_shard(void *context, const struct batch_subtree *to,
+                      const struct batch_subtree *from)
 {
-    const struct parts *parts = context;
-    add(parts->values + (to->number * parts->ranks + to->rank) * parts->length,
-        parts->values + (from->number * parts->ranks + from->rank) * parts->length, parts->length);
+    const struct shards *shards = context;
+    add(shards->values + (to->number * shards->ranks + to->rank) * shards->length,
+        shards->values + (from->number * shards->ranks + from->rank) * shards->length,
+        shards->length);
 }
 
 /* Adds the values of this rank's subtrees to those of the first one. */
@@ -62,37 +63,37 @@ static float add_bf16(const uint16_t *values, size_t stride, size_t begin, size_
            add_bf16(values, stride, begin + left, ranks - left);
 }
 
-void cluster_bf16_add(const uint16_t *parts, size_t count, size_t ranks, float *to)
+void cluster_bf16_add(const uint16_t *shards, size_t count, size_t ranks, float *to)
 {
     for (size_t i = 0; i < count; i++)
-        to[i] = add_bf16(parts + i, count, 0, ranks);
+        to[i] = add_bf16(shards + i, count, 0, ranks);
 }
 
 /* --- the steps of a sum --- */
 
-/* Returns the values of the largest part of a rank. */
-static size_t largest_part(size_t ranks, size_t count)
+/* Returns the values of the largest shard of a rank. */
+static size_t largest_shard(size_t ranks, size_t count)
 {
     return count / ranks + (count % ranks > 0);
 }
 
 size_t cluster_sum_floats(size_t ranks, size_t count)
 {
-    return ranks * largest_part(ranks, count);
+    return ranks * largest_shard(ranks, count);
 }
 
-/* Returns where this rank's values of bf16 are: behind the parts of all ranks. */
+/* Returns where this rank's values of bf16 are: behind the shards of all ranks. */
 static uint16_t *outgoing(const struct cluster *cluster, const struct cluster_sum *sum)
 {
-    return (uint16_t *)sum->parts + cluster_sum_floats(cluster->place.ranks, sum->count);
+    return (uint16_t *)sum->shards + cluster_sum_floats(cluster->place.ranks, sum->count);
 }
 
-/* Returns the number of values in this rank's part. */
-static size_t part_length(const struct cluster *cluster, const struct cluster_sum *sum)
+/* Returns the number of values in this rank's shard. */
+static size_t shard_length(const struct cluster *cluster, const struct cluster_sum *sum)
 {
     const size_t ranks = cluster->place.ranks, rank = cluster->place.rank;
-    return cluster_part_begin(sum->count, ranks, rank + 1) -
-           cluster_part_begin(sum->count, ranks, rank);
+    return cluster_shard_begin(sum->count, ranks, rank + 1) -
+           cluster_shard_begin(sum->count, ranks, rank);
 }
 
 /* Returns how many subtrees of each rank are scattered. */
@@ -104,9 +105,9 @@ static size_t scattered_subtrees(const struct cluster_sum *sum)
 static bool scatter_subtree(const struct cluster *cluster, const struct cluster_sum *sum,
                             size_t subtree, char *reason)
 {
-    float *parts = sum->parts + subtree * cluster->place.ranks * part_length(cluster, sum);
+    float *shards = sum->shards + subtree * cluster->place.ranks * shard_length(cluster, sum);
     return cluster->module->scatter(sum->values + subtree * sum->stride, sum->count, sizeof(float),
-                                    parts, reason);
+                                    shards, reason);
 }
 
 static bool start_step(const struct cluster *cluster, const struct cluster_sum *sum, char *reason)
@@ -119,28 +120,28 @@ static bool start_step(const struct cluster *cluster, const struct cluster_sum *
     case CLUSTER_SUM_BF16:
         add_own_subtrees(cluster, sum);
         cluster_bf16_round(sum->values, outgoing(cluster, sum), sum->count);
-        return module->scatter(outgoing(cluster, sum), sum->count, sizeof(uint16_t), sum->parts,
+        return module->scatter(outgoing(cluster, sum), sum->count, sizeof(uint16_t), sum->shards,
                                reason);
     default:
         return scatter_subtree(cluster, sum, 0, reason);
     }
 }
 
-/* Adds this rank's part, and starts to collect those of all. */
+/* Adds this rank's shard, and starts to collect those of all. */
 static bool collect_step(const struct cluster *cluster, const struct cluster_sum *sum, char *reason)
 {
     const size_t ranks = cluster->place.ranks, rank = cluster->place.rank;
-    const size_t first = cluster_part_begin(sum->count, ranks, rank);
-    const size_t length = part_length(cluster, sum);
+    const size_t first = cluster_shard_begin(sum->count, ranks, rank);
+    const size_t length = shard_length(cluster, sum);
     if (sum->kind == CLUSTER_SUM_BF16) {
         uint16_t *rounded = outgoing(cluster, sum);
-        cluster_bf16_add((const uint16_t *)sum->parts, length, ranks, sum->values + first);
+        cluster_bf16_add((const uint16_t *)sum->shards, length, ranks, sum->values + first);
         cluster_bf16_round(sum->values + first, rounded + first, length);
         return cluster->module->collect(rounded, sum->count, sizeof *rounded, reason);
     }
-    struct parts parts = {sum->parts, length, ranks};
-    batch_subtrees_join(&sum->subtrees, add_part, &parts);
-    memcpy(sum->values + first, sum->parts, length * sizeof *sum->values);
+    struct shards shards = {sum->shards, length, ranks};
+    batch_subtrees_join(&sum->subtrees, add_shard, &shards);
+    memcpy(sum->values + first, sum->shards, length * sizeof *sum->values);
     return cluster->module->collect(sum->values, sum->count, sizeof(float), reason);
 }
 

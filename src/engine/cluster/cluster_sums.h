@@ -5,7 +5,7 @@
  * the same sums in the same order, but may gather and broadcast in between.
  *
  * A rank may have values of several subtrees of the batch (batch_subtrees.h). CLUSTER_SUM_EXACT
- * divides the values among the ranks: each gets its part of the values of all subtrees of all
+ * divides the values among the ranks: each gets its shard of the values of all subtrees of all
  * ranks, adds them in the order of the tree, and sends the result to all. The bits do not depend on
  * MPI, nor on how the values are divided into sums. CLUSTER_SUM_BF16 does the same with values that
  * are rounded to bf16, to nearest and ties to even, before each of both messages, which halves the
@@ -28,7 +28,7 @@ enum cluster_sum_kind { CLUSTER_SUM_EXACT, CLUSTER_SUM_BF16, CLUSTER_SUM_FAST };
 struct cluster_sum {
     float *values; /* of the rank's first subtree; become the sums */
     size_t count;
-    float *parts; /* subtrees.most * cluster_sum_floats() values; sums may have the same, as one is
+    float *shards; /* subtrees.most * cluster_sum_floats() values; sums may have the same, as one is
                      computed at a time */
     enum cluster_sum_kind kind;
     struct batch_subtrees subtrees; /* of all ranks; {0}: one of each */
@@ -44,13 +44,13 @@ void cluster_sums_start(struct cluster *cluster, struct cluster_sum *sum);
 /* Waits until all sums that were started are complete. Returns false after a failure. */
 bool cluster_sums_wait(struct cluster *cluster);
 
-/* Returns the floats of `parts` for one subtree of each rank. */
+/* Returns the floats of `shards` for one subtree of each rank. */
 size_t cluster_sum_floats(size_t ranks, size_t count);
 
 /* --- sums in memory that the ranks share ---
  * Ranks of one host have their values in a window (MPI_Win_allocate_shared). When all have come,
- * each adds a part of the values of all, in the tree of image_blocks.h, and writes the sums to all.
- * The bits are those of CLUSTER_SUM_EXACT. No value is copied, and none is sent. */
+ * each adds a shard of the values of all, in the tree of image_blocks.h, and writes the sums to
+ * all. The bits are those of CLUSTER_SUM_EXACT. No value is copied, and none is sent. */
 
 struct cluster_window;
 
@@ -63,10 +63,10 @@ struct cluster_window *cluster_window_open(struct cluster *cluster, size_t bytes
  * order. NULL is allowed. */
 void cluster_window_close(struct cluster_window *window);
 
-/* Returns a rank's part of the window. */
-void *cluster_window_part(const struct cluster_window *window, size_t rank);
+/* Returns a rank's segment of the window. */
+void *cluster_window_segment(const struct cluster_window *window, size_t rank);
 
-/* The first `count` float32 values of each rank's part become the sums over the subtrees of all
+/* The first `count` float32 values of each rank's segment become the sums over the subtrees of all
  * ranks, whose values are `stride` apart; the other subtrees of a rank are undefined then. All
  * ranks call it. It computes with `pool`; NULL: with this thread. Returns false after a failure. */
 bool cluster_window_sum(const struct cluster_window *window, const struct batch_subtrees *subtrees,
@@ -96,7 +96,7 @@ bool cluster_window_measure(struct cluster *cluster, size_t count, struct cluste
 /* Sets to[i] = the nearest bf16 of from[i]. */
 void cluster_bf16_round(const float *from, uint16_t *to, size_t count);
 
-/* Sets to[i] = the sum of parts[r * count + i] over the ranks r, in the tree's order. */
-void cluster_bf16_add(const uint16_t *parts, size_t count, size_t ranks, float *to);
+/* Sets to[i] = the sum of shards[r * count + i] over the ranks r, in the tree's order. */
+void cluster_bf16_add(const uint16_t *shards, size_t count, size_t ranks, float *to);
 
 #endif

@@ -293,8 +293,8 @@ static void make_window(const struct cluster *cluster)
     const struct cluster_collective *what = &cluster->asked;
     char *reason = what->to;
     const size_t number = what->number;
-    void **parts = cluster->sharing.windows[number].parts;
-    if (cluster->module->share(number, what->count, parts, reason))
+    void **segments = cluster->sharing.windows[number].segments;
+    if (cluster->module->share(number, what->count, segments, reason))
         reason[0] = '\0';
 }
 

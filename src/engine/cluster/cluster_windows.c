@@ -1,7 +1,7 @@
 /* Sums in windows, which the threads of all ranks add together, and what sums cost.
  *
  * A window's values are added in tasks that are small enough for a core's first cache: the sums are
- * built in the parts of the ranks, end in that of rank 0, and are copied to the others. A window
+ * built in the segments of the ranks, end in that of rank 0, and are copied to the others. A window
  * that is closed keeps its memory for the next one that fits, since MPI's freeing is collective: a
  * rank may still train its last batch while another one has ended the run. */
 #include "engine/cluster/cluster_sums.h"
@@ -34,14 +34,14 @@ static bool refuse(const char *reason, struct error *error)
                      "the processes of this host cannot have it (%s)", reason);
 }
 
-/* Allocates this rank's part: without that, a full /dev/shm would kill the process when it writes.
- * Does nothing where the system cannot say whether there is room. */
-static bool allocate_part(const struct cluster_window *window, struct error *error)
+/* Allocates this rank's segment: without that, a full /dev/shm would kill the process when it
+ * writes. Does nothing where the system cannot say whether there is room. */
+static bool allocate_segment(const struct cluster_window *window, struct error *error)
 {
 #ifdef MADV_POPULATE_WRITE
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t part = (uintptr_t)window->parts[window->cluster->place.rank];
-    const uintptr_t first = part / page * page, end = part + window->bytes;
+    const uintptr_t segment = (uintptr_t)window->segments[window->cluster->place.rank];
+    const uintptr_t first = segment / page * page, end = segment + window->bytes;
     if (madvise((void *)first, end - first, MADV_POPULATE_WRITE) != 0 && errno != EINVAL)
         return refuse(strerror(errno == EFAULT ? ENOSPC : errno), error);
 #else
@@ -60,16 +60,16 @@ static bool allocate_window(struct cluster_window *window, size_t bytes, struct 
     const struct cluster_collective share = {
         CLUSTER_SHARE, NULL, reason, bytes, (size_t)(window - cluster->sharing.windows), false};
     const struct cluster_collective forget = {CLUSTER_SHARE, NULL, reason, 0, share.number, false};
-    if (!window->parts)
-        window->parts =
-            memory_new(cluster->place.ranks, sizeof *window->parts, "shared memory", error);
+    if (!window->segments)
+        window->segments =
+            memory_new(cluster->place.ranks, sizeof *window->segments, "shared memory", error);
     /* MPI waits for all ranks without an end, so all come first */
-    if (!cluster_agree(cluster, window->parts, error))
+    if (!cluster_agree(cluster, window->segments, error))
         return false;
     if (!cluster_collective_run(cluster, &share))
         return cluster_check(cluster, error);
     window->bytes = bytes;
-    const bool good = reason[0] ? refuse(reason, error) : allocate_part(window, error);
+    const bool good = reason[0] ? refuse(reason, error) : allocate_segment(window, error);
     if (cluster_agree(cluster, good, error))
         return true;
     window->bytes = 0;
@@ -116,12 +116,12 @@ void cluster_window_close(struct cluster_window *window)
 void cluster_windows_free(struct cluster *cluster)
 {
     for (size_t w = 0; w < CLUSTER_WINDOWS; w++)
-        free(cluster->sharing.windows[w].parts);
+        free(cluster->sharing.windows[w].segments);
 }
 
-void *cluster_window_part(const struct cluster_window *window, size_t rank)
+void *cluster_window_segment(const struct cluster_window *window, size_t rank)
 {
-    return window->parts[rank];
+    return window->segments[rank];
 }
 
 struct window_sum {
@@ -140,7 +140,7 @@ struct values {
 /* Returns the values of a subtree. */
 static float *values_of(const struct values *values, size_t rank, size_t subtree)
 {
-    return (float *)values->sum->window->parts[rank] + subtree * values->sum->stride +
+    return (float *)values->sum->window->segments[rank] + subtree * values->sum->stride +
            values->first;
 }
 
@@ -171,8 +171,8 @@ bool cluster_window_sum(const struct cluster_window *window, const struct batch_
 {
     struct cluster *cluster = window->cluster;
     const size_t ranks = cluster->place.ranks, rank = cluster->place.rank;
-    struct window_sum sum = {window, subtrees, cluster_part_begin(count, ranks, rank),
-                             cluster_part_begin(count, ranks, rank + 1), stride};
+    struct window_sum sum = {window, subtrees, cluster_shard_begin(count, ranks, rank),
+                             cluster_shard_begin(count, ranks, rank + 1), stride};
     const size_t tasks = (sum.end - sum.first + TASK_VALUES - 1) / TASK_VALUES;
     const uint64_t began = clock_nanoseconds();
     bool good = barrier(cluster);
@@ -255,7 +255,7 @@ bool cluster_sums_measure(struct cluster *cluster, enum cluster_sum_kind kind,
         return false;
     }
     struct sum_of_messages measured = {cluster,
-                                       {.values = values, .parts = values + most, .kind = kind}};
+                                       {.values = values, .shards = values + most, .kind = kind}};
     if (subtrees)
         measured.sum.subtrees = *subtrees; /* stride 0: all have the same values */
     if (!measure(cluster, add_messages, &measured, most, cost))

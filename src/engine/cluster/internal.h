@@ -81,7 +81,7 @@ struct cluster_window {
     struct cluster *cluster;
     size_t bytes; /* of each rank; 0: there is no memory yet */
     bool used;
-    void **parts; /* by rank */
+    void **segments; /* by rank */
 };
 
 /* The windows, which all ranks open and close in the same order. */

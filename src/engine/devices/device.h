@@ -260,7 +260,7 @@ bool device_predicts_kernel(const struct device_driver *driver, const struct ker
 
 /* Returns the reference kernel for a site that device_choose_kernel refuses on this device; NULL if
  * it does not support the site either. `why` receives "NAME chosen; NAME refused: REASON; ...;
- * device DEVICE has no kernel that computes it", with a last piece if its arrays must be copied. */
+ * device DEVICE has no kernel that computes it", with a last part if its arrays must be copied. */
 const struct kernel *device_reference_kernel(const struct device_driver *driver,
                                              const struct kernel_site *site, char *why,
                                              size_t size);

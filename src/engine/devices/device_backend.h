@@ -21,7 +21,7 @@ struct iteration_values {
 };
 
 /* An array of a batch in host memory, and the device memory that send() copies it to. */
-struct batch_part {
+struct batch_array {
     void *on_device;
     const void *host;
     size_t bytes; /* in host memory */
@@ -29,7 +29,7 @@ struct batch_part {
      * device; 0: the array is copied as it is. */
     size_t channels, area;
 };
-enum { BATCH_PARTS = 5 };
+enum { BATCH_ARRAYS = 5 };
 
 /* Converts samples to float32: (sample - mean) / deviation, by channel, each operation rounded. */
 struct sample_scale {
@@ -37,7 +37,7 @@ struct sample_scale {
 };
 
 struct device_batch {
-    struct batch_part parts[BATCH_PARTS];
+    struct batch_array arrays[BATCH_ARRAYS];
     struct sample_scale scale;
     bool pinned; /* the host's arrays are in memory of allocate_pinned */
 };

@@ -1,6 +1,6 @@
-/* A task of a chain is a part of it: it runs all steps of the chain for a row block of one
- * image. An image has the largest number of row blocks that a step of the chain asks for. Chains
- * without another step between them are a sequence of jobs. */
+/* A task of a chain runs all steps of the chain for a row block of one image. An image has the
+ * largest number of row blocks that a step of the chain asks for. Chains without another step
+ * between them are a sequence of jobs. */
 #include "engine/execution/internal.h"
 
 /* Returns the largest number of row blocks that a step of [first, end) asks for; 1 at least. */
@@ -9,7 +9,7 @@ static size_t most_row_blocks(const struct execution *execution, size_t first, s
     size_t most = 1;
     for (size_t s = first; s < end; s++) {
         const struct kernel *kernel = execution->plan->steps[s].kernel;
-        const size_t blocks = kernel ? kernel->bands(&execution->sites[s]) : 0;
+        const size_t blocks = kernel ? kernel->row_blocks(&execution->sites[s]) : 0;
         most = blocks > most ? blocks : most;
     }
     return most;

@@ -30,7 +30,7 @@ struct communicator_mpi {
     struct micro_batch batch;
     struct batch_subtree own[BATCH_SUBTREES_LIMIT]; /* batch.own: the subtrees of this process */
     struct cluster *cluster;
-    float *parts;  /* of the sums */
+    float *shards; /* of the sums */
     float *losses; /* by loss: its sum over the whole batch, after a forward pass */
 
     struct gradient_sums settings;
@@ -137,7 +137,7 @@ static void make_buckets(struct execution *execution, size_t bytes)
     for (size_t b = 0; b < mpi->bucket_count; b++)
         mpi->sums[b] = (struct cluster_sum){.values = execution->gradients + mpi->buckets[b].first,
                                             .count = mpi->buckets[b].count,
-                                            .parts = mpi->parts,
+                                            .shards = mpi->shards,
                                             .kind = mpi->settings.kind,
                                             .subtrees = mpi->batch.subtrees,
                                             .stride = execution->plan->graph->learnable_floats};
@@ -204,13 +204,13 @@ static bool create(struct execution *execution, uint64_t seed, struct error *err
     mpi->batch.mine = memory_new(sums, sizeof *mpi->batch.mine, "the execution", error);
     mpi->batch.all =
         memory_new(plan->processes * sums, sizeof *mpi->batch.all, "the execution", error);
-    mpi->parts = memory_new_aligned(
+    mpi->shards = memory_new_aligned(
         plan->subtrees *
             cluster_sum_floats(plan->processes, plan->frozen ? 1 : plan->graph->learnable_floats),
-        sizeof *mpi->parts, "the gradients of all processes", error);
+        sizeof *mpi->shards, "the gradients of all processes", error);
     mpi->losses = memory_new(plan->graph->loss_count, sizeof *mpi->losses, "the execution", error);
     set_micro_batch(execution, &mpi->batch);
-    return mpi->batch.mine && mpi->batch.all && mpi->parts && mpi->losses &&
+    return mpi->batch.mine && mpi->batch.all && mpi->shards && mpi->losses &&
            allocate_buckets(execution, error);
 }
 
@@ -233,7 +233,7 @@ static void release(struct execution *execution)
     cluster_window_close(mpi->window);
     free(mpi->batch.mine);
     free(mpi->batch.all);
-    free(mpi->parts);
+    free(mpi->shards);
     free(mpi->losses);
     free(mpi->buckets);
     free(mpi->sums);
@@ -292,8 +292,8 @@ static bool shares_gradients(struct execution *execution)
         mpi->asked = true;
         mpi->window = cluster_window_open(mpi->cluster, bytes);
         if (mpi->window)
-            execution_move_gradients(execution,
-                                     cluster_window_part(mpi->window, cluster_rank(mpi->cluster)));
+            execution_move_gradients(
+                execution, cluster_window_segment(mpi->window, cluster_rank(mpi->cluster)));
     }
     return mpi->window;
 }

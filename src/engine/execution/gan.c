@@ -271,8 +271,8 @@ void gan_free(struct gan *gan)
 
 /* Copies `values` floats of each of the batch's images within device memory; the images are
  * to_values and from_values floats apart. */
-static void copy_parts(const struct gan *gan, float *to, size_t to_values, const float *from,
-                       size_t from_values, size_t values)
+static void copy_channels(const struct gan *gan, float *to, size_t to_values, const float *from,
+                          size_t from_values, size_t values)
 {
     device_copy_rows(gan->device, to, to_values * sizeof *to, from, from_values * sizeof *from,
                      values * sizeof *to, gan->count);
@@ -280,8 +280,8 @@ static void copy_parts(const struct gan *gan, float *to, size_t to_values, const
 
 static void pair_inputs(struct gan *gan, const float *inputs)
 {
-    copy_parts(gan, gan->pairs, gan->input_values + gan->image_values, inputs, gan->input_values,
-               gan->input_values);
+    copy_channels(gan, gan->pairs, gan->input_values + gan->image_values, inputs, gan->input_values,
+                  gan->input_values);
 }
 
 bool gan_set_clipping(struct gan *gan, const struct gradient_clipping *clipping,
@@ -299,8 +299,8 @@ void gan_set_sums(struct gan *gan, const struct gradient_sums *sums)
 
 static void pair_images(struct gan *gan, const float *images)
 {
-    copy_parts(gan, gan->pairs + gan->input_values, gan->input_values + gan->image_values, images,
-               gan->image_values, gan->image_values);
+    copy_channels(gan, gan->pairs + gan->input_values, gan->input_values + gan->image_values,
+                  images, gan->image_values, gan->image_values);
 }
 
 /* Runs the discriminator forward on the pairs. Returns its loss against the targets `targets`. */
@@ -308,7 +308,7 @@ static float discriminator_loss(const struct gan *gan, struct execution *executi
                                 const float *targets, uint64_t iteration)
 {
     struct execution_batch batch = {.images = gan->pairs, .targets = targets, .count = gan->count};
-    if (gan->plan->generator->processes > 1) /* they compute in host memory, each its part */
+    if (gan->plan->generator->processes > 1) /* they compute in host memory, each its micro-batch */
         execution_bind(execution, &batch);
     else
         execution_bind_device(execution, &batch);
@@ -343,9 +343,9 @@ static bool step_discriminator(struct gan *gan, const float *real, uint64_t iter
 /* Copies the image's channels of the pairs' gradient to the gradient of the generator's output. */
 static void copy_image_gradient(struct gan *gan)
 {
-    copy_parts(gan, execution_device_output_gradient(gan->generator), gan->image_values,
-               execution_device_input_gradient(gan->frozen_discriminator) + gan->input_values,
-               gan->input_values + gan->image_values, gan->image_values);
+    copy_channels(gan, execution_device_output_gradient(gan->generator), gan->image_values,
+                  execution_device_input_gradient(gan->frozen_discriminator) + gan->input_values,
+                  gan->input_values + gan->image_values, gan->image_values);
 }
 
 /* Takes the generator's solver step. gan->pairs must hold the fake pairs. Returns false without a

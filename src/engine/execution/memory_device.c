@@ -300,19 +300,19 @@ static void release(struct execution *execution)
 
 /* --- a batch --- */
 
-/* Returns the part of `count` arrays of this shape, floats or, if there are any, samples. */
-static struct batch_part part_of(const float *on_device, const float *values,
-                                 const uint8_t *samples, struct shape shape, size_t count)
+/* Returns the array for `count` images of this shape, floats or, if there are any, samples. */
+static struct batch_array array_of(const float *on_device, const float *values,
+                                   const uint8_t *samples, struct shape shape, size_t count)
 {
     const size_t all = count * shape_count(shape);
-    return samples ? (struct batch_part){.on_device = (void *)on_device,
-                                         .host = samples,
-                                         .bytes = all,
-                                         .channels = shape.channels,
-                                         .area = shape_area(shape)}
-                   : (struct batch_part){.on_device = (void *)on_device,
-                                         .host = values,
-                                         .bytes = all * sizeof *values};
+    return samples ? (struct batch_array){.on_device = (void *)on_device,
+                                          .host = samples,
+                                          .bytes = all,
+                                          .channels = shape.channels,
+                                          .area = shape_area(shape)}
+                   : (struct batch_array){.on_device = (void *)on_device,
+                                          .host = values,
+                                          .bytes = all * sizeof *values};
 }
 
 static void bind(struct execution *execution, const struct execution_batch *batch)
@@ -324,30 +324,30 @@ static void bind(struct execution *execution, const struct execution_batch *batc
     assert(!plan->device_batches && (plan->sample_batches || !batch->image_samples));
     memcpy(sent.scale.mean, batch->mean, sizeof sent.scale.mean);
     memcpy(sent.scale.deviation, batch->deviation, sizeof sent.scale.deviation);
-    sent.parts[0] = part_of(bound->images, batch->images, batch->image_samples, image_shape(plan),
-                            batch->count);
+    sent.arrays[0] = array_of(bound->images, batch->images, batch->image_samples, image_shape(plan),
+                              batch->count);
     if ((batch->targets || batch->target_samples) && target_bytes(plan)) {
         on_device.targets = bound->targets;
-        sent.parts[1] = part_of(bound->targets, batch->targets, batch->target_samples,
-                                target_shape(plan), batch->count);
+        sent.arrays[1] = array_of(bound->targets, batch->targets, batch->target_samples,
+                                  target_shape(plan), batch->count);
     }
     if (batch->labels) {
         on_device.labels = bound->labels;
-        sent.parts[2] = (struct batch_part){.on_device = (void *)bound->labels,
-                                            .host = batch->labels,
-                                            .bytes = batch->count * sizeof *batch->labels};
+        sent.arrays[2] = (struct batch_array){.on_device = (void *)bound->labels,
+                                              .host = batch->labels,
+                                              .bytes = batch->count * sizeof *batch->labels};
     }
     if (batch->soft_targets) {
         on_device.soft_targets = bound->soft_targets;
-        sent.parts[3] = (struct batch_part){.on_device = (void *)bound->soft_targets,
-                                            .host = batch->soft_targets,
-                                            .bytes = batch->count * sizeof *batch->soft_targets};
+        sent.arrays[3] = (struct batch_array){.on_device = (void *)bound->soft_targets,
+                                              .host = batch->soft_targets,
+                                              .bytes = batch->count * sizeof *batch->soft_targets};
     }
     if (batch->class_weights) {
         on_device.class_weights = bound->class_weights;
-        sent.parts[4] = (struct batch_part){.on_device = (void *)bound->class_weights,
-                                            .host = batch->class_weights,
-                                            .bytes = class_weight_bytes(plan)};
+        sent.arrays[4] = (struct batch_array){.on_device = (void *)bound->class_weights,
+                                              .host = batch->class_weights,
+                                              .bytes = class_weight_bytes(plan)};
     }
     device_of(execution)->send(execution->device, execution->on_device->staging, &sent);
     execution_set_batch(execution, &on_device);
@@ -651,9 +651,9 @@ static bool all_finite(const struct execution *execution, const float *values, s
     float *host = memory_new_aligned(CHECKED_FLOATS, sizeof *host, "a check of values", NULL);
     bool finite = true;
     for (size_t at = 0; host && finite && at < count; at += CHECKED_FLOATS) {
-        const size_t part = count - at < CHECKED_FLOATS ? count - at : CHECKED_FLOATS;
-        device_of(execution)->copy_out(execution->device, host, values + at, part * sizeof *host);
-        for (size_t i = 0; finite && i < part; i++)
+        const size_t chunk = count - at < CHECKED_FLOATS ? count - at : CHECKED_FLOATS;
+        device_of(execution)->copy_out(execution->device, host, values + at, chunk * sizeof *host);
+        for (size_t i = 0; finite && i < chunk; i++)
             finite = isfinite(host[i]);
     }
     free(host);

@@ -522,7 +522,7 @@ static bool bf16_finite(const uint16_t *values, size_t count)
 }
 
 /* Returns whether the value of a step is finite for all images of the batch. The planes of a part
- * of a concatenation are one piece of each row of the whole, or of each image. */
+ * of a concatenation are one range of each row of the whole, or of each image. */
 static bool value_finite(const struct execution *execution, const struct plan_step *step)
 {
     const struct shape shape = step->site.node->output;

@@ -99,8 +99,9 @@ struct kernel_call {
     const float *class_weights;
     uint64_t seed, iteration; /* seed dropout's random numbers (random.h) */
     size_t node_number;       /* the stream of this node's random numbers */
-    /* Training: the batch is a part of a larger one, over which losses are means, dropout numbers
-     * its values and batch norms take statistics (micro_batch.h). NULL: it is the whole batch. */
+    /* Training: the batch is a micro-batch of a larger one, over which losses are means, dropout
+     * numbers its values and batch norms take statistics (micro_batch.h). NULL: it is the whole
+     * batch. */
     const struct micro_batch *micro_batch;
     /* This forward call recomputes an output that was freed after the forward pass of this
      * iteration. It gives the same bits as the first one and writes no parameters. */
@@ -199,9 +200,9 @@ struct kernel {
      * NULL: the kernel cannot. */
     void (*forward_rows)(const struct kernel_call *call, const struct kernel_rows *rows,
                          size_t thread);
-    /* Returns into how many bands of rows `forward` would divide an image; 0 if it would rather
+    /* Returns into how many row blocks `forward` would divide an image; 0 if it would rather
      * divide the output's channels. Required with forward_rows. */
-    size_t (*bands)(const struct kernel_site *site);
+    size_t (*row_blocks)(const struct kernel_site *site);
     /* Writes the gradients of inputs and parameters. NULL only for operators without gradient. */
     void (*backward)(const struct kernel_call *call);
 };

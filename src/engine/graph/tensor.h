@@ -51,9 +51,9 @@ static inline bool shape_equal(struct shape a, struct shape b)
  * channels of a position are neighbours, so that they fill a vector register (the layout nChw16c of
  * oneDNN). The pad is filled with zeros, as are the unused channels of the last block.
  *
- * With `by_rows` it is [N, H + 2 pad, C / block, W + 2 pad, block]: a band of rows is one piece of
- * memory. Without, it is a piece of each block of channels. If threads share an image, most compute
- * bands, and the processor prefetches what follows a piece, which another thread is computing.
+ * With `by_rows` it is [N, H + 2 pad, C / block, W + 2 pad, block]: a row block is one range of
+ * memory. Without, it is a range of each block of channels. If threads share an image, most compute
+ * row blocks, and the processor prefetches what follows a range, which another thread is computing.
  *
  * A channels-last layout is [N, H, W, C] without padding (NHWC): a GPU loads several channels of a
  * position at once. It has as many values as the plain one. */

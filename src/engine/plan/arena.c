@@ -467,7 +467,7 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
     if (int8_is_simulated(plan->graph) && plan->driver->computes_on_host)
         forecast->weights *= 2; /* and as they are rounded (execution/rounding.c) */
     if (plan->mode == PLAN_TRAINING && !plan->frozen) {
-        /* several processes: also the parts of all, which are added (cluster_sum); where they
+        /* several processes: also the shards of all, which are added (cluster_sum); where they
          * share memory, this is more than they use */
         forecast->gradients = (plan->processes > 1 ? 2 * learnable : learnable) * plan->subtrees;
         forecast->solver = learnable * solver_state_count(&settings->solver);

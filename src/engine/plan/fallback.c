@@ -52,7 +52,7 @@ bool fallback_check(const struct plan *plan, bool strict, struct error *error)
                           _("leave --strict-device out, so that the reference kernel computes it, "
                             "or choose another device"),
                           error);
-        /* the host of one GPU sees only that GPU's part of the batch */
+        /* the host of one GPU sees only that GPU's micro-batch */
         if (plan->ranks > 1 && (step->site.node->op->traits & OP_READS_WHOLE_BATCH))
             return refuse(plan->driver, step, _("choose one GPU"), error);
     }

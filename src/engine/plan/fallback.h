@@ -22,7 +22,7 @@ bool fallback_choose_kernel(const struct device_driver *driver, struct plan_step
 
 /* Checks the nodes that fall back, after fusion. Returns false with an error that names node,
  * operator and device if `strict` is set and there is one, or if one needs the whole batch but
- * several GPUs have parts of it. */
+ * several GPUs have a micro-batch each. */
 bool fallback_check(const struct plan *plan, bool strict, struct error *error);
 
 /* Returns whether the step's kernel runs on the host although the device has memory of its own. */

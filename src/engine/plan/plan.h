@@ -106,7 +106,7 @@ struct plan_step {
     size_t backward_at;    /* position of the backward pass; PLAN_NONE in inference */
     size_t recompute_at;   /* position of the recomputation; PLAN_NONE: not recomputed */
     /* Inference: the number of the step after the chain that begins with this one. The steps of a
-     * chain run as one job, for one band of rows of an image after the other (step_order.c). A step
+     * chain run as one job, for one row block of an image after the other (step_order.c). A step
      * that begins no chain of several steps has the number of the next step. */
     size_t chain_end;
     bool in_chain;                 /* also if the chain has no other step */

@@ -212,7 +212,7 @@ static size_t processes_of(const struct plan_settings *settings)
     return settings->mode == PLAN_TRAINING && settings->processes ? settings->processes : 1;
 }
 
-/* Checks that several processes can have equal parts of the batch, whole blocks of images. */
+/* Checks that several processes can have equal micro-batches, whole blocks of images. */
 static bool check_processes(const struct device_driver *driver,
                             const struct plan_settings *settings, struct error *error)
 {

@@ -181,11 +181,11 @@ void step_order_make(struct step_order *order, const bool *keep)
 }
 
 /* Chains of steps, in inference: consecutive steps of the execution order that run as one job of
- * the thread pool. A task of the job is one part, which is a band of rows of one image; it runs all
- * steps of the chain for its part, one after the other. The threads meet once per chain instead of
- * once per step, and go from chain to chain by themselves (pool_run_jobs), which is why a step that
- * joins no other is a chain, too. That pays if several threads share an image: with whole images as
- * parts, the additional memory (below) costs more time than is saved.
+ * the thread pool. A task of the job is a row block of one image; it runs all steps of the chain
+ * for its rows, one after the other. The threads meet once per chain instead of once per step, and
+ * go from chain to chain by themselves (pool_run_jobs), which is why a step that joins no other is
+ * a chain, too. That pays if several threads share an image: with whole images as tasks, the
+ * additional memory (below) costs more time than is saved.
  *
  * A thread may be ahead of another one by the whole chain. A step may thus read at most the rows
  * that it writes of a value that the chain computes (it is row-local); of any other value it may
@@ -207,8 +207,8 @@ static bool rounds(const struct step_rounding *rounding)
  * be done for the step. */
 static bool can_be_in_chain(const struct plan_step *step)
 {
-    if (!step->kernel->forward_rows || step->kernel->bands(&step->site) == 0 || step->falls_back ||
-        step->by_blocks || rounds(&step->rounding))
+    if (!step->kernel->forward_rows || step->kernel->row_blocks(&step->site) == 0 ||
+        step->falls_back || step->by_blocks || rounds(&step->rounding))
         return false;
     for (size_t k = 0; k < step->input_count; k++)
         if (step->copies[k] != PLAN_NONE)
@@ -278,17 +278,17 @@ static bool divides_images(const struct plan *plan, size_t first, size_t end)
     bool divides = false;
     for (size_t s = first; s < end; s++) {
         const struct plan_step *step = &plan->steps[s];
-        divides |= step->kernel && step->kernel->bands(&step->site) > 1;
+        divides |= step->kernel && step->kernel->row_blocks(&step->site) > 1;
     }
     return divides;
 }
 
-/* Returns whether a step by itself would keep fewer threads busy as a chain, whose bands begin at
- * even rows, than otherwise. */
+/* Returns whether a step by itself would keep fewer threads busy as a chain, whose row blocks
+ * begin at even rows, than otherwise. */
 static bool is_too_low(const struct plan_step *step)
 {
     const size_t row_pairs = (step->site.node->output.height + 1) / 2;
-    return row_pairs < step->kernel->bands(&step->site) && row_pairs < step->site.threads;
+    return row_pairs < step->kernel->row_blocks(&step->site) && row_pairs < step->site.threads;
 }
 
 void step_order_find_chains(struct plan *plan)

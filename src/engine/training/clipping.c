@@ -4,29 +4,29 @@
 
 #include <math.h>
 
-enum { PARTS = 256, LANES = 8 }; /* their number is fixed, so sums do not depend on the threads */
+enum { CHUNKS = 256, LANES = 8 }; /* their number is fixed, so sums do not depend on the threads */
 
 struct clip {
     const struct gradient_clipping *clipping;
     float *gradients, factor;
     size_t count;
-    double squares[PARTS];
+    double squares[CHUNKS];
 };
 
-static size_t part_start(const struct clip *clip, size_t part)
+static size_t chunk_begin(const struct clip *clip, size_t chunk)
 {
-    return clip->count / PARTS * part + clip->count % PARTS * part / PARTS;
+    return clip->count / CHUNKS * chunk + clip->count % CHUNKS * chunk / CHUNKS;
 }
 
-/* Adds the squares of one part, in several sums that the compiler can put into a vector. */
-static void square_task(void *context, size_t part, size_t thread)
+/* Adds the squares of one chunk, in several sums that the compiler can put into a vector. */
+static void square_task(void *context, size_t chunk, size_t thread)
 {
     (void)thread;
     struct clip *clip = context;
-    const size_t end = part_start(clip, part + 1);
+    const size_t end = chunk_begin(clip, chunk + 1);
     const float *gradients = clip->gradients;
     double sums[LANES] = {0}, total = 0;
-    size_t i = part_start(clip, part);
+    size_t i = chunk_begin(clip, chunk);
     for (; i + LANES <= end; i += LANES)
         for (size_t lane = 0; lane < LANES; lane++)
             sums[lane] += (double)gradients[i + lane] * (double)gradients[i + lane];
@@ -34,17 +34,17 @@ static void square_task(void *context, size_t part, size_t thread)
         total += (double)gradients[i] * (double)gradients[i];
     for (size_t lane = 0; lane < LANES; lane++)
         total += sums[lane];
-    clip->squares[part] = total;
+    clip->squares[chunk] = total;
 }
 
-static void clip_task(void *context, size_t part, size_t thread)
+static void clip_task(void *context, size_t chunk, size_t thread)
 {
     (void)thread;
     const struct clip *clip = context;
-    const size_t end = part_start(clip, part + 1);
+    const size_t end = chunk_begin(clip, chunk + 1);
     const float factor = clip->factor, value = clip->clipping->value;
     float *gradients = clip->gradients;
-    for (size_t i = part_start(clip, part); i < end; i++) {
+    for (size_t i = chunk_begin(clip, chunk); i < end; i++) {
         gradients[i] *= factor;
         if (value > 0 && fabsf(gradients[i]) > value)
             gradients[i] = copysignf(value, gradients[i]);
@@ -58,9 +58,9 @@ static float norm_factor(struct clip *clip, struct pool *pool)
     double sum = 0;
     if (norm <= 0)
         return 1;
-    pool_run(pool, PARTS, square_task, clip);
-    for (size_t part = 0; part < PARTS; part++)
-        sum += clip->squares[part];
+    pool_run(pool, CHUNKS, square_task, clip);
+    for (size_t chunk = 0; chunk < CHUNKS; chunk++)
+        sum += clip->squares[chunk];
     const double factor = norm / (sqrt(sum) + 1e-6);
     if (!isfinite(sum))
         return NAN;
@@ -75,5 +75,5 @@ void gradients_clip(const struct gradient_clipping *clipping, float *gradients, 
         return;
     clip.factor = norm_factor(&clip, pool);
     if (clip.factor < 1 || isnan(clip.factor) || clipping->value > 0)
-        pool_run(pool, PARTS, clip_task, &clip);
+        pool_run(pool, CHUNKS, clip_task, &clip);
 }

@@ -38,21 +38,21 @@ static size_t column_tasks(const struct norm *norm)
 
 /* --- statistics of the batch --- */
 
-/* Values of a piece of a plane: few enough for a float32 sum. */
-enum { PIECE = 4096 };
+/* Values of a chunk of a plane: few enough for a float32 sum. */
+enum { CHUNK = 4096 };
 
 static struct pair measure_plane(const float *x, size_t area)
 {
     double sum = 0, squares = 0;
-    for (size_t at = 0; at < area; at += PIECE)
-        sum += sum_floats(x + at, min_size(PIECE, area - at));
+    for (size_t at = 0; at < area; at += CHUNK)
+        sum += sum_floats(x + at, min_size(CHUNK, area - at));
     const double mean = sum / (double)area;
     const float centre = (float)mean;
-    for (size_t at = 0; at < area; at += PIECE) {
+    for (size_t at = 0; at < area; at += CHUNK) {
         const float *from = x + at;
         float part = 0;
 #pragma omp simd reduction(+ : part)
-        for (size_t i = 0; i < min_size(PIECE, area - at); i++)
+        for (size_t i = 0; i < min_size(CHUNK, area - at); i++)
             part += (from[i] - centre) * (from[i] - centre);
         squares += part;
     }
@@ -355,7 +355,7 @@ ALWAYS_INLINE struct pair correlate_values(const float *x, const float *g, const
     return (struct pair){sum, product};
 }
 
-static struct pair correlate_piece(const struct norm *norm, size_t at, size_t count,
+static struct pair correlate_chunk(const struct norm *norm, size_t at, size_t count,
                                    struct factors f)
 {
     const struct kernel_call *call = norm->call;
@@ -375,11 +375,11 @@ static struct pair correlate_plane(const struct norm *norm, size_t plane)
 {
     const struct factors f = factors_of(norm, plane % norm->shape.channels);
     struct pair sums = {0, 0};
-    for (size_t at = 0; at < norm->area; at += PIECE) {
-        const size_t count = min_size(PIECE, norm->area - at);
-        const struct pair piece = correlate_piece(norm, plane * norm->area + at, count, f);
-        sums.a += piece.a;
-        sums.b += piece.b;
+    for (size_t at = 0; at < norm->area; at += CHUNK) {
+        const size_t count = min_size(CHUNK, norm->area - at);
+        const struct pair chunk = correlate_chunk(norm, plane * norm->area + at, count, f);
+        sums.a += chunk.a;
+        sums.b += chunk.b;
     }
     return sums;
 }
@@ -529,7 +529,7 @@ static void gradient_input(const struct kernel_call *call, const float *g, size_
 static void gradient_sum(const struct kernel_call *call, size_t at, size_t count, struct factors f,
                          struct slopes s)
 {
-    float line[PIECE];
+    float line[CHUNK];
     if (call->site->fused_activation)
         mask_by_output(call->output + at, call->output_gradient + at, line, count);
     else
@@ -549,8 +549,8 @@ static void gradient_plane(const struct norm *norm, size_t plane)
                        call->site->fused_activation);
         return;
     }
-    for (size_t at = 0; at < norm->area; at += PIECE)
-        gradient_sum(call, first + at, min_size(PIECE, norm->area - at), f, s);
+    for (size_t at = 0; at < norm->area; at += CHUNK)
+        gradient_sum(call, first + at, min_size(CHUNK, norm->area - at), f, s);
 }
 
 static void gradient_task(void *context, size_t task, size_t thread)

@@ -109,7 +109,7 @@ static inline size_t tasks_wanted(const struct kernel_call *call, enum machine_f
  * cache. If there are fewer rows than tasks, a task computes whole planes. */
 struct blocked_tasks {
     size_t batch, planes, height; /* planes of an image; rows of a plane */
-    bool by_bands;                /* of rows; else by planes */
+    bool divides_rows;            /* else planes */
     size_t count;
 };
 
@@ -121,14 +121,14 @@ static inline struct blocked_tasks blocked_tasks_of(const struct kernel_call *ca
         .batch = call->site->batch, .planes = blocked_planes(array), .height = array->shape.height};
     const size_t rows = tasks.batch * tasks.height, planes = tasks.batch * tasks.planes;
     const size_t wanted = tasks_wanted(call, MACHINE_OPERATION, rows * tasks.planes * work);
-    tasks.by_bands = rows >= wanted || rows >= planes;
-    tasks.count = min_size(wanted, tasks.by_bands ? rows : planes);
+    tasks.divides_rows = rows >= wanted || rows >= planes;
+    tasks.count = min_size(wanted, tasks.divides_rows ? rows : planes);
     return tasks;
 }
 
-/* Returns the bands of rows into which blocked_tasks_of divides an image (kernel.h), by the same
+/* Returns the row blocks into which blocked_tasks_of divides an image (kernel.h), by the same
  * rule; 0 if it divides the planes. */
-static inline size_t blocked_bands(const struct kernel_site *site, size_t work)
+static inline size_t blocked_row_blocks(const struct kernel_site *site, size_t work)
 {
     const struct shape out = site->node->output;
     const size_t rows = site->batch * out.height, planes = divide_up(out.channels, LANES);
@@ -140,41 +140,41 @@ static inline size_t blocked_bands(const struct kernel_site *site, size_t work)
 }
 
 /* Rows [begin, end) of one plane of one image. */
-struct blocked_band {
+struct row_block {
     size_t image, plane, begin, end;
     size_t next, last; /* rows of all images, or planes of all images, that follow in the task */
 };
 
-/* Returns a band before the first one of a task, for blocked_next. */
-static inline struct blocked_band blocked_first(const struct blocked_tasks *tasks, size_t task)
+/* Returns a row block before the first one of a task, for blocked_next. */
+static inline struct row_block blocked_first(const struct blocked_tasks *tasks, size_t task)
 {
-    const size_t items = tasks->batch * (tasks->by_bands ? tasks->height : tasks->planes);
-    return (struct blocked_band){.plane = tasks->planes, /* begin with the next rows */
-                                 .next = piece_begin(items, tasks->count, task),
-                                 .last = piece_begin(items, tasks->count, task + 1)};
+    const size_t items = tasks->batch * (tasks->divides_rows ? tasks->height : tasks->planes);
+    return (struct row_block){.plane = tasks->planes, /* begin with the next rows */
+                              .next = chunk_begin(items, tasks->count, task),
+                              .last = chunk_begin(items, tasks->count, task + 1)};
 }
 
-/* Goes on to the next band of a task; returns false after the last one. */
-static inline bool blocked_next(const struct blocked_tasks *tasks, struct blocked_band *band)
+/* Goes on to the next row block of a task; returns false after the last one. */
+static inline bool blocked_next(const struct blocked_tasks *tasks, struct row_block *block)
 {
-    if (tasks->by_bands && ++band->plane < tasks->planes)
+    if (tasks->divides_rows && ++block->plane < tasks->planes)
         return true;
-    if (band->next >= band->last)
+    if (block->next >= block->last)
         return false;
-    const size_t size = tasks->by_bands ? tasks->height : tasks->planes;
-    const size_t first = band->next % size;
-    band->image = band->next / size;
-    if (!tasks->by_bands) {
-        band->plane = first;
-        band->begin = 0;
-        band->end = tasks->height;
-        band->next++;
+    const size_t size = tasks->divides_rows ? tasks->height : tasks->planes;
+    const size_t first = block->next % size;
+    block->image = block->next / size;
+    if (!tasks->divides_rows) {
+        block->plane = first;
+        block->begin = 0;
+        block->end = tasks->height;
+        block->next++;
         return true;
     }
-    band->plane = 0;
-    band->begin = first;
-    band->end = min_size(tasks->height, first + band->last - band->next);
-    band->next += band->end - first;
+    block->plane = 0;
+    block->begin = first;
+    block->end = min_size(tasks->height, first + block->last - block->next);
+    block->next += block->end - first;
     return true;
 }
 

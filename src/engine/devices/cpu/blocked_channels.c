@@ -13,27 +13,27 @@ struct joining {
     struct blocked_tasks tasks;
 };
 
-static void copy_band(const struct joining *joining, const struct blocked_band *band)
+static void copy_row_block(const struct joining *joining, const struct row_block *block)
 {
-    size_t k = 0, plane = band->plane;
+    size_t k = 0, plane = block->plane;
     struct blocked in = blocked_input(joining->call, 0);
     while (plane >= blocked_planes(&in)) {
         plane -= blocked_planes(&in);
         in = blocked_input(joining->call, ++k);
     }
-    for (size_t y = band->begin; y < band->end; y++)
-        memcpy(blocked_at(&joining->out, band->image, band->plane, y),
-               blocked_at(&in, band->image, plane, y), in.shape.width * LANES * sizeof(element));
-    blocked_pad(&joining->out, band->image, band->plane, band->begin, band->end);
+    for (size_t y = block->begin; y < block->end; y++)
+        memcpy(blocked_at(&joining->out, block->image, block->plane, y),
+               blocked_at(&in, block->image, plane, y), in.shape.width * LANES * sizeof(element));
+    blocked_pad(&joining->out, block->image, block->plane, block->begin, block->end);
 }
 
 static void concat_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct joining *joining = context;
-    struct blocked_band band = blocked_first(&joining->tasks, task);
-    while (blocked_next(&joining->tasks, &band))
-        copy_band(joining, &band);
+    struct row_block block = blocked_first(&joining->tasks, task);
+    while (blocked_next(&joining->tasks, &block))
+        copy_row_block(joining, &block);
 }
 
 static void forward_concat(const struct kernel_call *call)
@@ -62,11 +62,11 @@ static bool supports_concat(const struct kernel_site *site, const char **reason)
 /* --- channel_shuffle and channel_shift --- */
 
 /* Lanes of one block of results that come from the same block and by the same distance. */
-struct piece {
+struct lane_set {
     size_t plane;
     ptrdiff_t dy, dx;      /* value (y, x) comes from (y - dy, x - dx) */
     vector_indices places; /* by lane: its lane in the source */
-    vector_indices used;   /* all bits are set in the lanes that belong to the piece */
+    vector_indices used;   /* all bits are set in the lanes that belong to the set */
 };
 
 /* A move of the values from one array to another: forward, or the gradient back. */
@@ -74,15 +74,15 @@ struct moving {
     struct blocked from, to;
     bool accumulate;
     struct blocked_tasks tasks;
-    struct piece *pieces; /* [block][LANES] */
-    size_t *counts;       /* pieces of a block */
+    struct lane_set *sets; /* [block][LANES] */
+    size_t *counts;        /* sets of a block */
 };
 
 static struct moving moving_of(const struct kernel_site *site, struct carve *carve)
 {
     const size_t planes = divide_up(site->inputs[0].channels, LANES);
     struct moving moving = {0};
-    moving.pieces = carve_bytes(carve, planes * LANES * sizeof *moving.pieces);
+    moving.sets = carve_bytes(carve, planes * LANES * sizeof *moving.sets);
     moving.counts = carve_bytes(carve, planes * sizeof *moving.counts);
     return moving;
 }
@@ -109,74 +109,73 @@ static struct channel_move move_back(const struct channel_moves *moves, size_t c
     return move;
 }
 
-static bool same_piece(const struct piece *piece, const struct channel_move *move)
+static bool same_source(const struct lane_set *set, const struct channel_move *move)
 {
-    return piece->plane == move->channel / LANES && piece->dy == move->dy && piece->dx == move->dx;
+    return set->plane == move->channel / LANES && set->dy == move->dy && set->dx == move->dx;
 }
 
-static void set_pieces(const struct moving *moving, const struct channel_moves *moves, size_t plane,
-                       bool backward)
+static void group_lanes(const struct moving *moving, const struct channel_moves *moves,
+                        size_t plane, bool backward)
 {
-    struct piece *pieces = moving->pieces + plane * LANES;
+    struct lane_set *sets = moving->sets + plane * LANES;
     size_t count = 0;
     for (size_t lane = 0; lane < LANES && plane * LANES + lane < moves->channels; lane++) {
         const size_t channel = plane * LANES + lane;
         const struct channel_move move =
             backward ? move_back(moves, channel) : channel_move_of(moves, channel);
         size_t i = 0;
-        while (i < count && !same_piece(&pieces[i], &move))
+        while (i < count && !same_source(&sets[i], &move))
             i++;
         if (i == count)
-            pieces[count++] =
-                (struct piece){.plane = move.channel / LANES, .dy = move.dy, .dx = move.dx};
-        pieces[i].places[lane] = (int)(move.channel % LANES);
-        pieces[i].used[lane] = -1;
+            sets[count++] =
+                (struct lane_set){.plane = move.channel / LANES, .dy = move.dy, .dx = move.dx};
+        sets[i].places[lane] = (int)(move.channel % LANES);
+        sets[i].used[lane] = -1;
     }
     moving->counts[plane] = count;
 }
 
-/* Stores the lanes of one piece in a row of zeros and of other pieces' lanes, or adds them to the
+/* Stores the lanes of one set in a row of zeros and of other sets' lanes, or adds them to the
  * row. */
-static void move_row(const struct moving *moving, const struct piece *piece, const element *from,
+static void move_row(const struct moving *moving, const struct lane_set *set, const element *from,
                      element *to)
 {
     const size_t width = moving->to.shape.width;
-    const size_t begin = piece->dx > 0 ? min_size((size_t)piece->dx, width) : 0;
-    const size_t end = piece->dx < 0 ? width - min_size((size_t)-piece->dx, width) : width;
+    const size_t begin = set->dx > 0 ? min_size((size_t)set->dx, width) : 0;
+    const size_t end = set->dx < 0 ? width - min_size((size_t)-set->dx, width) : width;
     for (size_t x = begin; x < end; x++) {
-        const vector value = element_load(from + (x - (size_t)piece->dx) * LANES);
-        const vector_indices lanes =
-            piece->used & (vector_indices)vector_pick(value, piece->places);
+        const vector value = element_load(from + (x - (size_t)set->dx) * LANES);
+        const vector_indices lanes = set->used & (vector_indices)vector_pick(value, set->places);
         element *at = to + x * LANES;
         element_store(at, moving->accumulate ? element_load(at) + (vector)lanes
                                              : (vector)((vector_indices)element_load(at) | lanes));
     }
 }
 
-static void move_band(const struct moving *moving, const struct blocked_band *band)
+static void move_row_block(const struct moving *moving, const struct row_block *block)
 {
-    const struct piece *pieces = moving->pieces + band->plane * LANES;
-    for (size_t y = band->begin; y < band->end; y++) {
-        element *to = blocked_at(&moving->to, band->image, band->plane, y);
+    const struct lane_set *sets = moving->sets + block->plane * LANES;
+    for (size_t y = block->begin; y < block->end; y++) {
+        element *to = blocked_at(&moving->to, block->image, block->plane, y);
         if (!moving->accumulate)
             blocked_clear(to, moving->to.shape.width * LANES);
-        for (size_t i = 0; i < moving->counts[band->plane]; i++) {
-            const size_t row = y - (size_t)pieces[i].dy;
+        for (size_t i = 0; i < moving->counts[block->plane]; i++) {
+            const size_t row = y - (size_t)sets[i].dy;
             if (row < moving->from.shape.height)
-                move_row(moving, &pieces[i],
-                         blocked_at(&moving->from, band->image, pieces[i].plane, row), to);
+                move_row(moving, &sets[i],
+                         blocked_at(&moving->from, block->image, sets[i].plane, row), to);
         }
     }
-    blocked_pad(&moving->to, band->image, band->plane, band->begin, band->end);
+    blocked_pad(&moving->to, block->image, block->plane, block->begin, block->end);
 }
 
 static void move_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct moving *moving = context;
-    struct blocked_band band = blocked_first(&moving->tasks, task);
-    while (blocked_next(&moving->tasks, &band))
-        move_band(moving, &band);
+    struct row_block block = blocked_first(&moving->tasks, task);
+    while (blocked_next(&moving->tasks, &block))
+        move_row_block(moving, &block);
 }
 
 static void run_move(const struct kernel_call *call, struct moving *moving, bool backward)
@@ -184,7 +183,7 @@ static void run_move(const struct kernel_call *call, struct moving *moving, bool
     const struct channel_moves moves = {.fused_move = call->site->node,
                                         .channels = call->site->inputs[0].channels};
     for (size_t plane = 0; plane < blocked_planes(&moving->to); plane++)
-        set_pieces(moving, &moves, plane, backward);
+        group_lanes(moving, &moves, plane, backward);
     moving->tasks = blocked_tasks_of(call, &moving->to, 8 * moving->to.shape.width);
     run_tasks(call, moving->tasks.count, move_task, moving);
 }

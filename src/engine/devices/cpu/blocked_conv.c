@@ -7,7 +7,7 @@
  * only changes the offsets of the terms.
  *
  * A column is one or two blocks of results whose tiles read the same terms. A task computes some
- * columns for a band of rows of an image, strip by strip, so that what a strip reads stays in the
+ * columns for a row block of an image, strip by strip, so that what a strip reads stays in the
  * cache.
  */
 #include "engine/devices/cpu/blocked_conv.h"
@@ -284,12 +284,12 @@ static void compute_strip(const struct blocked_conv *c, size_t image, size_t fir
     }
 }
 
-/* Counts columns [first, end) of a band of an image in the profile, as the matrix product that they
- * are. */
+/* Counts columns [first, end) of a row block of an image in the profile, as the matrix product that
+ * they are. */
 static void count_product(const struct blocked_conv *c, size_t first, size_t end, size_t thread,
                           uint64_t start)
 {
-    const size_t taps = c->sizes.taps, area = shape_area(c->sizes.out) / c->bands;
+    const size_t taps = c->sizes.taps, area = shape_area(c->sizes.out) / c->row_blocks;
     const size_t begin = c->columns[first].block * LANES;
     const struct column *last = &c->columns[end - 1];
     const size_t channels = min_size((last->block + last->blocks) * LANES, c->to.channels) - begin;
@@ -302,8 +302,8 @@ static void count_product(const struct blocked_conv *c, size_t first, size_t end
 }
 
 /* Computes columns [first, end) of rows [top, bottom) of all residues, and the padding beside. */
-static void compute_band(const struct blocked_conv *c, size_t image, size_t first, size_t end,
-                         size_t top, size_t bottom, size_t thread)
+static void compute_row_block(const struct blocked_conv *c, size_t image, size_t first, size_t end,
+                              size_t top, size_t bottom, size_t thread)
 {
     element *copy = c->copies + thread * c->copy_elements;
     for (size_t y = top; y < bottom; y += c->strip_rows)
@@ -317,13 +317,13 @@ static void conv_task(void *context, size_t task, size_t thread)
 {
     const struct blocked_conv *c = context;
     const uint64_t start = profile_start(c->call->profile);
-    const size_t per_image = c->bands * c->pieces, image = task / per_image;
-    const size_t band = task % per_image / c->pieces, piece = task % c->pieces;
-    const size_t first = piece_begin(c->column_count, c->pieces, piece);
-    const size_t end = piece_begin(c->column_count, c->pieces, piece + 1);
-    const size_t top = piece_begin(c->y[0].count, c->bands, band);
-    const size_t bottom = piece_begin(c->y[0].count, c->bands, band + 1);
-    compute_band(c, image, first, end, top, bottom, thread);
+    const size_t per_image = c->row_blocks * c->column_chunks, image = task / per_image;
+    const size_t block = task % per_image / c->column_chunks, chunk = task % c->column_chunks;
+    const size_t first = chunk_begin(c->column_count, c->column_chunks, chunk);
+    const size_t end = chunk_begin(c->column_count, c->column_chunks, chunk + 1);
+    const size_t top = chunk_begin(c->y[0].count, c->row_blocks, block);
+    const size_t bottom = chunk_begin(c->y[0].count, c->row_blocks, block + 1);
+    compute_row_block(c, image, first, end, top, bottom, thread);
     count_product(c, first, end, thread, start);
 }
 
@@ -341,31 +341,31 @@ static bool has_large_weights(const struct blocked_conv *c)
            shape_count(c->from) + shape_count(c->to);
 }
 
-/* Divides an image into tasks, if there are too few images for all threads: into pieces of the
+/* Divides an image into tasks, if there are too few images for all threads: into chunks of the
  * columns if the weights are larger than source and results, so that each thread reads only some of
- * them, else into bands of rows. */
+ * them, else into row blocks. */
 static void share_out(struct blocked_conv *c)
 {
     const size_t batch = c->call->site->batch;
     const size_t wanted = tasks_of_image(c, c->call->site, batch, pool_threads(c->call->pool));
     const bool by_columns = c->column_count >= wanted && !c->source.copied && has_large_weights(c);
-    c->pieces = by_columns ? wanted : 1;
-    c->bands = by_columns ? 1 : min_size(wanted, c->y[0].count);
+    c->column_chunks = by_columns ? wanted : 1;
+    c->row_blocks = by_columns ? 1 : min_size(wanted, c->y[0].count);
 }
 
 void KERNEL(blocked_conv_run)(struct blocked_conv *c)
 {
     share_out(c);
-    run_tasks(c->call, c->call->site->batch * c->bands * c->pieces, conv_task, c);
+    run_tasks(c->call, c->call->site->batch * c->row_blocks * c->column_chunks, conv_task, c);
 }
 
 void KERNEL(blocked_conv_run_rows)(const struct blocked_conv *c, const struct kernel_rows *rows,
                                    size_t thread)
 {
-    compute_band(c, rows->image, 0, c->column_count, rows->begin, rows->end, thread);
+    compute_row_block(c, rows->image, 0, c->column_count, rows->begin, rows->end, thread);
 }
 
-size_t KERNEL(blocked_conv_bands)(const struct blocked_conv *c, const struct kernel_site *site)
+size_t KERNEL(blocked_conv_row_blocks)(const struct blocked_conv *c, const struct kernel_site *site)
 {
     if (has_large_weights(c))
         return 0;

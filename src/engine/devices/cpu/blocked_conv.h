@@ -79,7 +79,7 @@ struct blocked_conv {
     bool accumulate;
     element *copies; /* one for each thread */
     struct epilogue epilogue;
-    size_t bands, pieces; /* how an image is divided: bands of rows, pieces of the columns */
+    size_t row_blocks, column_chunks; /* how an image is divided */
     /* At the end, because a forward pass has one of each and does not copy the others. */
     struct conv_residue y[BLOCKED_MAX_STRIDE], x[BLOCKED_MAX_STRIDE];
 };
@@ -99,9 +99,10 @@ void KERNEL(blocked_conv_run)(struct blocked_conv *c);
 void KERNEL(blocked_conv_run_rows)(const struct blocked_conv *c, const struct kernel_rows *rows,
                                    size_t thread);
 
-/* Returns the bands of rows into which blocked_conv_run divides an image of this site; 0 if its
+/* Returns the row blocks into which blocked_conv_run divides an image of this site; 0 if its
  * weights are so large that it may divide the columns. */
-size_t KERNEL(blocked_conv_bands)(const struct blocked_conv *c, const struct kernel_site *site);
+size_t KERNEL(blocked_conv_row_blocks)(const struct blocked_conv *c,
+                                       const struct kernel_site *site);
 
 /* Copies the rows of `channels` channels from `channel` on, a multiple of the block, that result
  * rows [begin, end) of an image read, with zeros around them. */

@@ -82,11 +82,11 @@ static void infer_conv_rows(const struct kernel_call *call, const struct kernel_
     KERNEL(blocked_conv_run_rows)(&c, rows, thread);
 }
 
-static size_t bands_conv(const struct kernel_site *site)
+static size_t row_blocks_conv(const struct kernel_site *site)
 {
     struct carve carve = {0};
     const struct blocked_conv c = forward_of(site, &carve);
-    return KERNEL(blocked_conv_bands)(&c, site);
+    return KERNEL(blocked_conv_row_blocks)(&c, site);
 }
 
 /* Returns the time that the columns of a row take: a tile also loads its weights, which counts as
@@ -149,7 +149,7 @@ const struct kernel KERNEL(conv_blocked) = {
     .seconds = TERM_VALUES == 1 ? seconds_conv : NULL,
     .forward = infer_conv,
     .forward_rows = infer_conv_rows,
-    .bands = bands_conv,
+    .row_blocks = row_blocks_conv,
 };
 
 /* --- training --- */

@@ -15,20 +15,20 @@ struct elementwise {
 typedef void row_function(const struct elementwise *e, size_t plane, const element *const *from,
                           element *to, size_t count);
 
-static inline __attribute__((always_inline)) void run_bands(const struct elementwise *e,
-                                                            size_t task, row_function *function)
+static inline __attribute__((always_inline)) void
+run_row_blocks(const struct elementwise *e, size_t task, row_function *function)
 {
-    struct blocked_band band = blocked_first(&e->tasks, task);
-    while (blocked_next(&e->tasks, &band)) {
-        for (size_t y = band.begin; y < band.end; y++) {
+    struct row_block block = blocked_first(&e->tasks, task);
+    while (blocked_next(&e->tasks, &block)) {
+        for (size_t y = block.begin; y < block.end; y++) {
             const element *from[NODE_MAX_INPUTS] = {
-                blocked_at(&e->in[0], band.image, band.plane, y)};
+                blocked_at(&e->in[0], block.image, block.plane, y)};
             for (size_t k = 1; k < e->inputs; k++)
-                from[k] = blocked_at(&e->in[k], band.image, band.plane, y);
-            function(e, band.plane, from, blocked_at(&e->out, band.image, band.plane, y),
+                from[k] = blocked_at(&e->in[k], block.image, block.plane, y);
+            function(e, block.plane, from, blocked_at(&e->out, block.image, block.plane, y),
                      e->out.shape.width);
         }
-        blocked_pad(&e->out, band.image, band.plane, band.begin, band.end);
+        blocked_pad(&e->out, block.image, block.plane, block.begin, block.end);
     }
 }
 
@@ -72,7 +72,7 @@ static void relu_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct elementwise *e = context;
-    run_bands(e, task, relu_row);
+    run_row_blocks(e, task, relu_row);
 }
 
 static void forward_relu(const struct kernel_call *call)
@@ -97,7 +97,7 @@ static void leaky_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct elementwise *e = context;
-    run_bands(e, task, leaky_row);
+    run_row_blocks(e, task, leaky_row);
 }
 
 static void forward_leaky(const struct kernel_call *call)
@@ -125,7 +125,7 @@ static void add_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct elementwise *e = context;
-    run_bands(e, task, add_row);
+    run_row_blocks(e, task, add_row);
 }
 
 static void forward_add(const struct kernel_call *call)
@@ -173,7 +173,7 @@ static void norm_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct elementwise *e = context;
-    run_bands(e, task, norm_row);
+    run_row_blocks(e, task, norm_row);
 }
 
 static void forward_norm(const struct kernel_call *call)

@@ -44,7 +44,7 @@ static struct blocked_norm blocked_norm_of(const struct kernel_call *call)
     b.reads_output = site->fused_activation && site->fused_add;
     b.tasks = blocked_tasks_of(call, &b.y, 4 * b.y.shape.width);
     /* statistics need whole planes */
-    b.tasks.by_bands = false;
+    b.tasks.divides_rows = false;
     b.tasks.count = min_size(b.tasks.batch * b.tasks.planes, 8 * pool_threads(call->pool));
     return b;
 }
@@ -54,9 +54,9 @@ static inline __attribute__((always_inline)) void
 for_planes(const struct blocked_norm *b, size_t task,
            void (*function)(const struct blocked_norm *b, size_t image, size_t plane))
 {
-    struct blocked_band band = blocked_first(&b->tasks, task);
-    while (blocked_next(&b->tasks, &band))
-        function(b, band.image, band.plane);
+    struct row_block block = blocked_first(&b->tasks, task);
+    while (blocked_next(&b->tasks, &block))
+        function(b, block.image, block.plane);
 }
 
 /* --- the lanes of a block --- */

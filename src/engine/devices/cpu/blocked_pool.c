@@ -227,18 +227,18 @@ static void max_row(const struct pool_row *row)
     pool_columns(row, end, row->p->out.shape.width, false);
 }
 
-static void pool_band(const struct blocked_pooling *p, const struct blocked_band *band,
-                      bool average)
+static void pool_row_block(const struct blocked_pooling *p, const struct row_block *block,
+                           bool average)
 {
-    for (size_t y = band->begin; y < band->end; y++) {
-        const struct pool_row row = {p, band->image, band->plane, y, taps_of_row(p, y)};
+    for (size_t y = block->begin; y < block->end; y++) {
+        const struct pool_row row = {p, block->image, block->plane, y, taps_of_row(p, y)};
         if (average || !p->out.is_blocked) /* without a block the output is one position */
             pool_columns(&row, 0, p->out.shape.width, average);
         else
             max_row(&row);
     }
     if (p->out.is_blocked)
-        blocked_pad(&p->out, band->image, band->plane, band->begin, band->end);
+        blocked_pad(&p->out, block->image, block->plane, block->begin, block->end);
 }
 
 /* --- passes --- */
@@ -252,9 +252,9 @@ static void pooling_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct blocked_pooling *p = context;
-    struct blocked_band band = blocked_first(&p->tasks, task);
-    while (blocked_next(&p->tasks, &band))
-        pool_band(p, &band, is_average(p->call));
+    struct row_block block = blocked_first(&p->tasks, task);
+    while (blocked_next(&p->tasks, &block))
+        pool_row_block(p, &block, is_average(p->call));
 }
 
 static void forward_pool(const struct kernel_call *call)
@@ -268,14 +268,14 @@ static void pooling_rows(const struct kernel_call *call, const struct kernel_row
 {
     (void)thread;
     const struct blocked_pooling p = blocked_pooling_of(call, call->output);
-    struct blocked_band band = {.image = rows->image, .begin = rows->begin, .end = rows->end};
-    for (; band.plane < blocked_planes(&p.in); band.plane++)
-        pool_band(&p, &band, is_average(call));
+    struct row_block block = {.image = rows->image, .begin = rows->begin, .end = rows->end};
+    for (; block.plane < blocked_planes(&p.in); block.plane++)
+        pool_row_block(&p, &block, is_average(call));
 }
 
-static size_t bands_pool(const struct kernel_site *site)
+static size_t row_blocks_pool(const struct kernel_site *site)
 {
-    return blocked_bands(site, pool_row_work(site));
+    return blocked_row_blocks(site, pool_row_work(site));
 }
 
 /* --- training: max pooling, and the gradients of max and average pooling ---
@@ -328,13 +328,13 @@ static void max_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct blocked_pooling *p = context;
-    struct blocked_band band = blocked_first(&p->tasks, task);
-    while (blocked_next(&p->tasks, &band))
-        for (size_t y = band.begin; y < band.end; y++) {
+    struct row_block block = blocked_first(&p->tasks, task);
+    while (blocked_next(&p->tasks, &block))
+        for (size_t y = block.begin; y < block.end; y++) {
             const struct taps rows = taps_of_row(p, y);
-            uint8_t *saved = saved_row(p, band.image, band.plane, y);
+            uint8_t *saved = saved_row(p, block.image, block.plane, y);
             for (size_t x = 0; x < p->out.shape.width; x++)
-                max_at(p, band.image, band.plane, y, x, rows, saved);
+                max_at(p, block.image, block.plane, y, x, rows, saved);
         }
 }
 
@@ -404,14 +404,14 @@ back_task(const struct blocked_pooling *p, size_t task, size_t thread,
 {
     const size_t count = p->in_gradient.plane;
     const bool accumulate = p->call->accumulate[0];
-    struct blocked_band band = blocked_first(&p->tasks, task);
-    while (blocked_next(&p->tasks, &band)) {
-        element *to = blocked_at(&p->in_gradient, band.image, band.plane, 0);
+    struct row_block block = blocked_first(&p->tasks, task);
+    while (blocked_next(&p->tasks, &block)) {
+        element *to = blocked_at(&p->in_gradient, block.image, block.plane, 0);
         float *direct = elements_as_floats(to);
         float *sums = direct ? direct : (float *)p->call->workspace + thread * count;
         if (!direct || !accumulate)
             floats_clear(sums, count);
-        back(p, band.image, band.plane, sums);
+        back(p, block.image, block.plane, sums);
         if (!direct)
             elements_store(to, sums, count, accumulate);
     }
@@ -434,7 +434,7 @@ static void backward(const struct kernel_call *call, pool_task *task)
         return;
     p.in_gradient =
         blocked_make(call->input_gradients[0], call->site->inputs[0], call->site->layouts[0]);
-    p.tasks.by_bands = false;
+    p.tasks.divides_rows = false;
     p.tasks.count = min_size(p.tasks.batch * p.tasks.planes, 8 * pool_threads(call->pool));
     run_tasks(call, p.tasks.count, task, &p);
 }
@@ -468,7 +468,7 @@ const struct kernel KERNEL(max_pool_blocked) = {
     .supports = supports,
     .forward = forward_pool,
     .forward_rows = pooling_rows,
-    .bands = bands_pool,
+    .row_blocks = row_blocks_pool,
 };
 
 const struct kernel KERNEL(average_pool_blocked) = {
@@ -481,7 +481,7 @@ const struct kernel KERNEL(average_pool_blocked) = {
     .forward = forward_pool,
     .backward = backward_average,
     .forward_rows = pooling_rows,
-    .bands = bands_pool,
+    .row_blocks = row_blocks_pool,
 };
 
 static bool supports_max(const struct kernel_site *site, const char **reason)

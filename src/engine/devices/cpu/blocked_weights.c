@@ -22,7 +22,7 @@ static struct weights_job job_make(const struct kernel_site *site, struct carve 
     job.terms = job.planes * c->sizes.taps * job.lanes;
     const size_t floats = c->out_blocks * job.terms * LANES;
     job.partials = conv_partials(site->batch, floats);
-    job.parts = min_size(job.planes, divide_up(WANTED_TASKS, job.partials));
+    job.plane_chunks = min_size(job.planes, divide_up(WANTED_TASKS, job.partials));
     KERNEL(weights_arrange)(&job, divide_up(site->batch, job.partials));
     job.offsets = carve_bytes(carve, job.offset_count * sizeof *job.offsets);
     job.results = carve_floats(carve, job.partials * floats);
@@ -46,14 +46,15 @@ size_t KERNEL(blocked_weights_workspace)(const struct kernel_site *site)
 
 static struct weights_share share_of(const struct weights_job *job, size_t task)
 {
-    const size_t part = task % job->parts, partial = task / job->parts;
+    const size_t chunk = task % job->plane_chunks, partial = task / job->plane_chunks;
     const size_t batch = job->call->site->batch;
     const size_t floats = job->conv.out_blocks * job->terms * LANES;
-    const size_t plane = piece_begin(job->planes, job->parts, part);
-    return (struct weights_share){.first = piece_begin(batch, job->partials, partial),
-                                  .last = piece_begin(batch, job->partials, partial + 1),
+    const size_t plane = chunk_begin(job->planes, job->plane_chunks, chunk);
+    return (struct weights_share){.first = chunk_begin(batch, job->partials, partial),
+                                  .last = chunk_begin(batch, job->partials, partial + 1),
                                   .plane = plane,
-                                  .planes = piece_begin(job->planes, job->parts, part + 1) - plane,
+                                  .planes = chunk_begin(job->planes, job->plane_chunks, chunk + 1) -
+                                            plane,
                                   .results = job->results + partial * floats};
 }
 
@@ -144,7 +145,7 @@ void KERNEL(blocked_weights_backward)(const struct kernel_call *call)
     job.gradient =
         blocked_make(call->output_gradient, call->site->node->output, call->site->output_layout);
     KERNEL(weights_set_offsets)(&job);
-    run_tasks(call, job.partials * job.parts, weights_task, &job);
+    run_tasks(call, job.partials * job.plane_chunks, weights_task, &job);
     run_tasks(call, job.conv.out_blocks * job.planes, reduce_task, &job);
 }
 

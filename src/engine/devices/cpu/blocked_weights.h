@@ -18,10 +18,10 @@ struct weights_job {
     struct blocked_conv conv; /* the forward pass: how the input is read */
     const struct kernel_call *call;
     struct blocked gradient;
-    size_t lanes;           /* terms of an input block under one window element */
-    size_t planes;          /* input blocks of all groups */
-    size_t terms;           /* of all input blocks */
-    size_t partials, parts; /* of the images; of the input blocks */
+    size_t lanes;                  /* terms of an input block under one window element */
+    size_t planes;                 /* input blocks of all groups */
+    size_t terms;                  /* of all input blocks */
+    size_t partials, plane_chunks; /* chunks of the images; of the input blocks */
     size_t chunk_images, chunk_rows;
     float *results; /* [partial][output block][term][lane] */
     /* as weights_arrange sets them: */
@@ -46,7 +46,7 @@ struct weights_chunk {
 /* Returns the most input blocks of a share. */
 static inline size_t weights_share_planes(const struct weights_job *job)
 {
-    return divide_up(job->planes, job->parts);
+    return divide_up(job->planes, job->plane_chunks);
 }
 
 /* Sets the size of chunks, of about `positions` positions each: a number of whole images, at most

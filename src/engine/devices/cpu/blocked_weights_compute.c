@@ -185,8 +185,8 @@ static void add_gathered(const struct weights_job *job, const struct positions *
 {
     const size_t tiles = divide_up(count, GATHER_ROWS);
     for (size_t i = 0; i < tiles; i++) {
-        const size_t k = piece_begin(count, tiles, i);
-        const size_t rows = piece_begin(count, tiles, i + 1) - k;
+        const size_t k = chunk_begin(count, tiles, i);
+        const size_t rows = chunk_begin(count, tiles, i + 1) - k;
         gather_tiles[blocks - 1][rows - 1](p, offsets + k, out + k * LANES, job->terms * LANES);
     }
 }
@@ -265,7 +265,7 @@ void KERNEL(weights_add_chunk)(const struct weights_job *job, const struct weigh
         copy_image(job, share, chunk, i, copy);
     const size_t columns = divide_up(c->out_blocks, MAX_BLOCKS);
     for (size_t i = 0; i < columns; i++) {
-        const size_t block = piece_begin(c->out_blocks, columns, i);
-        add_blocks(job, share, &p, block, piece_begin(c->out_blocks, columns, i + 1) - block);
+        const size_t block = chunk_begin(c->out_blocks, columns, i);
+        add_blocks(job, share, &p, block, chunk_begin(c->out_blocks, columns, i + 1) - block);
     }
 }

@@ -55,7 +55,7 @@ struct winograd {
     const struct kernel_call *call;
     struct blocked in, out;
     struct epilogue epilogue;
-    size_t chunks, pieces; /* how an image is divided: chunks of tiles, pieces of the columns */
+    size_t tile_chunks, column_chunks; /* how an image is divided */
 };
 
 static struct winograd winograd_of(const struct kernel_site *site, struct carve *carve)
@@ -352,8 +352,8 @@ static void compute_chunk(const struct winograd *w, const struct chunk *chunk, s
 static void set_tiles(struct chunk *chunk, size_t first, size_t tiles, size_t chunks, size_t number)
 {
     const size_t groups = divide_up(tiles, GROUP);
-    const size_t begin = piece_begin(groups, chunks, number) * GROUP;
-    const size_t end = min_size(piece_begin(groups, chunks, number + 1) * GROUP, tiles);
+    const size_t begin = chunk_begin(groups, chunks, number) * GROUP;
+    const size_t end = min_size(chunk_begin(groups, chunks, number + 1) * GROUP, tiles);
     chunk->first = first + begin;
     chunk->count = end - begin;
 }
@@ -370,12 +370,12 @@ static void winograd_task(void *context, size_t task, size_t thread)
 {
     const struct winograd *w = context;
     const uint64_t start = profile_start(w->call->profile);
-    const size_t per_image = w->chunks * w->pieces, number = task % w->chunks;
-    const size_t piece = task % per_image / w->chunks;
-    const size_t begin = piece_begin(w->columns, w->pieces, piece);
-    const size_t end = piece_begin(w->columns, w->pieces, piece + 1);
+    const size_t per_image = w->tile_chunks * w->column_chunks, number = task % w->tile_chunks;
+    const size_t column_chunk = task % per_image / w->tile_chunks;
+    const size_t begin = chunk_begin(w->columns, w->column_chunks, column_chunk);
+    const size_t end = chunk_begin(w->columns, w->column_chunks, column_chunk + 1);
     struct chunk chunk = chunk_of(w, task / per_image, thread);
-    set_tiles(&chunk, 0, w->tiles, w->chunks, number);
+    set_tiles(&chunk, 0, w->tiles, w->tile_chunks, number);
     compute_chunk(w, &chunk, begin, end);
     for (size_t block = begin * PAIR; number == 0 && block < min_size(end * PAIR, w->out_blocks);
          block++)
@@ -487,20 +487,23 @@ static bool has_large_weights(const struct winograd *w)
            MACHINE_CACHE_BYTES / 2;
 }
 
-/* Divides each image into chunks and pieces, for about `wanted` tasks of an image. More chunks than
- * are needed (CHUNK) would read large weights more often: then each thread gets a piece. */
+/* Divides each image into chunks of tiles and of columns, for about `wanted` tasks of an image.
+ * More chunks of tiles than are needed (CHUNK) would read large weights more often: then each
+ * thread gets a chunk of columns. */
 static void share_out(struct winograd *w, size_t wanted, size_t batch, size_t threads)
 {
     const size_t least = divide_up(w->tiles, CHUNK), groups = divide_up(w->tiles, GROUP);
     const size_t sharers = min_size(wanted, divide_up(threads, batch)); /* threads of an image */
     if (has_large_weights(w) && least < wanted) {
-        w->pieces = min_size(w->columns, sharers);
-        w->chunks = min_size(groups, max_size(least, divide_up(sharers, w->pieces)));
+        w->column_chunks = min_size(w->columns, sharers);
+        w->tile_chunks = min_size(groups, max_size(least, divide_up(sharers, w->column_chunks)));
         return;
     }
-    w->chunks = least > 1 ? min_size(groups, round_up(max_size(least, wanted), sharers)) : 1;
-    const size_t most_pieces = max_size(divide_up(sharers, w->chunks), w->columns / MANY_COLUMNS);
-    w->pieces = min_size(min_size(w->columns, most_pieces), divide_up(wanted, w->chunks));
+    w->tile_chunks = least > 1 ? min_size(groups, round_up(max_size(least, wanted), sharers)) : 1;
+    const size_t most_chunks =
+        max_size(divide_up(sharers, w->tile_chunks), w->columns / MANY_COLUMNS);
+    w->column_chunks =
+        min_size(min_size(w->columns, most_chunks), divide_up(wanted, w->tile_chunks));
 }
 
 /* Sets *w to the prepared convolution with the arrays of the call. */
@@ -519,7 +522,7 @@ static void infer_winograd(const struct kernel_call *call)
     set_inference(&w, call);
     const size_t batch = call->site->batch, threads = pool_threads(call->pool);
     share_out(&w, tasks_of_image(&w, call->site, batch, threads), batch, threads);
-    run_tasks(call, batch * w.chunks * w.pieces, winograd_task, &w);
+    run_tasks(call, batch * w.tile_chunks * w.column_chunks, winograd_task, &w);
 }
 
 /* The rows begin with a row of tiles, since their number is even. */
@@ -540,13 +543,13 @@ static void infer_winograd_rows(const struct kernel_call *call, const struct ker
         blocked_pad(&w.out, rows->image, block, rows->begin, rows->end);
 }
 
-static size_t bands_winograd(const struct kernel_site *site)
+static size_t row_blocks_winograd(const struct kernel_site *site)
 {
     struct carve carve = {0};
     struct winograd w = winograd_of(site, &carve);
     const size_t wanted = tasks_of_image(&w, site, site->batch, site->threads);
     share_out(&w, wanted, site->batch, site->threads);
-    return w.pieces > 1 ? 0 : min_size(wanted, divide_up(w.to.height, RESULTS));
+    return w.column_chunks > 1 ? 0 : min_size(wanted, divide_up(w.to.height, RESULTS));
 }
 
 const struct kernel KERNEL(conv_winograd) = {
@@ -563,5 +566,5 @@ const struct kernel KERNEL(conv_winograd) = {
     .seconds = seconds_winograd,
     .forward = infer_winograd,
     .forward_rows = infer_winograd_rows,
-    .bands = bands_winograd,
+    .row_blocks = row_blocks_winograd,
 };

@@ -107,16 +107,16 @@ static void blocked_forward_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct blocked_frame *s = context;
-    struct blocked_band band = blocked_first(&s->tasks, task);
-    while (blocked_next(&s->tasks, &band)) {
-        const vector factors = factors_of(s, band.image, band.plane);
-        for (size_t y = band.begin; y < band.end; y++) {
-            const element *from = blocked_at(&s->in, band.image, band.plane, y);
-            element *to = blocked_at(&s->out, band.image, band.plane, y);
+    struct row_block block = blocked_first(&s->tasks, task);
+    while (blocked_next(&s->tasks, &block)) {
+        const vector factors = factors_of(s, block.image, block.plane);
+        for (size_t y = block.begin; y < block.end; y++) {
+            const element *from = blocked_at(&s->in, block.image, block.plane, y);
+            element *to = blocked_at(&s->out, block.image, block.plane, y);
             for (size_t i = 0; i < s->out.shape.width * LANES; i += LANES)
                 element_store(to + i, element_load(from + i) * factors);
         }
-        blocked_pad(&s->out, band.image, band.plane, band.begin, band.end);
+        blocked_pad(&s->out, block.image, block.plane, block.begin, block.end);
     }
 }
 

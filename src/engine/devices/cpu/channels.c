@@ -12,12 +12,6 @@ static size_t plane_tasks(const struct kernel_call *call)
     return divide_up(call->site->batch * shape.channels, planes_in_task(shape_area(shape)));
 }
 
-static struct channel_move move_of(const struct kernel_call *call, size_t channel)
-{
-    const struct channel_moves moves = {call->site->node, call->site->inputs[0].channels};
-    return channel_move_of(&moves, channel);
-}
-
 static size_t plane_end(const struct kernel_call *call, size_t task)
 {
     const struct shape shape = call->site->inputs[0];
@@ -25,62 +19,15 @@ static size_t plane_end(const struct kernel_call *call, size_t task)
                     (task + 1) * planes_in_task(shape_area(shape)));
 }
 
-/* --- shuffle: transposes the channels as a table [groups, C / groups] --- */
-
-static void shuffle_task(void *context, size_t task, size_t thread)
-{
-    (void)thread;
-    const struct kernel_call *call = context;
-    const struct shape shape = call->site->inputs[0];
-    const size_t area = shape_area(shape);
-    for (size_t p = task * planes_in_task(area); p < plane_end(call, task); p++) {
-        const size_t n = p / shape.channels, c = p % shape.channels;
-        store_or_add(call->output + p * area,
-                     call->inputs[0] + (n * shape.channels + move_of(call, c).channel) * area, area,
-                     false);
-    }
-}
-
-static void unshuffle_task(void *context, size_t task, size_t thread)
-{
-    (void)thread;
-    const struct kernel_call *call = context;
-    const struct shape shape = call->site->inputs[0];
-    const size_t area = shape_area(shape);
-    for (size_t p = task * planes_in_task(area); p < plane_end(call, task); p++) {
-        const size_t n = p / shape.channels, c = p % shape.channels;
-        store_or_add(call->input_gradients[0] +
-                         (n * shape.channels + move_of(call, c).channel) * area,
-                     call->output_gradient + p * area, area, call->accumulate[0]);
-    }
-}
-
-static void shuffle_forward(const struct kernel_call *call)
-{
-    run_tasks(call, plane_tasks(call), shuffle_task, call);
-}
-
-static void shuffle_backward(const struct kernel_call *call)
-{
-    if (call->input_gradients[0])
-        run_tasks(call, plane_tasks(call), unshuffle_task, call);
-}
-
-const struct kernel KERNEL(channel_shuffle) = {
-    .name = "channel_shuffle copy",
-    .instruction_set = ISA_NAME,
-    .op = &op_channel_shuffle,
-    .forward = shuffle_forward,
-    .backward = shuffle_backward,
-};
-
-/* --- shift --- */
-
 /* Writes to[y + dy][x + dx] = from[y][x], and zeros at the edge that becomes free. If `accumulate`
  * is set, adds the values instead. */
 static void move_plane(const float *from, float *to, struct shape shape, ptrdiff_t dy, ptrdiff_t dx,
                        bool accumulate)
 {
+    if (dy == 0 && dx == 0) {
+        store_or_add(to, from, shape_area(shape), accumulate);
+        return;
+    }
     const ptrdiff_t height = (ptrdiff_t)shape.height, width = (ptrdiff_t)shape.width;
     const ptrdiff_t begin = dx > 0 ? min_size(1, shape.width) : 0;
     const ptrdiff_t end = dx < 0 ? width - 1 : width;
@@ -97,47 +44,60 @@ static void move_plane(const float *from, float *to, struct shape shape, ptrdiff
     }
 }
 
-static void shift_task(void *context, size_t task, size_t thread)
+/* Writes the planes of a task from where their channels come from or, `back`, moves their gradients
+ * there. */
+static void move_planes(const struct kernel_call *call, size_t task, bool back)
 {
-    (void)thread;
-    const struct kernel_call *call = context;
     const struct shape shape = call->site->inputs[0];
     const size_t area = shape_area(shape);
+    const struct channel_moves moves = {call->site->node, shape.channels};
     for (size_t p = task * planes_in_task(area); p < plane_end(call, task); p++) {
-        const struct channel_move move = move_of(call, p % shape.channels);
-        move_plane(call->inputs[0] + p * area, call->output + p * area, shape, move.dy, move.dx,
-                   false);
+        const struct channel_move move = channel_move_of(&moves, p % shape.channels);
+        const size_t other = p / shape.channels * shape.channels + move.channel;
+        if (back)
+            move_plane(call->output_gradient + p * area, call->input_gradients[0] + other * area,
+                       shape, -move.dy, -move.dx, call->accumulate[0]);
+        else
+            move_plane(call->inputs[0] + other * area, call->output + p * area, shape, move.dy,
+                       move.dx, false);
     }
 }
 
-static void unshift_task(void *context, size_t task, size_t thread)
+static void forward_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
-    const struct kernel_call *call = context;
-    const struct shape shape = call->site->inputs[0];
-    const size_t area = shape_area(shape);
-    for (size_t p = task * planes_in_task(area); p < plane_end(call, task); p++) {
-        const struct channel_move move = move_of(call, p % shape.channels);
-        move_plane(call->output_gradient + p * area, call->input_gradients[0] + p * area, shape,
-                   -move.dy, -move.dx, call->accumulate[0]);
-    }
+    move_planes(context, task, false);
 }
 
-static void shift_forward(const struct kernel_call *call)
+static void backward_task(void *context, size_t task, size_t thread)
 {
-    run_tasks(call, plane_tasks(call), shift_task, call);
+    (void)thread;
+    move_planes(context, task, true);
 }
 
-static void shift_backward(const struct kernel_call *call)
+static void forward(const struct kernel_call *call)
+{
+    run_tasks(call, plane_tasks(call), forward_task, call);
+}
+
+static void backward(const struct kernel_call *call)
 {
     if (call->input_gradients[0])
-        run_tasks(call, plane_tasks(call), unshift_task, call);
+        run_tasks(call, plane_tasks(call), backward_task, call);
 }
+
+const struct kernel KERNEL(channel_shuffle) = {
+    .name = "channel_shuffle copy",
+    .instruction_set = ISA_NAME,
+    .op = &op_channel_shuffle,
+    .forward = forward,
+    .backward = backward,
+};
 
 const struct kernel KERNEL(channel_shift) = {
     .name = "channel_shift copy",
     .instruction_set = ISA_NAME,
     .op = &op_channel_shift,
-    .forward = shift_forward,
-    .backward = shift_backward,
+    .forward = forward,
+    .backward = backward,
 };

@@ -17,9 +17,9 @@
  * the forward pass copies each channel of the source from its place before the move, and the
  * backward pass stores each row of the input's gradient there.
  *
- * With few images, all of them are copied first, and tasks are tiles and bands of rows. With many,
- * a task is one image and group, and the copy stays in the thread's cache. The choice depends on
- * the number of images only, never on threads, and the sums are the same either way.
+ * With few images, all of them are copied first, and tasks are tiles and row blocks. With many, a
+ * task is one image and group, and the copy stays in the thread's cache. The choice depends on the
+ * number of images only, never on threads, and the sums are the same either way.
  */
 #include "engine/devices/cpu/conv.h"
 #include "base/language.h"
@@ -67,8 +67,8 @@ struct correlation {
     size_t scratch_bytes, source_floats;
     size_t tiles, panel_rows;
     size_t block_terms; /* terms summed before the next ones begin, a multiple of TERM_BLOCK */
-    size_t bands, bands_rows, tile_blocks; /* few images: how results are divided into tasks */
-    size_t task_rows;                      /* most rows of a task */
+    size_t row_blocks, block_rows, tile_blocks; /* few images: how results are divided into tasks */
+    size_t task_rows;                           /* most rows of a task */
     /* set for each call: */
     const struct kernel_call *call;
     const float *from, *bias;
@@ -107,7 +107,7 @@ static inline size_t residue_terms(const struct correlation *c, size_t ry, size_
 /* Returns the first channel of a tile, counted within its group. */
 static inline size_t first_channel(const struct correlation *c, size_t tile)
 {
-    return piece_begin(c->rows, c->tiles, tile);
+    return chunk_begin(c->rows, c->tiles, tile);
 }
 
 /* Returns the destination's plane of a channel, which is counted over all groups. */
@@ -207,17 +207,17 @@ static void set_backward(struct correlation *c)
     c->destination = s->in;
 }
 
-/* Divides the results of few images into tasks: bands of rows, each of which reads another part of
- * the source and, if there are too few bands, blocks of tiles. */
+/* Divides the results of few images into tasks: row blocks, each of which reads another part of the
+ * source and, if there are too few row blocks, blocks of tiles. */
 static void share_out(struct correlation *c)
 {
     const size_t height = most_positions(c->y, c->residues_y);
     const size_t wanted =
         few_images(&c->sizes) ? divide_up(WANTED_TASKS, c->sizes.batch * c->sizes.groups) : 1;
     const size_t least_rows = divide_up(PANEL_POSITIONS, c->layout.pitch);
-    c->bands = max_size(1, min_size(height / least_rows, wanted));
-    c->tile_blocks = min_size(c->tiles, divide_up(wanted, c->bands));
-    c->bands_rows = divide_up(height, c->bands);
+    c->row_blocks = max_size(1, min_size(height / least_rows, wanted));
+    c->tile_blocks = min_size(c->tiles, divide_up(wanted, c->row_blocks));
+    c->block_rows = divide_up(height, c->row_blocks);
     c->task_rows = min_size(c->rows, divide_up(c->tiles, c->tile_blocks) * TILE_ROWS);
 }
 
@@ -228,11 +228,11 @@ static void set_blocking(struct correlation *c)
     const struct conv_sizes *s = &c->sizes;
     const size_t least_rows = divide_up(PANEL_POSITIONS, c->layout.pitch);
     const size_t panel = PANEL_FLOATS / (c->task_rows * c->layout.pitch);
-    const size_t panels = divide_up(c->bands_rows, max_size(least_rows, panel));
+    const size_t panels = divide_up(c->block_rows, max_size(least_rows, panel));
     /* floats of one channel that a step reads */
     const size_t reach = s->window.kernel_height * (TILE_VECTORS + 1) * LANES;
     const size_t source = BLOCK_SOURCE * s->taps / reach, weights = BLOCK_WEIGHTS / c->task_rows;
-    c->panel_rows = divide_up(c->bands_rows, panels);
+    c->panel_rows = divide_up(c->block_rows, panels);
     c->block_terms = max_size(1, min_size(source, weights) / TERM_BLOCK) * TERM_BLOCK;
 }
 
@@ -356,7 +356,7 @@ static float *correlation_packed(const struct correlation *c, size_t group, size
     for (size_t i = 0; i < ry * c->residues_x + rx; i++)
         terms += residue_terms(c, i / c->residues_x, i % c->residues_x);
     return c->weights + group * c->rows * c->source_channels * c->sizes.taps + terms * c->rows +
-           residue_terms(c, ry, rx) * piece_begin(c->rows, c->tiles, tile);
+           residue_terms(c, ry, rx) * chunk_begin(c->rows, c->tiles, tile);
 }
 
 static void pack_task(void *context, size_t task, size_t thread)
@@ -364,8 +364,8 @@ static void pack_task(void *context, size_t task, size_t thread)
     (void)thread;
     const struct correlation *c = context;
     const size_t group = task / c->tiles, tile = task % c->tiles;
-    const size_t first = piece_begin(c->rows, c->tiles, tile);
-    const size_t rows = piece_begin(c->rows, c->tiles, tile + 1) - first;
+    const size_t first = chunk_begin(c->rows, c->tiles, tile);
+    const size_t rows = chunk_begin(c->rows, c->tiles, tile + 1) - first;
     if (!c->backward) {
         pack_forward(c, group * c->rows + first, rows, correlation_packed(c, group, 0, 0, tile));
         return;
@@ -500,8 +500,8 @@ static void correlate(const struct correlation *c, const struct panel *p, size_t
     const size_t steps = divide_up(end - begin, TILE_VECTORS);
     for (size_t k = 0; k == 0 || k < p->terms; k += c->block_terms)
         for (size_t step = 0; step < steps; step++) {
-            const size_t v = piece_begin(end - begin, steps, step);
-            const size_t count = piece_begin(end - begin, steps, step + 1) - v;
+            const size_t v = chunk_begin(end - begin, steps, step);
+            const size_t count = chunk_begin(end - begin, steps, step + 1) - v;
             correlate_vectors(c, p, k, begin + v, count, add, out + v * LANES, stride);
         }
 }
@@ -537,10 +537,11 @@ static void correlate_panel(const struct correlation *c, const struct panel *p)
     correlation_store(c, p);
 }
 
-/* Computes the rows of a residue in a band, panel by panel. */
-static void correlate_rows(const struct correlation *c, struct panel *p, size_t band)
+/* Computes the rows of a residue in a row block, panel by panel. */
+static void correlate_rows(const struct correlation *c, struct panel *p, size_t row_block)
 {
-    const size_t first = band * c->bands_rows, last = min_size(p->y->count, first + c->bands_rows);
+    const size_t first = row_block * c->block_rows,
+                 last = min_size(p->y->count, first + c->block_rows);
     for (size_t row = first; row < last && p->x->count; row += c->panel_rows) {
         p->first_row = row;
         p->rows = min_size(c->panel_rows, last - row);
@@ -548,10 +549,10 @@ static void correlate_rows(const struct correlation *c, struct panel *p, size_t 
     }
 }
 
-/* Computes tiles [begin, end) in band `band` of the rows, for every residue. */
-static void correlate_band(const struct correlation *c, const float *source, size_t image,
-                           size_t group, size_t begin, size_t end, size_t band, size_t thread,
-                           float *results)
+/* Computes tiles [begin, end) in row block `row_block`, for every residue. */
+static void correlate_row_block(const struct correlation *c, const float *source, size_t image,
+                                size_t group, size_t begin, size_t end, size_t row_block,
+                                size_t thread, float *results)
 {
     const uint64_t start = profile_start(c->call->profile);
     struct panel panel = {.image = image,
@@ -567,13 +568,13 @@ static void correlate_band(const struct correlation *c, const float *source, siz
             panel.x = &c->x[rx];
             panel.terms = residue_terms(c, ry, rx);
             panel.weights = correlation_packed(c, group, ry, rx, 0);
-            correlate_rows(c, &panel, band);
+            correlate_rows(c, &panel, row_block);
             panel.offsets += panel.terms;
         }
     if (c->call->profile) {
         const struct conv_sizes *s = &c->sizes;
         size_t rows = first_channel(c, end) - first_channel(c, begin);
-        size_t area = shape_area(s->out) / c->bands, terms = s->taps;
+        size_t area = shape_area(s->out) / c->row_blocks, terms = s->taps;
         if (c->backward)
             profile_add_gemm(c->call->profile, thread, GEMM_TN, rows * terms, area, s->outputs,
                              start);
@@ -618,7 +619,7 @@ static void image_task(void *context, size_t task, size_t thread)
     const float *direct = direct_source(c, task);
     if (!direct)
         copy_source(c, image, group, 0, c->source_channels, copy);
-    correlate_band(c, direct ? direct : copy, image, group, 0, c->tiles, 0, thread, results);
+    correlate_row_block(c, direct ? direct : copy, image, group, 0, c->tiles, 0, thread, results);
 }
 
 /* With few images: copies some channels of a group's source. */
@@ -626,24 +627,25 @@ static void copy_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct correlation *c = context;
-    const size_t pieces = min_size(c->source_channels, WANTED_TASKS), source = task / pieces;
-    const size_t begin = piece_begin(c->source_channels, pieces, task % pieces);
-    const size_t end = piece_begin(c->source_channels, pieces, task % pieces + 1);
+    const size_t chunks = min_size(c->source_channels, WANTED_TASKS), source = task / chunks;
+    const size_t begin = chunk_begin(c->source_channels, chunks, task % chunks);
+    const size_t end = chunk_begin(c->source_channels, chunks, task % chunks + 1);
     if (!direct_source(c, source))
         copy_source(c, source / c->groups, source % c->groups, begin, end,
                     c->shared + source * c->source_floats);
 }
 
-static void band_task(void *context, size_t task, size_t thread)
+static void row_block_task(void *context, size_t task, size_t thread)
 {
     const struct correlation *c = context;
-    const size_t band = task % c->bands, rest = task / c->bands;
+    const size_t row_block = task % c->row_blocks, rest = task / c->row_blocks;
     const size_t block = rest % c->tile_blocks, source = rest / c->tile_blocks;
     const float *direct = direct_source(c, source);
-    correlate_band(c, direct ? direct : c->shared + source * c->source_floats, source / c->groups,
-                   source % c->groups, piece_begin(c->tiles, c->tile_blocks, block),
-                   piece_begin(c->tiles, c->tile_blocks, block + 1), band, thread,
-                   (float *)(c->scratch + thread * c->scratch_bytes));
+    correlate_row_block(c, direct ? direct : c->shared + source * c->source_floats,
+                        source / c->groups, source % c->groups,
+                        chunk_begin(c->tiles, c->tile_blocks, block),
+                        chunk_begin(c->tiles, c->tile_blocks, block + 1), row_block, thread,
+                        (float *)(c->scratch + thread * c->scratch_bytes));
 }
 
 static void correlation_run(const struct correlation *c)
@@ -652,7 +654,7 @@ static void correlation_run(const struct correlation *c)
     correlation_pack(c);
     if (few_images(&c->sizes)) {
         run_tasks(c->call, sources * min_size(c->source_channels, WANTED_TASKS), copy_task, c);
-        run_tasks(c->call, sources * c->tile_blocks * c->bands, band_task, c);
+        run_tasks(c->call, sources * c->tile_blocks * c->row_blocks, row_block_task, c);
     } else {
         run_tasks(c->call, sources, image_task, c);
     }

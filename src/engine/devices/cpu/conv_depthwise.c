@@ -235,22 +235,22 @@ static void compute_any_row(const struct depthwise *d, const struct lanes *lanes
     }
 }
 
-static void compute_band(const struct depthwise *d, const struct blocked_band *band)
+static void compute_row_block(const struct depthwise *d, const struct row_block *block)
 {
     const struct window *w = &d->sizes.window;
-    const struct lanes *lanes = &d->lanes[band->plane];
+    const struct lanes *lanes = &d->lanes[block->plane];
     const struct blocked *summand = &d->epilogue.summand;
     /* the padding of the input is at least that of the window */
     const size_t before = w->pad_height * d->in.row + w->pad_width * LANES;
-    const size_t top = band->begin * w->stride_height, image = band->image, plane = band->plane;
+    const size_t top = block->begin * w->stride_height, image = block->image, plane = block->plane;
     struct row row = {.first = blocked_at(&d->in, image, lanes->first, top) - before,
                       .second = blocked_at(&d->in, image, lanes->second, top) - before,
                       .weights = d->weights + plane * d->parts * d->sizes.taps * LANES,
                       .bias = d->bias + plane * d->parts * LANES,
                       .summand =
-                          summand->values ? blocked_at(summand, image, plane, band->begin) : NULL,
-                      .out = blocked_at(&d->out, image, plane, band->begin)};
-    for (size_t y = band->begin; y < band->end; y++) {
+                          summand->values ? blocked_at(summand, image, plane, block->begin) : NULL,
+                      .out = blocked_at(&d->out, image, plane, block->begin)};
+    for (size_t y = block->begin; y < block->end; y++) {
         compute_any_row(d, lanes, &row);
         row.first += w->stride_height * d->in.row;
         row.second += w->stride_height * d->in.row;
@@ -258,16 +258,16 @@ static void compute_band(const struct depthwise *d, const struct blocked_band *b
         if (row.summand)
             row.summand += summand->row;
     }
-    blocked_pad(&d->out, band->image, band->plane, band->begin, band->end);
+    blocked_pad(&d->out, block->image, block->plane, block->begin, block->end);
 }
 
 static void depthwise_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct depthwise *d = context;
-    struct blocked_band band = blocked_first(&d->tasks, task);
-    while (blocked_next(&d->tasks, &band))
-        compute_band(d, &band);
+    struct row_block block = blocked_first(&d->tasks, task);
+    while (blocked_next(&d->tasks, &block))
+        compute_row_block(d, &block);
 }
 
 /* Sets *d to the prepared convolution with the arrays of the call. */
@@ -300,15 +300,15 @@ static void forward_rows(const struct kernel_call *call, const struct kernel_row
     (void)thread;
     struct depthwise d;
     set_inference(&d, call);
-    struct blocked_band band = {.image = rows->image, .begin = rows->begin, .end = rows->end};
-    for (; band.plane < d.blocks; band.plane++)
-        compute_band(&d, &band);
+    struct row_block block = {.image = rows->image, .begin = rows->begin, .end = rows->end};
+    for (; block.plane < d.blocks; block.plane++)
+        compute_row_block(&d, &block);
 }
 
-static size_t bands_depthwise(const struct kernel_site *site)
+static size_t row_blocks_depthwise(const struct kernel_site *site)
 {
     const struct conv_sizes s = conv_sizes_of(site);
-    return blocked_bands(site, row_work(&s));
+    return blocked_row_blocks(site, row_work(&s));
 }
 
 /* --- the kernel --- */
@@ -360,5 +360,5 @@ const struct kernel KERNEL(conv_depthwise) = {
     .prepare = prepare_depthwise,
     .forward = forward_depthwise,
     .forward_rows = forward_rows,
-    .bands = bands_depthwise,
+    .row_blocks = row_blocks_depthwise,
 };

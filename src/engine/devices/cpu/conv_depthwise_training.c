@@ -162,10 +162,10 @@ static void pass_task(void *context, size_t task, size_t thread)
 {
     const struct pass *pass = context;
     element *copy = pass->copies + thread * copy_elements(pass);
-    struct blocked_band band = blocked_first(&pass->tasks, task);
-    while (blocked_next(&pass->tasks, &band)) {
-        copy_plane(pass, band.image, band.plane, copy);
-        compute_plane(pass, band.image, band.plane, copy);
+    struct row_block block = blocked_first(&pass->tasks, task);
+    while (blocked_next(&pass->tasks, &block)) {
+        copy_plane(pass, block.image, block.plane, copy);
+        compute_plane(pass, block.image, block.plane, copy);
     }
 }
 
@@ -174,7 +174,7 @@ static void run_pass(struct pass *pass, bool backward)
     const struct kernel_call *call = pass->call;
     pack_weights(pass, backward);
     pass->tasks = blocked_tasks_of(call, &pass->to, pass->sizes.taps * pass->to.shape.width);
-    pass->tasks.by_bands = false; /* a task copies whole planes */
+    pass->tasks.divides_rows = false; /* a task copies whole planes */
     pass->tasks.count =
         min_size(pass->tasks.batch * pass->tasks.planes, 8 * pool_threads(call->pool));
     run_tasks(call, pass->tasks.count, pass_task, pass);
@@ -273,8 +273,8 @@ static void weights_task(void *context, size_t task, size_t thread)
     element *copy = pass->copies + thread * copy_elements(pass);
     float *out = d->results + task * floats;
     floats_clear(out, floats);
-    for (size_t n = piece_begin(batch, d->partials, partial);
-         n < piece_begin(batch, d->partials, partial + 1); n++) {
+    for (size_t n = chunk_begin(batch, d->partials, partial);
+         n < chunk_begin(batch, d->partials, partial + 1); n++) {
         copy_plane(pass, n, plane, copy);
         add_plane(d, copy, n, plane, out);
     }

@@ -4,7 +4,7 @@
  * window element at each output position. With ' for gradients:
  *   output         = weight  columns            (nn)
  *   columns'       = weight^T output'           (tn), added into the input's gradient
- *   weight'       += output' columns^T          (nt), over a fixed part of the images
+ *   weight'       += output' columns^T          (nt), over a fixed chunk of the images
  */
 #include "engine/devices/cpu/conv.h"
 #include "engine/devices/cpu/gemm.h"
@@ -169,8 +169,8 @@ static void backward_weight_task(void *context, size_t task, size_t thread)
     const struct gemm_job *job = context;
     const struct conv_sizes *s = &job->sizes;
     const size_t partial = task / s->groups, group = task % s->groups;
-    const size_t begin = piece_begin(s->batch, job->partials, partial);
-    for (size_t n = begin; n < piece_begin(s->batch, job->partials, partial + 1); n++)
+    const size_t begin = chunk_begin(s->batch, job->partials, partial);
+    for (size_t n = begin; n < chunk_begin(s->batch, job->partials, partial + 1); n++)
         gemm(job->call->profile, thread,
              &(struct gemm_call){.kind = GEMM_NT,
                                  .m = s->outputs,

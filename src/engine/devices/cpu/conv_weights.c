@@ -57,7 +57,7 @@ enum {
     CHUNK_POSITIONS = 200, /* their gradient for a tile's columns fits a level-1 cache */
     TRANSPOSE = 8,
     SHARED_BLOCKS = 4, /* with more, the transposed gradient is shared */
-    PREPARE_PIECES = 8,
+    PREPARE_CHUNKS = 8,
 };
 
 struct weights_job {
@@ -67,8 +67,8 @@ struct weights_job {
     bool many;
     size_t terms;    /* window elements of all input channels of a group */
     size_t columns;  /* output channels of a group; with many, rounded up to whole vectors */
-    size_t partials; /* parts of the images */
-    size_t blocks;   /* parts of the input channels */
+    size_t partials; /* chunks of the images */
+    size_t blocks;   /* of the input channels */
     size_t together; /* images that are processed together */
     size_t chunk_images, chunk_rows;       /* many: output positions of a chunk */
     bool shared;                           /* all blocks share the transposed gradient */
@@ -259,10 +259,10 @@ static struct share share_of(const struct weights_job *job, size_t task)
     const size_t block = task % job->blocks;
     struct share share = {.group = task / job->blocks % s->groups,
                           .partial = task / job->blocks / s->groups};
-    share.first = piece_begin(s->batch, job->partials, share.partial);
-    share.last = piece_begin(s->batch, job->partials, share.partial + 1);
-    share.channel = piece_begin(s->inputs, job->blocks, block);
-    share.channels = piece_begin(s->inputs, job->blocks, block + 1) - share.channel;
+    share.first = chunk_begin(s->batch, job->partials, share.partial);
+    share.last = chunk_begin(s->batch, job->partials, share.partial + 1);
+    share.channel = chunk_begin(s->inputs, job->blocks, block);
+    share.channels = chunk_begin(s->inputs, job->blocks, block + 1) - share.channel;
     share.out = job->results +
                 ((share.partial * s->groups + share.group) * job->terms + share.channel * s->taps) *
                     job->columns;
@@ -290,11 +290,11 @@ static void add_chunk(const struct weights_job *job, const struct tile_positions
     const size_t vectors = job->columns / LANES;
     const size_t across = divide_up(vectors, TILE_VECTORS), down = divide_up(terms, TILE_ROWS);
     for (size_t j = 0; j < across; j++) {
-        const size_t v = piece_begin(vectors, across, j);
-        const size_t count = piece_begin(vectors, across, j + 1) - v;
+        const size_t v = chunk_begin(vectors, across, j);
+        const size_t count = chunk_begin(vectors, across, j + 1) - v;
         for (size_t i = 0; i < down; i++) {
-            const size_t k = piece_begin(terms, down, i);
-            const size_t rows = piece_begin(terms, down, i + 1) - k;
+            const size_t k = chunk_begin(terms, down, i);
+            const size_t rows = chunk_begin(terms, down, i + 1) - k;
             tiles_gradient[rows - 1][count - 1](positions, source, job->offsets + k,
                                                 gradient + v * LANES, job->columns,
                                                 out + k * job->columns + v * LANES);
@@ -340,8 +340,8 @@ static void add_few(const struct weights_job *job, const float *source, const fl
     const size_t down = divide_up(terms, TILE_ROWS);
     for (size_t o = 0; o < job->sizes.outputs; o++)
         for (size_t i = 0; i < down; i++) {
-            const size_t k = piece_begin(terms, down, i);
-            const size_t rows = piece_begin(terms, down, i + 1) - k;
+            const size_t k = chunk_begin(terms, down, i);
+            const size_t rows = chunk_begin(terms, down, i + 1) - k;
             float sums[TILE_ROWS];
             tiles_dot[rows - 1](source, job->offsets + k, gradient + o * count, count, sums);
             for (size_t r = 0; r < rows; r++)
@@ -390,21 +390,21 @@ static void weights_task(void *context, size_t task, size_t thread)
         add_images(job, &share, n, min_size(job->together, share.last - n), NULL, thread);
 }
 
-/* Transposes a piece of one image's gradient, for all blocks. */
+/* Transposes a chunk of one image's gradient, for all blocks. */
 static void prepare_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct weights_job *job = context;
-    const size_t piece = task % PREPARE_PIECES, image = task / PREPARE_PIECES % job->together;
-    const size_t rest = task / PREPARE_PIECES / job->together;
+    const size_t chunk = task % PREPARE_CHUNKS, image = task / PREPARE_CHUNKS % job->together;
+    const size_t rest = task / PREPARE_CHUNKS / job->together;
     const size_t group = rest % job->sizes.groups, partial = rest / job->sizes.groups;
     const size_t n =
-        piece_begin(job->sizes.batch, job->partials, partial) + job->round * job->together + image;
-    if (n >= piece_begin(job->sizes.batch, job->partials, partial + 1))
+        chunk_begin(job->sizes.batch, job->partials, partial) + job->round * job->together + image;
+    if (n >= chunk_begin(job->sizes.batch, job->partials, partial + 1))
         return;
     const size_t area = shape_area(job->sizes.out), blocks = divide_up(area, TRANSPOSE);
-    const size_t begin = piece_begin(blocks, PREPARE_PIECES, piece) * TRANSPOSE;
-    const size_t end = min_size(area, piece_begin(blocks, PREPARE_PIECES, piece + 1) * TRANSPOSE);
+    const size_t begin = chunk_begin(blocks, PREPARE_CHUNKS, chunk) * TRANSPOSE;
+    const size_t end = min_size(area, chunk_begin(blocks, PREPARE_CHUNKS, chunk + 1) * TRANSPOSE);
     if (begin < end)
         prepare_many(job, gradient_of(job, n, group) + begin, end - begin,
                      shared_at(job, partial, group) + image * job->gradient_floats +
@@ -429,7 +429,7 @@ static void run_rounds(const struct kernel_call *call, struct weights_job *job)
     const size_t shares = job->partials * job->sizes.groups;
     const size_t rounds = divide_up(divide_up(job->sizes.batch, job->partials), job->together);
     for (job->round = 0; job->round < rounds; job->round++) {
-        run_tasks(call, shares * job->together * PREPARE_PIECES, prepare_task, job);
+        run_tasks(call, shares * job->together * PREPARE_CHUNKS, prepare_task, job);
         run_tasks(call, shares * job->blocks, round_task, job);
     }
 }
@@ -444,8 +444,8 @@ static void reduce_task(void *context, size_t task, size_t thread)
     (void)thread;
     const struct weights_job *job = context;
     const struct conv_sizes *s = &job->sizes;
-    const size_t pieces = divide_up(job->terms, REDUCE_TERMS), group = task / pieces;
-    const size_t k = task % pieces * REDUCE_TERMS;
+    const size_t chunks = divide_up(job->terms, REDUCE_TERMS), group = task / chunks;
+    const size_t k = task % chunks * REDUCE_TERMS;
     const size_t terms = min_size(REDUCE_TERMS, job->terms - k), count = terms * job->columns;
     float *sum = job->results + (group * job->terms + k) * job->columns;
     for (size_t partial = 1; partial < job->partials; partial++) {

@@ -121,7 +121,7 @@ const struct cpu_int8_table *cpu_amx_int8_table_here(void)
 /* --- idle code: the machine code of kernels that a run does not use ---
  *
  * These are the kernels of other instruction sets, and those for bf16 in a run of float32. The
- * linker places the code of a library of kernels in one piece, so the functions of a table's
+ * linker places the code of a library of kernels contiguously, so the functions of a table's
  * kernels mark its extent, but for the last function. */
 
 struct extent {
@@ -179,7 +179,7 @@ static uint64_t cpu_idle_code_bytes(enum device_precision precision)
  * processor load the cache line first, which is not counted; the triad alone would therefore not be
  * a limit for layers that mostly read. */
 
-enum { SGEMM_SIZE = 1536, REPEATS = 2, PIECES = 64 };
+enum { SGEMM_SIZE = 1536, REPEATS = 2, CHUNKS = 64 };
 static const double SECONDS = 0.08; /* repeats of one limit go on for at least this long */
 
 struct trial {
@@ -279,7 +279,7 @@ static void fill_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct trial *trial = context;
-    for (size_t i = trial->count * task / PIECES; i < trial->count * (task + 1) / PIECES; i++)
+    for (size_t i = trial->count * task / CHUNKS; i < trial->count * (task + 1) / CHUNKS; i++)
         trial->a[i] = trial->b[i] = trial->c[i] = 1;
 }
 
@@ -293,7 +293,7 @@ static bool make_arrays(struct trial *trial, struct error *error)
     trial->b = trial->a ? memory_new_aligned(trial->count, sizeof(float), what, error) : NULL;
     trial->c = trial->b ? memory_new_aligned(trial->count, sizeof(float), what, error) : NULL;
     if (trial->c)
-        pool_run(trial->pool, PIECES, fill_task, trial);
+        pool_run(trial->pool, CHUNKS, fill_task, trial);
     return trial->c;
 }
 

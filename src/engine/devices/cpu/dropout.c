@@ -150,14 +150,14 @@ static void blocked_task(void *context, size_t task, size_t thread)
     (void)thread;
     const struct blocked_dropout *d = context;
     const size_t area = shape_area(d->to.shape);
-    struct blocked_band band = blocked_first(&d->tasks, task);
-    while (blocked_next(&d->tasks, &band))
+    struct row_block block = blocked_first(&d->tasks, task);
+    while (blocked_next(&d->tasks, &block))
         for (size_t i = 0; i < area; i += STRIP) {
             const size_t count = min_size(STRIP, area - i);
-            const element *from = blocked_at(&d->from, band.image, band.plane, 0) + i * LANES;
-            element *to = blocked_at(&d->to, band.image, band.plane, 0) + i * LANES;
+            const element *from = blocked_at(&d->from, block.image, block.plane, 0) + i * LANES;
+            element *to = blocked_at(&d->to, block.image, block.plane, 0) + i * LANES;
             float factors[STRIP * LANES];
-            draw_lanes(d, band.image, band.plane, i, count, factors);
+            draw_lanes(d, block.image, block.plane, i, count, factors);
 #pragma omp simd
             for (size_t k = 0; k < count * LANES; k++)
                 factors[k] *= element_value(from[k]);
@@ -168,7 +168,7 @@ static void blocked_task(void *context, size_t task, size_t thread)
 static void run_blocked(struct blocked_dropout *d)
 {
     d->tasks = blocked_tasks_of(d->call, &d->to, 8 * d->to.shape.width);
-    d->tasks.by_bands = false;
+    d->tasks.divides_rows = false;
     d->tasks.count = min_size(d->tasks.batch * d->tasks.planes, 8 * pool_threads(d->call->pool));
     run_tasks(d->call, d->tasks.count, blocked_task, d);
 }

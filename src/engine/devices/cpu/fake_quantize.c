@@ -86,13 +86,13 @@ static void blocked_task(void *context, size_t task, size_t thread)
     (void)thread;
     const struct blocked_frame *p = context;
     const struct grid grid = grid_of(p->call);
-    struct blocked_band band = blocked_first(&p->tasks, task);
-    while (blocked_next(&p->tasks, &band)) {
-        for (size_t y = band.begin; y < band.end; y++)
-            round_values(&grid, blocked_at(&p->in, band.image, band.plane, y),
-                         blocked_at(&p->out, band.image, band.plane, y),
+    struct row_block block = blocked_first(&p->tasks, task);
+    while (blocked_next(&p->tasks, &block)) {
+        for (size_t y = block.begin; y < block.end; y++)
+            round_values(&grid, blocked_at(&p->in, block.image, block.plane, y),
+                         blocked_at(&p->out, block.image, block.plane, y),
                          p->out.shape.width * LANES);
-        blocked_pad(&p->out, band.image, band.plane, band.begin, band.end);
+        blocked_pad(&p->out, block.image, block.plane, block.begin, block.end);
     }
 }
 

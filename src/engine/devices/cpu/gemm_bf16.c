@@ -66,8 +66,8 @@ void KERNEL(gemm_bf16)(const struct gemm_bf16_call *g)
 {
     const size_t count = divide_up(g->rows, TILE_MAX);
     for (size_t i = 0; i < count; i++) {
-        const size_t row = piece_begin(g->rows, count, i);
-        const size_t rows = piece_begin(g->rows, count, i + 1) - row;
+        const size_t row = chunk_begin(g->rows, count, i);
+        const size_t rows = chunk_begin(g->rows, count, i + 1) - row;
         for (size_t column = 0; column < g->columns; column += GEMM_COLUMNS)
             tiles[rows - 1](g, row, column);
     }

@@ -40,8 +40,8 @@ static inline size_t amx_column_bytes(const struct amx_product *p)
     return p->chunks * p->chunk_terms * TERM_FACTORS * INT8_BLOCK;
 }
 
-/* Divides `count` into pieces of equal size, at most `most`; returns the size. */
-static inline size_t amx_piece(size_t count, size_t most)
+/* Divides `count` into chunks of equal size, at most `most`; returns the size. */
+static inline size_t amx_chunk(size_t count, size_t most)
 {
     return divide_up(count, divide_up(count, most));
 }

@@ -15,6 +15,7 @@
 #include "engine/devices/cpu/int8_amx.h"
 
 #include "base/language.h"
+#include "engine/devices/cpu/int8_results.h"
 #include "engine/graph/machine_model.h"
 
 enum { BUFFER_BYTES = 160 * 1024 /* of a strip: less than the level-2 cache */ };
@@ -69,7 +70,7 @@ static void set_terms(struct amx_conv *c)
     c->row_runs = merged ? 1 : c->w.kernel_width;
     c->run_step = c->dilation_width * c->position_bytes;
     c->run_terms = (merged ? c->w.kernel_width : 1) * group_bytes / TERM_FACTORS;
-    c->product.chunk_terms = amx_piece(c->run_terms, AMX_TERMS);
+    c->product.chunk_terms = amx_chunk(c->run_terms, AMX_TERMS);
     c->run_chunks = divide_up(c->run_terms, c->product.chunk_terms);
     c->product.chunks = c->w.kernel_height * c->row_runs * c->run_chunks;
     c->product.step = c->step_width * c->position_bytes;
@@ -101,7 +102,7 @@ static void set_positions(struct amx_conv *c)
     if (!c->one_line)
         c->pitch = SIZE_MAX;
     const size_t line = line_positions(c, c->strip_rows);
-    c->tile_rows = amx_piece(line, TILE_ROWS_MAX);
+    c->tile_rows = amx_chunk(line, TILE_ROWS_MAX);
     c->line_tiles = divide_up(line, c->tile_rows);
     /* what is copied, and what tiles read behind it; a block of channels is copied as a whole */
     const size_t rows = (c->strip_rows - 1) * c->step_height + c->span;
@@ -225,11 +226,10 @@ static void prepare_conv(const struct kernel_call *call)
 struct job {
     const struct kernel_call *call;
     struct amx_conv c;
-    const struct int8_column *columns;
-    struct int8_array in, out, summand;
-    struct int8_epilogue epilogue;
+    struct int8_array in;
+    struct int8_results results;
     uint8_t zero_point; /* of the input */
-    size_t row_parts, column_parts;
+    size_t row_chunks, column_chunks;
 };
 
 /* Copies `count` positions of a row. A block of channels is stored as a whole, so that blocks are
@@ -294,34 +294,6 @@ struct strip {
     size_t tiles;
 };
 
-static void store_floats(const struct job *job, const struct strip *strip, size_t column,
-                         size_t position, const sums *block)
-{
-    const struct amx_conv *c = &job->c;
-    const size_t area = shape_area(c->out), first = column * INT8_BLOCK;
-    float values[INT8_BLOCK];
-    float *to = job->call->output + (strip->image * c->out.channels + first) * area + position;
-    int8_finish_floats(job->columns + column, block, values);
-    for (size_t i = 0; i < min_size(INT8_BLOCK, c->out.channels - first); i++)
-        to[i * area] = values[i];
-}
-
-/* Stores `count` neighbouring positions of a column. */
-static void store_positions(const struct job *job, const struct strip *strip, size_t column,
-                            size_t position, size_t count, const sums *blocks)
-{
-    const size_t at = position * INT8_BLOCK;
-    if (job->out.values)
-        int8_finish_row(&job->epilogue, job->columns + column, blocks, BLOCK_VECTORS, count,
-                        job->summand.values + strip->image * job->summand.image +
-                            column * job->summand.plane + at,
-                        job->out.values + strip->image * job->out.image + column * job->out.plane +
-                            at);
-    else
-        for (size_t i = 0; i < count; i++)
-            store_floats(job, strip, column, position + i, blocks + i * BLOCK_VECTORS);
-}
-
 /* Stores the sums of one tile and column, row by row of the output. */
 static void store_tile(const struct job *job, const struct strip *strip, size_t tile, size_t column,
                        const int32_t *totals)
@@ -331,9 +303,11 @@ static void store_tile(const struct job *job, const struct strip *strip, size_t 
     size_t y = strip->begin + line + first / c->pitch, x = first % c->pitch;
     for (size_t r = 0; r < c->tile_rows && y < strip->end; y++) {
         const size_t count = min_size(c->tile_rows - r, c->pitch - x);
+        const struct int8_place place =
+            int8_place_of(&job->results, strip->image, column, y * c->out.width + x);
         if (x < c->out.width)
-            store_positions(job, strip, column, y * c->out.width + x,
-                            min_size(count, c->out.width - x), amx_position_sums(totals, 0, r));
+            int8_store(&job->results, &place, min_size(count, c->out.width - x),
+                       amx_position_sums(totals, 0, r), BLOCK_VECTORS);
         r += count;
         x = 0;
     }
@@ -387,13 +361,13 @@ static void conv_task(void *context, size_t task, size_t thread)
     const struct job *job = context;
     const struct amx_conv *c = &job->c;
     const size_t rows = job->call->site->batch * c->out.height;
-    const size_t part = task / job->column_parts, column_part = task % job->column_parts;
-    const size_t last_row = piece_begin(rows, job->row_parts, part + 1);
-    const size_t first_column = piece_begin(c->columns, job->column_parts, column_part);
-    const size_t last_column = piece_begin(c->columns, job->column_parts, column_part + 1);
+    const size_t row_chunk = task / job->column_chunks, column_chunk = task % job->column_chunks;
+    const size_t last_row = chunk_begin(rows, job->row_chunks, row_chunk + 1);
+    const size_t first_column = chunk_begin(c->columns, job->column_chunks, column_chunk);
+    const size_t last_column = chunk_begin(c->columns, job->column_chunks, column_chunk + 1);
     uint8_t *buffer = (uint8_t *)job->call->workspace + thread * c->buffer_bytes;
     amx_configure(c->tile_rows, c->product.chunk_terms);
-    for (size_t row = piece_begin(rows, job->row_parts, part); row < last_row;) {
+    for (size_t row = chunk_begin(rows, job->row_chunks, row_chunk); row < last_row;) {
         struct strip strip = {
             .image = row / c->out.height, .begin = row % c->out.height, .buffer = buffer};
         const size_t count = min_size(c->out.height - strip.begin, last_row - row);
@@ -417,10 +391,10 @@ static void divide(struct job *job)
     const size_t wanted = machine_tasks(job->call->site->machine, MACHINE_CONV_2, work,
                                         pool_threads(job->call->pool));
     const size_t values = job->call->site->batch * c->in.height * c->row_bytes;
-    job->column_parts = weights_bytes(c) > values ? min_size(wanted, divide_up(c->columns, 2)) : 1;
-    job->row_parts = min_size(rows, divide_up(wanted, job->column_parts));
-    if (job->row_parts * job->column_parts < wanted)
-        job->column_parts = min_size(divide_up(wanted, job->row_parts), c->columns);
+    job->column_chunks = weights_bytes(c) > values ? min_size(wanted, divide_up(c->columns, 2)) : 1;
+    job->row_chunks = min_size(rows, divide_up(wanted, job->column_chunks));
+    if (job->row_chunks * job->column_chunks < wanted)
+        job->column_chunks = min_size(divide_up(wanted, job->row_chunks), c->columns);
 }
 
 static void forward_conv(const struct kernel_call *call)
@@ -429,16 +403,11 @@ static void forward_conv(const struct kernel_call *call)
     struct job job = {.call = call,
                       .c = conv_of(site),
                       .in = int8_input(call, 0),
-                      .epilogue = int8_epilogue_of(site),
                       .zero_point = (uint8_t)site->quantizations[0].zero_point};
-    job.columns = columns_of(call, &job.c);
+    job.results = int8_results_of(call, columns_of(call, &job.c));
     job.c.product.offsets = offsets_of(call, &job.c);
-    if (site->output_layout.u8)
-        job.out = int8_output_array(call);
-    if (site->fused_add)
-        job.summand = int8_input(call, 1);
     divide(&job);
-    run_tasks(call, job.row_parts * job.column_parts, conv_task, &job);
+    run_tasks(call, job.row_chunks * job.column_chunks, conv_task, &job);
 }
 
 static bool supports_conv(const struct kernel_site *site, const char **reason)

@@ -4,6 +4,7 @@
 #include "engine/devices/cpu/int8_amx.h"
 
 #include "base/language.h"
+#include "engine/devices/cpu/int8_results.h"
 #include "engine/graph/machine_model.h"
 
 struct linear {
@@ -18,10 +19,10 @@ static struct linear linear_of(const struct kernel_site *site)
                        .outputs = site->node->output.channels,
                        .batch = site->batch};
     l.columns = int8_blocks(l.outputs);
-    l.tile_rows = amx_piece(l.batch, TILE_ROWS_MAX);
+    l.tile_rows = amx_chunk(l.batch, TILE_ROWS_MAX);
     l.tiles = divide_up(l.batch, l.tile_rows);
     const size_t terms = divide_up(l.inputs, TERM_FACTORS);
-    l.product.chunk_terms = amx_piece(terms, AMX_TERMS);
+    l.product.chunk_terms = amx_chunk(terms, AMX_TERMS);
     l.product.chunks = divide_up(terms, l.product.chunk_terms);
     /* whole cache lines, so that a row of a tile reads one */
     l.product.step = round_up(l.product.chunks * l.product.chunk_terms * TERM_FACTORS, 64);
@@ -110,9 +111,8 @@ static void prepare_linear(const struct kernel_call *call)
 struct job {
     const struct kernel_call *call;
     struct linear l;
-    const struct int8_column *columns;
-    struct int8_epilogue epilogue;
-    size_t parts;
+    struct int8_results results;
+    size_t tasks;
 };
 
 /* Copies the factors of all images; those behind the last one have weights of 0. */
@@ -133,27 +133,6 @@ static void copy_images(const struct job *job, uint8_t *to)
     }
 }
 
-static void store_block(const struct job *job, size_t image, size_t column, const sums *block)
-{
-    const struct kernel_site *site = job->call->site;
-    const size_t first = column * INT8_BLOCK;
-    if (site->output_layout.u8) {
-        const struct int8_array out = int8_output_array(job->call);
-        const uint8_t *summand = NULL;
-        if (job->epilogue.adds) {
-            const struct int8_array in = int8_input(job->call, 1);
-            summand = in.values + image * in.image + first;
-        }
-        bytes_store(out.values + image * out.image + first,
-                    int8_finish(&job->epilogue, job->columns + column, block, summand));
-        return;
-    }
-    float floats[INT8_BLOCK];
-    int8_finish_floats(job->columns + column, block, floats);
-    memcpy(job->call->output + image * job->l.outputs + first, floats,
-           min_size(INT8_BLOCK, job->l.outputs - first) * sizeof *floats);
-}
-
 /* Computes some tiles and columns. */
 static void compute_group(const struct job *job, const uint8_t *factors, size_t tile, size_t tiles,
                           size_t column, size_t columns)
@@ -171,9 +150,11 @@ static void compute_group(const struct job *job, const uint8_t *factors, size_t 
         for (size_t i = 0; i < columns; i++)
             for (size_t r = 0; r < l->tile_rows; r++) {
                 const size_t image = (tile + t) * l->tile_rows + r;
-                if (image < l->batch)
-                    store_block(job, image, column + i,
-                                amx_position_sums(totals, t * columns + i, r));
+                if (image >= l->batch)
+                    continue;
+                const struct int8_place place = int8_place_of(&job->results, image, column + i, 0);
+                int8_store(&job->results, &place, 1, amx_position_sums(totals, t * columns + i, r),
+                           BLOCK_VECTORS);
             }
 }
 
@@ -181,12 +162,12 @@ static void linear_task(void *context, size_t task, size_t thread)
 {
     const struct job *job = context;
     const struct linear *l = &job->l;
-    const size_t last = piece_begin(l->columns, job->parts, task + 1);
+    const size_t last = chunk_begin(l->columns, job->tasks, task + 1);
     const size_t most_columns = l->tiles == 1 ? AMX_TILES : 2;
     uint8_t *factors = (uint8_t *)job->call->workspace + thread * buffer_bytes(l);
     copy_images(job, factors);
     amx_configure(l->tile_rows, l->product.chunk_terms);
-    for (size_t column = piece_begin(l->columns, job->parts, task), columns; column < last;
+    for (size_t column = chunk_begin(l->columns, job->tasks, task), columns; column < last;
          column += columns) {
         columns = min_size(most_columns, last - column);
         const size_t most_tiles = columns == 1 ? AMX_TILES : columns == 2 ? 2 : 1;
@@ -199,17 +180,16 @@ static void linear_task(void *context, size_t task, size_t thread)
 
 static void forward_linear(const struct kernel_call *call)
 {
-    struct job job = {
-        .call = call, .l = linear_of(call->site), .epilogue = int8_epilogue_of(call->site)};
+    struct job job = {.call = call, .l = linear_of(call->site)};
     const struct linear *l = &job.l;
     job.l.product.offsets = offsets_of(call, l);
-    job.columns = columns_of(call, l);
+    job.results = int8_results_of(call, columns_of(call, l));
     /* the weights are read once for all images, and that takes longest */
     const size_t work = l->columns * (amx_column_bytes(&l->product) / 64 + l->batch * 8);
     const size_t wanted =
         machine_tasks(call->site->machine, MACHINE_OPERATION, work, pool_threads(call->pool));
-    job.parts = min_size(wanted, l->columns);
-    run_tasks(call, job.parts, linear_task, &job);
+    job.tasks = min_size(wanted, l->columns);
+    run_tasks(call, job.tasks, linear_task, &job);
 }
 
 static bool supports_linear(const struct kernel_site *site, const char **reason)

@@ -13,6 +13,7 @@
 #include "engine/devices/cpu/int8_conv.h"
 
 #include "base/language.h"
+#include "engine/devices/cpu/int8_results.h"
 #include "engine/devices/cpu/int8_tiles.h"
 #include "engine/graph/machine_model.h"
 
@@ -24,13 +25,13 @@ enum { BUFFER_BYTES = 160 * 1024 /* of a strip: less than the level-2 cache */ }
  * products are as many, and results fill their blocks. */
 static void join_groups(struct int8_conv *c)
 {
-    c->parts = 1;
+    c->merged_groups = 1;
     while (c->group_outputs < INT8_BLOCK && INT8_BLOCK % c->group_outputs == 0 &&
            c->groups % 2 == 0) {
         c->groups /= 2;
         c->group_inputs *= 2;
         c->group_outputs *= 2;
-        c->parts *= 2;
+        c->merged_groups *= 2;
     }
 }
 
@@ -131,8 +132,8 @@ static size_t conv_prepared(const struct kernel_site *site)
 static void pack_channel(const struct int8_conv *c, const int8_t *from, size_t output, size_t lane,
                          term_weight *to)
 {
-    const size_t inputs = c->group_inputs / c->parts;
-    const size_t first = output / (c->group_outputs / c->parts) * inputs;
+    const size_t inputs = c->group_inputs / c->merged_groups;
+    const size_t first = output / (c->group_outputs / c->merged_groups) * inputs;
     const size_t taps = c->w.kernel_height * c->w.kernel_width;
     const bool merged = c->row_runs < c->w.kernel_width || c->w.kernel_width == 1;
     for (size_t ky = 0; ky < c->w.kernel_height; ky++)
@@ -189,11 +190,10 @@ static void prepare_conv(const struct kernel_call *call)
 struct job {
     const struct kernel_call *call;
     struct int8_conv c;
-    const struct int8_column *columns;
-    struct int8_array in, out, summand;
-    struct int8_epilogue epilogue;
+    struct int8_array in;
+    struct int8_results results;
     uint8_t zero_point; /* of the input */
-    size_t row_parts, column_parts;
+    size_t row_chunks, column_chunks;
 };
 
 static void fill(factor *to, uint8_t value, size_t count)
@@ -292,51 +292,32 @@ static bytes load_channels(const struct int8_array *in, const uint8_t *image, si
 }
 
 /* Stores the integers of a column whose channels do not fill a block of the output. */
-static void store_some_channels(const struct job *job, const struct strip *strip, size_t column,
-                                size_t position, const sums *block)
+static void store_some_channels(const struct int8_results *r, const struct int8_place *place,
+                                const sums *block)
 {
-    const struct int8_conv *c = &job->c;
-    const size_t first = int8_conv_channel(c, column), channels = int8_conv_channels(c, column);
     bytes values = {0};
-    if (job->epilogue.adds)
-        values =
-            load_channels(&job->summand, job->summand.values + strip->image * job->summand.image,
-                          position, first, channels);
+    if (r->epilogue.adds)
+        values = load_channels(&r->summand, r->summand.values + place->image * r->summand.image,
+                               place->position, place->first, place->channels);
     uint8_t other[INT8_BLOCK];
     bytes_store(other, values);
-    store_channels(&job->out, job->out.values + strip->image * job->out.image, position, first,
-                   channels, int8_finish(&job->epilogue, job->columns + column, block, other));
+    store_channels(&r->out, r->out.values + place->image * r->out.image, place->position,
+                   place->first, place->channels,
+                   int8_finish(&r->epilogue, r->columns + place->column, block, other));
 }
 
 /* Stores `count` positions of a column, whose sums lie `step` vectors apart. */
-static void store_integers(const struct job *job, const struct strip *strip, size_t column,
-                           size_t position, size_t count, const sums *sum, size_t step)
+static void store_positions(const struct job *job, struct int8_place place, size_t count,
+                            const sums *sum, size_t step)
 {
-    const struct int8_conv *c = &job->c;
-    const size_t first = int8_conv_channel(c, column), block = first / INT8_BLOCK;
-    if (first % INT8_BLOCK == 0 &&
-        (int8_conv_channels(c, column) == INT8_BLOCK || c->groups == 1)) {
-        int8_finish_row(&job->epilogue, job->columns + column, sum, step, count,
-                        job->summand.values + strip->image * job->summand.image +
-                            block * job->summand.plane + position * INT8_BLOCK,
-                        job->out.values + strip->image * job->out.image + block * job->out.plane +
-                            position * INT8_BLOCK);
+    const bool whole =
+        place.first % INT8_BLOCK == 0 && (place.channels == INT8_BLOCK || job->c.groups == 1);
+    if (whole || !job->results.out.values) {
+        int8_store(&job->results, &place, count, sum, step);
         return;
     }
-    for (size_t p = 0; p < count; p++)
-        store_some_channels(job, strip, column, position + p, sum + p * step);
-}
-
-static void store_floats(const struct job *job, const struct strip *strip, size_t column,
-                         size_t position, const sums *block)
-{
-    const struct int8_conv *c = &job->c;
-    const size_t area = shape_area(c->out), first = int8_conv_channel(c, column);
-    float values[INT8_BLOCK];
-    float *to = job->call->output + (strip->image * c->out.channels + first) * area + position;
-    int8_finish_floats(job->columns + column, block, values);
-    for (size_t i = 0; i < int8_conv_channels(c, column); i++)
-        to[i * area] = values[i];
+    for (size_t p = 0; p < count; p++, place.position++)
+        store_some_channels(&job->results, &place, sum + p * step);
 }
 
 /* Computes `blocks` columns at `count` positions from `first` on, which are numbered in the output
@@ -357,14 +338,14 @@ static void compute_tile(const struct job *job, const struct strip *strip, size_
     tile_functions[blocks - 1][count - 1](
         c, at, (const term_weight *)job->call->prepared + column * int8_conv_column_weights(c),
         tile);
-    for (size_t b = 0; b < blocks; b++) {
-        const sums *sum = tile[0] + b * BLOCK_VECTORS;
-        if (job->out.values)
-            store_integers(job, strip, column + b, first, count, sum, STEP);
-        else
-            for (size_t p = 0; p < count; p++)
-                store_floats(job, strip, column + b, first + p, sum + p * STEP);
-    }
+    for (size_t b = 0; b < blocks; b++)
+        store_positions(job,
+                        (struct int8_place){.image = strip->image,
+                                            .column = column + b,
+                                            .first = int8_conv_channel(c, column + b),
+                                            .channels = int8_conv_channels(c, column + b),
+                                            .position = first},
+                        count, tile[0] + b * BLOCK_VECTORS, STEP);
 }
 
 static void compute_strip(const struct job *job, const struct strip *strip, size_t first_column,
@@ -387,16 +368,16 @@ static void conv_task(void *context, size_t task, size_t thread)
     const struct job *job = context;
     const struct int8_conv *c = &job->c;
     const size_t rows = job->call->site->batch * c->out.height;
-    const size_t part = task / job->column_parts, column_part = task % job->column_parts;
-    const size_t last_row = piece_begin(rows, job->row_parts, part + 1);
-    const size_t first_column = piece_begin(c->columns, job->column_parts, column_part);
-    const size_t last_column = piece_begin(c->columns, job->column_parts, column_part + 1);
+    const size_t row_chunk = task / job->column_chunks, column_chunk = task % job->column_chunks;
+    const size_t last_row = chunk_begin(rows, job->row_chunks, row_chunk + 1);
+    const size_t first_column = chunk_begin(c->columns, job->column_chunks, column_chunk);
+    const size_t last_column = chunk_begin(c->columns, job->column_chunks, column_chunk + 1);
     factor *buffer = (factor *)((char *)job->call->workspace + thread * c->buffer_bytes);
     const factor **at = (const factor **)((char *)buffer + c->at_bytes);
     for (size_t p = 0; p < c->strip_rows * c->out.width; p++)
         at[p] = buffer + p / c->out.width * c->step_height * c->row_factors +
                 p % c->out.width * c->step_width * c->position_factors;
-    for (size_t row = piece_begin(rows, job->row_parts, part); row < last_row;) {
+    for (size_t row = chunk_begin(rows, job->row_chunks, row_chunk); row < last_row;) {
         struct strip strip = {.image = row / c->out.height, .begin = row % c->out.height, .at = at};
         const size_t count = min_size(c->out.height - strip.begin, last_row - row);
         strip.end = strip.begin + min_size(count, c->strip_rows);
@@ -416,12 +397,12 @@ static void divide(struct job *job)
                                         pool_threads(job->call->pool));
     const size_t values = job->call->site->batch * c->in.height * c->row_factors * sizeof(factor);
     if (weights_bytes(c) > values)
-        job->column_parts = min_size(wanted, divide_up(c->columns, TILE_BLOCKS));
+        job->column_chunks = min_size(wanted, divide_up(c->columns, TILE_BLOCKS));
     else
-        job->column_parts = 1;
-    job->row_parts = min_size(rows, divide_up(wanted, job->column_parts));
-    if (job->row_parts * job->column_parts < wanted)
-        job->column_parts = min_size(divide_up(wanted, job->row_parts), c->columns);
+        job->column_chunks = 1;
+    job->row_chunks = min_size(rows, divide_up(wanted, job->column_chunks));
+    if (job->row_chunks * job->column_chunks < wanted)
+        job->column_chunks = min_size(divide_up(wanted, job->row_chunks), c->columns);
 }
 
 static void forward_conv(const struct kernel_call *call)
@@ -430,15 +411,10 @@ static void forward_conv(const struct kernel_call *call)
     struct job job = {.call = call,
                       .c = conv_of(site),
                       .in = int8_input(call, 0),
-                      .epilogue = int8_epilogue_of(site),
                       .zero_point = (uint8_t)site->quantizations[0].zero_point};
-    job.columns = columns_of(call, &job.c);
-    if (site->output_layout.u8)
-        job.out = int8_output_array(call);
-    if (site->fused_add)
-        job.summand = int8_input(call, 1);
+    job.results = int8_results_of(call, columns_of(call, &job.c));
     divide(&job);
-    run_tasks(call, job.row_parts * job.column_parts, conv_task, &job);
+    run_tasks(call, job.row_chunks * job.column_chunks, conv_task, &job);
 }
 
 static bool supports_conv(const struct kernel_site *site, const char **reason)

@@ -15,7 +15,8 @@ struct int8_conv {
     struct window w;
     size_t dilation_height, dilation_width;
     size_t groups, group_inputs, group_outputs;
-    size_t parts; /* groups of the layer that are one here, with weights of 0 between them */
+    /* Groups of the layer that are one here, with weights of 0 between them. */
+    size_t merged_groups;
     /* --- the buffer --- */
     size_t group_factors;    /* factors of a group's channels: whole terms */
     size_t position_factors; /* of all channels */

@@ -10,7 +10,7 @@ struct copies {
     struct shape shape;
     struct int8_array integers;
     float *floats;
-    size_t items, parts; /* rows of all blocks of all images */
+    size_t items, tasks; /* rows of all blocks of all images */
 };
 
 static struct copies copies_make(struct pool *pool, struct quantization quantization,
@@ -23,7 +23,7 @@ static struct copies copies_make(struct pool *pool, struct quantization quantiza
                        .integers = int8_array_make(integers, shape, layout),
                        .floats = (float *)floats};
     c.items = batch * int8_blocks(shape.channels) * shape.height;
-    c.parts = c.items * shape.width < 4096 ? 1 : min_size(c.items, 4 * pool_threads(pool));
+    c.tasks = c.items * shape.width < 4096 ? 1 : min_size(c.items, 4 * pool_threads(pool));
     return c;
 }
 
@@ -63,9 +63,9 @@ static void quantize_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct copies *c = context;
-    const size_t last = piece_begin(c->items, c->parts, task + 1);
+    const size_t last = chunk_begin(c->items, c->tasks, task + 1);
     const size_t area = shape_area(c->shape);
-    for (size_t item = piece_begin(c->items, c->parts, task); item < last; item++) {
+    for (size_t item = chunk_begin(c->items, c->tasks, task); item < last; item++) {
         uint8_t rounded[POSITIONS];
         float *from;
         size_t channels;
@@ -85,9 +85,9 @@ static void dequantize_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct copies *c = context;
-    const size_t last = piece_begin(c->items, c->parts, task + 1);
+    const size_t last = chunk_begin(c->items, c->tasks, task + 1);
     const size_t area = shape_area(c->shape);
-    for (size_t item = piece_begin(c->items, c->parts, task); item < last; item++) {
+    for (size_t item = chunk_begin(c->items, c->tasks, task); item < last; item++) {
         float *to;
         size_t channels;
         const uint8_t *from = row_of(c, item, &to, &channels);
@@ -102,7 +102,7 @@ void KERNEL(quantize)(struct pool *pool, struct quantization quantization,
                       const float *from, uint8_t *to)
 {
     struct copies c = copies_make(pool, quantization, layout, shape, batch, to, from);
-    pool_run(pool, c.parts, quantize_task, &c);
+    pool_run(pool, c.tasks, quantize_task, &c);
 }
 
 void KERNEL(dequantize)(struct pool *pool, struct quantization quantization,
@@ -110,5 +110,5 @@ void KERNEL(dequantize)(struct pool *pool, struct quantization quantization,
                         const uint8_t *from, float *to)
 {
     struct copies c = copies_make(pool, quantization, layout, shape, batch, from, to);
-    pool_run(pool, c.parts, dequantize_task, &c);
+    pool_run(pool, c.tasks, dequantize_task, &c);
 }

@@ -13,6 +13,7 @@
 
 #include "base/language.h"
 #include "engine/devices/cpu/int8_gather.h"
+#include "engine/devices/cpu/int8_results.h"
 #include "engine/graph/machine_model.h"
 
 enum {
@@ -142,11 +143,10 @@ static void prepare_depthwise(const struct kernel_call *call)
 struct job {
     const struct kernel_call *call;
     struct depthwise d;
-    const struct int8_column *columns;
-    struct int8_array in, out, summand;
-    struct int8_epilogue epilogue;
+    struct int8_array in;
+    struct int8_results results;
     bytes padding;       /* the zero of the input */
-    size_t items, parts; /* strips of all blocks of all images */
+    size_t items, tasks; /* strips of all blocks of all images */
     size_t strips;       /* of a block */
 };
 
@@ -336,20 +336,6 @@ static tile_function *const tile_functions[POSITIONS] = {
 
 /* --- results --- */
 
-static void store_floats(const struct job *job, const struct strip *strip, size_t position,
-                         size_t count, const sums (*tile)[BLOCK_VECTORS])
-{
-    const struct depthwise *d = &job->d;
-    const size_t area = shape_area(d->out), first = strip->block * INT8_BLOCK;
-    float floats[INT8_BLOCK];
-    for (size_t p = 0; p < count; p++) {
-        int8_finish_floats(job->columns + strip->block, tile[p], floats);
-        for (size_t i = 0; i < min_size(INT8_BLOCK, d->out.channels - first); i++)
-            job->call->output[(strip->image * d->out.channels + first + i) * area + position + p] =
-                floats[i];
-    }
-}
-
 /* Computes `count` positions from `position` on, whose windows begin at `at`. */
 static void compute_tile(const struct job *job, const struct strip *strip, size_t position,
                          size_t count, const int16_t *at)
@@ -358,15 +344,9 @@ static void compute_tile(const struct job *job, const struct strip *strip, size_
     sums tile[POSITIONS][BLOCK_VECTORS];
     tile_functions[count - 1](
         d, at, (const int16_t *)job->call->prepared + strip->block * block_weights(d), tile);
-    if (!job->out.values) {
-        store_floats(job, strip, position, count, (const sums(*)[BLOCK_VECTORS])tile);
-        return;
-    }
-    int8_finish_row(&job->epilogue, job->columns + strip->block, tile[0], BLOCK_VECTORS, count,
-                    job->summand.values + strip->image * job->summand.image +
-                        strip->block * job->summand.plane + position * INT8_BLOCK,
-                    job->out.values + strip->image * job->out.image +
-                        strip->block * job->out.plane + position * INT8_BLOCK);
+    const struct int8_place place =
+        int8_place_of(&job->results, strip->image, strip->block, position);
+    int8_store(&job->results, &place, count, tile[0], BLOCK_VECTORS);
 }
 
 static void compute_strip(const struct job *job, const struct strip *strip, int16_t *buffer)
@@ -388,9 +368,9 @@ static void depthwise_task(void *context, size_t task, size_t thread)
 {
     const struct job *job = context;
     const struct depthwise *d = &job->d;
-    const size_t last = piece_begin(job->items, job->parts, task + 1);
+    const size_t last = chunk_begin(job->items, job->tasks, task + 1);
     int16_t *buffer = (int16_t *)((char *)job->call->workspace + thread * d->buffer_bytes);
-    for (size_t item = piece_begin(job->items, job->parts, task); item < last; item++) {
+    for (size_t item = chunk_begin(job->items, job->tasks, task); item < last; item++) {
         const size_t begin = item % job->strips * d->strip_rows;
         const struct strip strip = {.image = item / job->strips / d->blocks,
                                     .block = item / job->strips % d->blocks,
@@ -406,21 +386,16 @@ static void forward_depthwise(const struct kernel_call *call)
     struct job job = {.call = call,
                       .d = depthwise_of(site),
                       .in = int8_input(call, 0),
-                      .epilogue = int8_epilogue_of(site),
                       .padding = bytes_splat((uint8_t)site->quantizations[0].zero_point)};
     const struct depthwise *d = &job.d;
-    job.columns = columns_of(call, d);
-    if (site->output_layout.u8)
-        job.out = int8_output_array(call);
-    if (site->fused_add)
-        job.summand = int8_input(call, 1);
+    job.results = int8_results_of(call, columns_of(call, d));
     job.strips = divide_up(d->out.height, d->strip_rows);
     job.items = site->batch * d->blocks * job.strips;
     const size_t work =
         job.items * d->strip_rows * d->out.width * (d->pairs * d->w.kernel_width + 8);
-    job.parts = min_size(
+    job.tasks = min_size(
         job.items, machine_tasks(site->machine, MACHINE_OPERATION, work, pool_threads(call->pool)));
-    run_tasks(call, job.parts, depthwise_task, &job);
+    run_tasks(call, job.tasks, depthwise_task, &job);
 }
 
 static bool supports_depthwise(const struct kernel_site *site, const char **reason)

@@ -2,7 +2,7 @@
  * memory, so that they stay in 8 bits, row by row as in the parameter. A task computes some rows:
  * it copies the images' factors to a buffer of its thread, in the order of the parameter, and goes
  * through the rows, four at a time, for one image after the other. */
-#include "engine/devices/cpu/int8.h"
+#include "engine/devices/cpu/int8_results.h"
 
 #include "engine/graph/machine_model.h"
 
@@ -137,9 +137,8 @@ static void multiply_rows(const struct linear *l, const int8_t *weights, const f
 struct job {
     const struct kernel_call *call;
     struct linear l;
-    const struct int8_column *columns;
-    struct int8_epilogue epilogue;
-    size_t parts;
+    struct int8_results results;
+    size_t tasks;
 };
 
 /* Copies the factors of all images; those behind the last one have weights of 0. */
@@ -159,61 +158,40 @@ static void copy_images(const struct job *job, factor *to)
     }
 }
 
-static void store_block(const struct job *job, size_t image, size_t block, const int32_t *values)
-{
-    const struct kernel_site *site = job->call->site;
-    const size_t first = block * INT8_BLOCK;
-    sums sum[BLOCK_VECTORS];
-    for (size_t v = 0; v < BLOCK_VECTORS; v++)
-        sum[v] = sums_load(values + v * LANES);
-    if (site->output_layout.u8) {
-        const struct int8_array out = int8_output_array(job->call);
-        const uint8_t *summand = NULL;
-        if (job->epilogue.adds) {
-            const struct int8_array in = int8_input(job->call, 1);
-            summand = in.values + image * in.image + first;
-        }
-        bytes_store(out.values + image * out.image + first,
-                    int8_finish(&job->epilogue, job->columns + block, sum, summand));
-        return;
-    }
-    float floats[INT8_BLOCK];
-    int8_finish_floats(job->columns + block, sum, floats);
-    memcpy(job->call->output + image * job->l.outputs + first, floats,
-           min_size(INT8_BLOCK, job->l.outputs - first) * sizeof *floats);
-}
-
 static void linear_task(void *context, size_t task, size_t thread)
 {
     const struct job *job = context;
     const struct linear *l = &job->l;
-    const size_t blocks = column_count(l), last = piece_begin(blocks, job->parts, task + 1);
+    const size_t blocks = column_count(l), last = chunk_begin(blocks, job->tasks, task + 1);
     factor *factors = (factor *)((char *)job->call->workspace + thread * buffer_bytes(l));
     copy_images(job, factors);
-    for (size_t block = piece_begin(blocks, job->parts, task); block < last; block++)
+    for (size_t block = chunk_begin(blocks, job->tasks, task); block < last; block++)
         for (size_t n = 0; n < l->batch; n++) {
             int32_t values[INT8_BLOCK] = {0};
+            sums sum[BLOCK_VECTORS];
             for (size_t r = 0; r < INT8_BLOCK; r += ROWS)
                 if (block * INT8_BLOCK + r < l->outputs)
                     multiply_rows(l,
                                   (const int8_t *)job->call->prepared +
                                       (block * INT8_BLOCK + r) * l->step_inputs,
                                   factors + n * l->step_inputs, values + r);
-            store_block(job, n, block, values);
+            for (size_t v = 0; v < BLOCK_VECTORS; v++)
+                sum[v] = sums_load(values + v * LANES);
+            const struct int8_place place = int8_place_of(&job->results, n, block, 0);
+            int8_store(&job->results, &place, 1, sum, BLOCK_VECTORS);
         }
 }
 
 static void forward_linear(const struct kernel_call *call)
 {
-    struct job job = {
-        .call = call, .l = linear_of(call->site), .epilogue = int8_epilogue_of(call->site)};
+    struct job job = {.call = call, .l = linear_of(call->site)};
     const struct linear *l = &job.l;
-    job.columns = columns_of(call, l);
+    job.results = int8_results_of(call, columns_of(call, l));
     const size_t wanted = machine_tasks(
         call->site->machine, MACHINE_OPERATION,
         l->batch * l->outputs * l->step_inputs / (LANES * TERM_FACTORS), pool_threads(call->pool));
-    job.parts = min_size(wanted, column_count(l));
-    run_tasks(call, job.parts, linear_task, &job);
+    job.tasks = min_size(wanted, column_count(l));
+    run_tasks(call, job.tasks, linear_task, &job);
 }
 
 extern const struct kernel KERNEL(linear_int8);

@@ -11,7 +11,7 @@ struct values {
     struct shape in, out_shape;
     struct int8_array inputs[NODE_MAX_INPUTS], out;
     uint8_t zero_point;  /* of input 0 */
-    size_t items, parts; /* rows of all blocks of all images */
+    size_t items, tasks; /* rows of all blocks of all images */
 };
 
 /* Computes row `y` of block `block` of an image: `count` blocks of integers at `to`. */
@@ -29,8 +29,8 @@ static inline __attribute__((always_inline)) void run_rows(const struct values *
                                                            row_function *function)
 {
     const size_t blocks = int8_blocks(v->out_shape.channels), height = v->out_shape.height;
-    const size_t last = piece_begin(v->items, v->parts, task + 1);
-    for (size_t item = piece_begin(v->items, v->parts, task); item < last; item++) {
+    const size_t last = chunk_begin(v->items, v->tasks, task + 1);
+    for (size_t item = chunk_begin(v->items, v->tasks, task); item < last; item++) {
         const size_t y = item % height, block = item / height % blocks;
         const size_t image = item / height / blocks;
         function(v, image, block, y,
@@ -54,8 +54,8 @@ static void run(const struct kernel_call *call, pool_task *task, size_t work)
     const size_t wanted =
         machine_tasks(site->machine, MACHINE_OPERATION, v.items * v.out_shape.width * work,
                       pool_threads(call->pool));
-    v.parts = min_size(v.items, wanted);
-    run_tasks(call, v.parts, task, &v);
+    v.tasks = min_size(v.items, wanted);
+    run_tasks(call, v.tasks, task, &v);
 }
 
 #define ROW_TASK(NAME)                                                                             \
@@ -138,10 +138,10 @@ static inline __attribute__((always_inline)) void run_gathers(const struct value
                                                               gather_function *function)
 {
     const size_t blocks = int8_blocks(v->out_shape.channels), height = v->out_shape.height;
-    const size_t last = piece_begin(v->items, v->parts, task + 1);
+    const size_t last = chunk_begin(v->items, v->tasks, task + 1);
     struct int8_gather gather;
     size_t gathered = SIZE_MAX;
-    for (size_t item = piece_begin(v->items, v->parts, task); item < last; item++) {
+    for (size_t item = chunk_begin(v->items, v->tasks, task); item < last; item++) {
         const size_t y = item % height, block = item / height % blocks;
         const size_t image = item / height / blocks;
         if (item / height != gathered) {

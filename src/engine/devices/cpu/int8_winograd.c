@@ -14,6 +14,7 @@
 #include "engine/devices/cpu/int8_conv.h"
 
 #include "base/language.h"
+#include "engine/devices/cpu/int8_results.h"
 #include "engine/devices/cpu/int8_tiles.h"
 #include "engine/graph/machine_model.h"
 
@@ -147,11 +148,10 @@ static void prepare_winograd(const struct kernel_call *call)
 struct job {
     const struct kernel_call *call;
     struct winograd w;
-    const struct int8_column *columns;
-    struct int8_array in, out, summand;
-    struct int8_epilogue epilogue;
+    struct int8_array in;
+    struct int8_results results;
     words padding; /* the zero of the input */
-    size_t tile_parts, column_parts;
+    size_t tile_chunks, column_chunks;
 };
 
 /* Widens the integers of a block. (A function that returned them would not be portable.) */
@@ -214,29 +214,6 @@ static inline void combine(carries *x, size_t step)
     x[step] = b;
 }
 
-/* Stores `count` neighbouring results of a column. */
-static void store_results(const struct job *job, size_t image, size_t column, size_t position,
-                          size_t count, const sums (*results)[BLOCK_VECTORS])
-{
-    const struct winograd *w = &job->w;
-    if (job->out.values) {
-        int8_finish_row(&job->epilogue, job->columns + column, results[0], BLOCK_VECTORS, count,
-                        job->summand.values + image * job->summand.image +
-                            column * job->summand.plane + position * INT8_BLOCK,
-                        job->out.values + image * job->out.image + column * job->out.plane +
-                            position * INT8_BLOCK);
-        return;
-    }
-    const size_t area = shape_area(w->out), first = column * INT8_BLOCK;
-    float floats[INT8_BLOCK];
-    for (size_t p = 0; p < count; p++) {
-        int8_finish_floats(job->columns + column, results[p], floats);
-        for (size_t i = 0; i < min_size(INT8_BLOCK, w->out.channels - first); i++)
-            job->call->output[(image * w->out.channels + first + i) * area + position + p] =
-                floats[i];
-    }
-}
-
 /* Stores the results of one tile for one column; `from` has the sums of the first value, the others
  * follow CHUNK tiles apart. */
 static void store_tile(const struct job *job, size_t image, size_t column, size_t tile,
@@ -258,10 +235,12 @@ static void store_tile(const struct job *job, size_t image, size_t column, size_
         for (size_t r = 0; r < 4; r++)
             results[r][v] = (sums)x[r / 2 * SIZE + r % 2] >> 2;
     }
-    for (size_t y = 0; y < 2 && top + y < w->out.height; y++)
-        store_results(job, image, column, (top + y) * w->out.width + left,
-                      min_size(2, w->out.width - left),
-                      (const sums(*)[BLOCK_VECTORS])results + 2 * y);
+    for (size_t y = 0; y < 2 && top + y < w->out.height; y++) {
+        const struct int8_place place =
+            int8_place_of(&job->results, image, column, (top + y) * w->out.width + left);
+        int8_store(&job->results, &place, min_size(2, w->out.width - left), results[2 * y],
+                   BLOCK_VECTORS);
+    }
 }
 
 /* --- tasks --- */
@@ -302,12 +281,12 @@ static void winograd_task(void *context, size_t task, size_t thread)
     const struct job *job = context;
     const struct winograd *w = &job->w;
     const size_t tiles = job->call->site->batch * w->tiles;
-    const size_t part = task / job->column_parts, column_part = task % job->column_parts;
-    const size_t last = piece_begin(tiles, job->tile_parts, part + 1);
-    const size_t first_column = piece_begin(w->columns, job->column_parts, column_part);
-    const size_t last_column = piece_begin(w->columns, job->column_parts, column_part + 1);
+    const size_t tile_chunk = task / job->column_chunks, column_chunk = task % job->column_chunks;
+    const size_t last = chunk_begin(tiles, job->tile_chunks, tile_chunk + 1);
+    const size_t first_column = chunk_begin(w->columns, job->column_chunks, column_chunk);
+    const size_t last_column = chunk_begin(w->columns, job->column_chunks, column_chunk + 1);
     char *buffer = (char *)job->call->workspace + thread * w->buffer_bytes;
-    for (size_t tile = piece_begin(tiles, job->tile_parts, part), count; tile < last;
+    for (size_t tile = chunk_begin(tiles, job->tile_chunks, tile_chunk), count; tile < last;
          tile += count) {
         const size_t image = tile / w->tiles, first = tile % w->tiles;
         count = min_size(CHUNK, min_size(last - tile, w->tiles - first));
@@ -323,27 +302,20 @@ static void winograd_task(void *context, size_t task, size_t thread)
 static void forward_winograd(const struct kernel_call *call)
 {
     const struct kernel_site *site = call->site;
-    struct job job = {.call = call,
-                      .w = winograd_of(site),
-                      .in = int8_input(call, 0),
-                      .epilogue = int8_epilogue_of(site)};
+    struct job job = {.call = call, .w = winograd_of(site), .in = int8_input(call, 0)};
     const struct winograd *w = &job.w;
-    job.columns = columns_of(call, w);
+    job.results = int8_results_of(call, columns_of(call, w));
     job.padding = (int16_t)site->quantizations[0].zero_point - (words){0};
-    if (site->output_layout.u8)
-        job.out = int8_output_array(call);
-    if (site->fused_add)
-        job.summand = int8_input(call, 1);
     const size_t tiles = site->batch * w->tiles;
     const size_t wanted = machine_tasks(site->machine, MACHINE_CONV_2,
                                         tiles * VALUES * w->columns * w->c.terms * BLOCK_VECTORS,
                                         pool_threads(call->pool));
     /* threads share tiles or, where there are more weights than values, columns */
     const bool by_columns = w->columns > tiles;
-    job.column_parts = by_columns ? min_size(wanted, divide_up(w->columns, TILE_BLOCKS)) : 1;
-    job.tile_parts =
-        min_size(divide_up(tiles, TILE_POSITIONS), divide_up(wanted, job.column_parts));
-    run_tasks(call, job.tile_parts * job.column_parts, winograd_task, &job);
+    job.column_chunks = by_columns ? min_size(wanted, divide_up(w->columns, TILE_BLOCKS)) : 1;
+    job.tile_chunks =
+        min_size(divide_up(tiles, TILE_POSITIONS), divide_up(wanted, job.column_chunks));
+    run_tasks(call, job.tile_chunks * job.column_chunks, winograd_task, &job);
 }
 
 static bool supports_winograd(const struct kernel_site *site, const char **reason)

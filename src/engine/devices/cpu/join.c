@@ -100,16 +100,16 @@ const struct kernel KERNEL(concat) = {
 /* --- add --- */
 
 /* Floats that are summed on the stack, because inputs, output and gradients may share memory. */
-enum { PIECE = 256 };
+enum { CHUNK = 256 };
 
 static void add_forward_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct kernel_call *call = context;
     const size_t end = block_end(output_values(call), task);
-    float sum[PIECE];
-    for (size_t at = task * BLOCK; at < end; at += PIECE) {
-        const size_t count = min_size(PIECE, end - at);
+    float sum[CHUNK];
+    for (size_t at = task * BLOCK; at < end; at += CHUNK) {
+        const size_t count = min_size(CHUNK, end - at);
         for (size_t k = 0; k < call->site->node->input_count; k++)
             elements_load(sum, (const element *)call->inputs[k] + at, count, k > 0);
         elements_store((element *)call->output + at, sum, count, false);
@@ -121,9 +121,9 @@ static void add_backward_task(void *context, size_t task, size_t thread)
     (void)thread;
     const struct kernel_call *call = context;
     const size_t end = block_end(output_values(call), task);
-    float gradient[PIECE];
-    for (size_t at = task * BLOCK; at < end; at += PIECE) {
-        const size_t count = min_size(PIECE, end - at);
+    float gradient[CHUNK];
+    for (size_t at = task * BLOCK; at < end; at += CHUNK) {
+        const size_t count = min_size(CHUNK, end - at);
         elements_load(gradient, (const element *)call->output_gradient + at, count, false);
         for (size_t k = 0; k < call->site->node->input_count; k++)
             if (call->input_gradients[k])

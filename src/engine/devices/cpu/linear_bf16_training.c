@@ -5,7 +5,7 @@
  * x, y' and W are float32, and W changes with each iteration. Copying W as a whole to bf16 would
  * write and read half as many bytes as W has, and W is what such a layer reads from memory at all:
  * with few images, the time of a pass is that of reading it once. Therefore each task copies a
- * piece of W that fits a level-2 cache, multiplies it with all images, and goes on to the next one
+ * panel of W that fits a level-2 cache, multiplies it with all images, and goes on to the next one
  * along the sum. The copy takes about 1 / 16 of an instruction for a weight, the product 1 / 32 for
  * a weight and an image.
  *
@@ -16,14 +16,14 @@
 
 #include <string.h>
 
-/* The pieces of W that tasks copy, 64 KiB each: columns of the product, and values along its sum.
- * Either way, a piece has 1 or 2 KiB of each row, which the processor can fetch ahead. */
+/* The panels of W that tasks copy, 64 KiB each: columns of the product, and values along its sum.
+ * Either way, a panel has 1 or 2 KiB of each row, which the processor can fetch ahead. */
 enum {
     FORWARD_COLUMNS = 64,
     FORWARD_DEPTH = 512,
     INPUT_COLUMNS = 256,
     INPUT_DEPTH = 128,
-    PIECE_FLOATS = FORWARD_COLUMNS * FORWARD_DEPTH / 2, /* of a copy, which has pairs */
+    PANEL_FLOATS = FORWARD_COLUMNS * FORWARD_DEPTH / 2, /* of a copy, which has pairs */
     ROWS = 64,                                          /* outputs of a task of W' */
     COPY_COLUMNS = 256,                                 /* inputs of a task that copies x */
 };
@@ -33,7 +33,7 @@ struct linear {
     size_t inputs, outputs, batch;
     element *a;   /* the copy of x or y' */
     float *b;     /* W': the copy of x */
-    float *piece; /* of W, for each thread */
+    float *panel; /* of W, for each thread */
 };
 
 /* A product with W. */
@@ -42,7 +42,7 @@ struct product {
     enum gemm_kind kind;
     gemm_copy_function *copy;
     size_t k, columns;              /* of the whole */
-    size_t piece_k, piece_columns;  /* of a piece */
+    size_t panel_k, panel_columns;  /* of a panel */
     size_t stride_k, stride_column; /* floats of W from one to the next */
     const float *bias;
     bool accumulate;
@@ -61,7 +61,7 @@ static struct linear carve_product(const struct kernel_site *site, size_t k, str
 {
     struct linear l = linear_of(site);
     l.a = carve_elements(carve, gemm_a_elements(l.batch, k));
-    l.piece = carve_floats(carve, PIECE_FLOATS * site->threads);
+    l.panel = carve_floats(carve, PANEL_FLOATS * site->threads);
     return l;
 }
 
@@ -95,20 +95,20 @@ static void product_task(void *context, size_t task, size_t thread)
     const struct product *p = context;
     const struct linear *l = p->linear;
     const uint64_t start = profile_start(l->call->profile);
-    const size_t begin = task * p->piece_columns;
-    const size_t columns = min_size(p->piece_columns, p->columns - begin);
-    float *piece = l->piece + thread * PIECE_FLOATS;
-    for (size_t k = 0; k < p->k; k += p->piece_k) {
-        const size_t count = min_size(p->piece_k, p->k - k);
+    const size_t begin = task * p->panel_columns;
+    const size_t columns = min_size(p->panel_columns, p->columns - begin);
+    float *panel = l->panel + thread * PANEL_FLOATS;
+    for (size_t k = 0; k < p->k; k += p->panel_k) {
+        const size_t count = min_size(p->panel_k, p->k - k);
         p->copy(l->call->parameters[0] + begin * p->stride_column + k * p->stride_k, l->inputs,
-                columns, count, piece);
+                columns, count, panel);
         KERNEL(gemm_bf16)
         (&(struct gemm_bf16_call){.rows = l->batch,
                                   .columns = columns,
                                   .depth = gemm_depth(count),
                                   .a = l->a + k,
                                   .a_stride = gemm_depth(p->k),
-                                  .b = piece,
+                                  .b = panel,
                                   .bias = k == 0 && p->bias ? p->bias + begin : NULL,
                                   .accumulate = k > 0 || p->accumulate,
                                   .c = p->c + begin,
@@ -128,8 +128,8 @@ static void forward_linear(const struct kernel_call *call)
                                     .copy = KERNEL(gemm_copy_b_transposed),
                                     .k = l.inputs,
                                     .columns = l.outputs,
-                                    .piece_k = FORWARD_DEPTH,
-                                    .piece_columns = FORWARD_COLUMNS,
+                                    .panel_k = FORWARD_DEPTH,
+                                    .panel_columns = FORWARD_COLUMNS,
                                     .stride_k = 1,
                                     .stride_column = l.inputs,
                                     .bias = has_bias(call) ? call->parameters[1] : NULL,
@@ -148,8 +148,8 @@ static void backward_input(const struct kernel_call *call)
                                     .copy = KERNEL(gemm_copy_b),
                                     .k = l.outputs,
                                     .columns = l.inputs,
-                                    .piece_k = INPUT_DEPTH,
-                                    .piece_columns = INPUT_COLUMNS,
+                                    .panel_k = INPUT_DEPTH,
+                                    .panel_columns = INPUT_COLUMNS,
                                     .stride_k = l.inputs,
                                     .stride_column = 1,
                                     .accumulate = call->accumulate[0],

@@ -2,19 +2,19 @@
  *
  * An image [C, area] is treated as one row of values: the neighbour d channels away lies d * area
  * values away, and the values that have such a neighbour form a contiguous range. So every pass
- * reads contiguous memory, even if the area is small. A task is a piece of the row; for the
+ * reads contiguous memory, even if the area is small. A task is a chunk of the row; for the
  * gradient it first computes the ratios g y / scale of its values and of half a window before and
  * after them.
  */
 #include "engine/devices/cpu/functions.h"
 #include "engine/devices/cpu/simd.h"
 
-enum { LEAST_PIECE = 4096 };
+enum { LEAST_CHUNK = 4096 };
 
 struct lrn {
     const struct kernel_call *call;
     size_t count, area, half; /* values of an image, of a plane; channels to each side */
-    size_t piece, pieces;     /* values of a task, tasks of an image */
+    size_t chunk, chunks;     /* values of a task, tasks of an image */
     size_t ratio_floats;      /* scratch per thread, in floats */
     float alpha, beta, k;     /* alpha already divided by the size */
 };
@@ -30,9 +30,9 @@ static struct lrn lrn_of(const struct kernel_site *site)
                       .k = a->k};
     const size_t reach = lrn.half * lrn.area;
     /* a task also computes the ratios of `reach` values on each side: a quarter more at most */
-    lrn.piece = min_size(lrn.count, max_size(LEAST_PIECE, 8 * reach));
-    lrn.pieces = divide_up(lrn.count, lrn.piece);
-    lrn.ratio_floats = round_up(lrn.piece + 2 * reach, LANES);
+    lrn.chunk = min_size(lrn.count, max_size(LEAST_CHUNK, 8 * reach));
+    lrn.chunks = divide_up(lrn.count, lrn.chunk);
+    lrn.ratio_floats = round_up(lrn.chunk + 2 * reach, LANES);
     return lrn;
 }
 
@@ -117,9 +117,9 @@ static void forward_task(void *context, size_t task, size_t thread)
     (void)thread;
     const struct lrn *lrn = context;
     const struct kernel_call *call = lrn->call;
-    const size_t image = task / lrn->pieces * lrn->count, piece = task % lrn->pieces;
-    const size_t end = min_size(lrn->count, (piece + 1) * lrn->piece);
-    for (size_t at = piece * lrn->piece; at < end; at += STRIP)
+    const size_t image = task / lrn->chunks * lrn->count, chunk = task % lrn->chunks;
+    const size_t end = min_size(lrn->count, (chunk + 1) * lrn->chunk);
+    for (size_t at = chunk * lrn->chunk; at < end; at += STRIP)
         forward_strip(lrn, call->inputs[0] + image, at, min_size(STRIP, end - at),
                       call->output + image,
                       call->site->training ? (float *)call->saved + image : NULL);
@@ -129,7 +129,7 @@ static void forward_lrn(const struct kernel_call *call)
 {
     struct lrn lrn = lrn_of(call->site);
     lrn.call = call;
-    run_tasks(call, call->site->batch * lrn.pieces, forward_task, &lrn);
+    run_tasks(call, call->site->batch * lrn.chunks, forward_task, &lrn);
 }
 
 /* Writes ratio[i] = g y / scale = g x scale^(-beta - 1). */
@@ -175,9 +175,9 @@ static void backward_task(void *context, size_t task, size_t thread)
 {
     const struct lrn *lrn = context;
     const struct kernel_call *call = lrn->call;
-    const size_t image = task / lrn->pieces * lrn->count, reach = lrn->half * lrn->area;
-    const size_t begin = task % lrn->pieces * lrn->piece;
-    const size_t end = min_size(lrn->count, begin + lrn->piece);
+    const size_t image = task / lrn->chunks * lrn->count, reach = lrn->half * lrn->area;
+    const size_t begin = task % lrn->chunks * lrn->chunk;
+    const size_t end = min_size(lrn->count, begin + lrn->chunk);
     const size_t from = begin > reach ? begin - reach : 0,
                  until = min_size(lrn->count, end + reach);
     const float *x = call->inputs[0] + image, *g = call->output_gradient + image;
@@ -195,7 +195,7 @@ static void backward_lrn(const struct kernel_call *call)
     struct lrn lrn = lrn_of(call->site);
     lrn.call = call;
     if (call->input_gradients[0])
-        run_tasks(call, call->site->batch * lrn.pieces, backward_task, &lrn);
+        run_tasks(call, call->site->batch * lrn.chunks, backward_task, &lrn);
 }
 
 const struct kernel KERNEL(lrn) = {

@@ -105,18 +105,18 @@ static void blocked_forward_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct blocked_frame *p = context;
-    struct blocked_band band = blocked_first(&p->tasks, task);
-    while (blocked_next(&p->tasks, &band)) {
-        const vector slopes = slopes_of(p, band.plane);
-        for (size_t y = band.begin; y < band.end; y++) {
-            const element *from = blocked_at(&p->in, band.image, band.plane, y);
-            element *to = blocked_at(&p->out, band.image, band.plane, y);
+    struct row_block block = blocked_first(&p->tasks, task);
+    while (blocked_next(&p->tasks, &block)) {
+        const vector slopes = slopes_of(p, block.plane);
+        for (size_t y = block.begin; y < block.end; y++) {
+            const element *from = blocked_at(&p->in, block.image, block.plane, y);
+            element *to = blocked_at(&p->out, block.image, block.plane, y);
             for (size_t i = 0; i < p->out.shape.width * LANES; i += LANES) {
                 const vector x = element_load(from + i);
                 element_store(to + i, choose(x, x, slopes * x));
             }
         }
-        blocked_pad(&p->out, band.image, band.plane, band.begin, band.end);
+        blocked_pad(&p->out, block.image, block.plane, block.begin, block.end);
     }
 }
 

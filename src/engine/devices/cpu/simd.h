@@ -152,11 +152,11 @@ static inline size_t max_size(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Returns where piece i begins when `count` items are divided into `pieces` of nearly equal size.
+/* Returns where chunk i begins when `count` items are divided into `chunks` of nearly equal size.
  */
-static inline size_t piece_begin(size_t count, size_t pieces, size_t i)
+static inline size_t chunk_begin(size_t count, size_t chunks, size_t i)
 {
-    return count * i / pieces;
+    return count * i / chunks;
 }
 
 /* Divides a workspace into arrays, in order. With a NULL base it only counts the bytes. */

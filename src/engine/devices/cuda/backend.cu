@@ -191,13 +191,12 @@ struct device_staging *cuda_staging_create(struct cuda_context *context,
     return NULL;
 }
 
-/* Returns the offset of part i in a buffer: a multiple of 64 bytes, like that of the plan's arrays.
- */
-static size_t part_offset(const struct device_batch *batch, unsigned i)
+/* Returns the offset of array i in a buffer: a multiple of 64 bytes, as in the plan. */
+static size_t array_offset(const struct device_batch *batch, unsigned i)
 {
     size_t at = 0;
     for (unsigned k = 0; k < i; k++)
-        at += (batch->parts[k].bytes + 63) / 64 * 64;
+        at += (batch->arrays[k].bytes + 63) / 64 * 64;
     return at;
 }
 
@@ -211,18 +210,18 @@ static bool pin_batch(struct cuda_context *context, struct device_staging *stage
         stage->pinned[turn] = (char *)cuda_allocate_host(context, stage->sizes.batch);
     if (!stage->pinned[turn])
         return false;
-    for (unsigned i = 0; i < BATCH_PARTS; i++) {
-        struct batch_part *part = &batch->parts[i];
-        char *pinned = stage->pinned[turn] + part_offset(batch, i);
-        if (part->bytes)
-            memcpy(pinned, part->host, part->bytes);
-        part->host = pinned;
+    for (unsigned i = 0; i < BATCH_ARRAYS; i++) {
+        struct batch_array *array = &batch->arrays[i];
+        char *pinned = stage->pinned[turn] + array_offset(batch, i);
+        if (array->bytes)
+            memcpy(pinned, array->host, array->bytes);
+        array->host = pinned;
     }
     return true;
 }
 
-static void copy_part(struct cuda_context *context, void *to, const void *from, size_t bytes,
-                      enum cudaMemcpyKind kind, cudaStream_t stream)
+static void copy_array(struct cuda_context *context, void *to, const void *from, size_t bytes,
+                       enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     if (bytes)
         cuda_note(context, "a batch", cudaMemcpyAsync(to, from, bytes, kind, stream));
@@ -242,19 +241,19 @@ static void send_ahead(struct cuda_context *context, struct device_staging *stag
                        const struct device_batch *batch)
 {
     cuda_note(context, "a batch", cudaStreamWaitEvent(context->sending, stage->taken[turn], 0));
-    for (unsigned i = 0; i < BATCH_PARTS; i++)
-        copy_part(context, stage->on_device[turn] + part_offset(batch, i), batch->parts[i].host,
-                  batch->parts[i].bytes, cudaMemcpyHostToDevice, context->sending);
+    for (unsigned i = 0; i < BATCH_ARRAYS; i++)
+        copy_array(context, stage->on_device[turn] + array_offset(batch, i), batch->arrays[i].host,
+                   batch->arrays[i].bytes, cudaMemcpyHostToDevice, context->sending);
     record_sent(context, stage, turn, context->sending);
     cuda_note(context, "a batch", cudaStreamWaitEvent(context->stream, stage->sent[turn], 0));
-    for (unsigned i = 0; i < BATCH_PARTS; i++) {
-        const struct batch_part *part = &batch->parts[i];
-        const char *staged = stage->on_device[turn] + part_offset(batch, i);
-        if (part->channels)
-            cuda_normalise(context, part, (const uint8_t *)staged, &batch->scale);
+    for (unsigned i = 0; i < BATCH_ARRAYS; i++) {
+        const struct batch_array *array = &batch->arrays[i];
+        const char *staged = stage->on_device[turn] + array_offset(batch, i);
+        if (array->channels)
+            cuda_normalise(context, array, (const uint8_t *)staged, &batch->scale);
         else
-            copy_part(context, part->on_device, staged, part->bytes, cudaMemcpyDeviceToDevice,
-                      context->stream);
+            copy_array(context, array->on_device, staged, array->bytes, cudaMemcpyDeviceToDevice,
+                       context->stream);
     }
     cuda_note(context, "a batch", cudaEventRecord(stage->taken[turn], context->stream));
 }
@@ -263,13 +262,13 @@ static void send_ahead(struct cuda_context *context, struct device_staging *stag
 static void send_in_order(struct cuda_context *context, struct device_staging *stage, unsigned turn,
                           const struct device_batch *batch)
 {
-    for (unsigned i = 0; i < BATCH_PARTS; i++) {
-        const struct batch_part *part = &batch->parts[i];
-        char *staged = stage->on_device[0] + part_offset(batch, i);
-        copy_part(context, part->channels ? staged : part->on_device, part->host, part->bytes,
-                  cudaMemcpyHostToDevice, context->stream);
-        if (part->channels)
-            cuda_normalise(context, part, (const uint8_t *)staged, &batch->scale);
+    for (unsigned i = 0; i < BATCH_ARRAYS; i++) {
+        const struct batch_array *array = &batch->arrays[i];
+        char *staged = stage->on_device[0] + array_offset(batch, i);
+        copy_array(context, array->channels ? staged : array->on_device, array->host, array->bytes,
+                   cudaMemcpyHostToDevice, context->stream);
+        if (array->channels)
+            cuda_normalise(context, array, (const uint8_t *)staged, &batch->scale);
     }
     record_sent(context, stage, turn, context->stream);
 }
@@ -284,7 +283,7 @@ static void send(struct device *device, struct device_staging *stage,
     cuda_enter(context);
     if (!batch->pinned && !pin_batch(context, stage, turn, &sent))
         return;
-    if (stage->sizes.ahead && part_offset(&sent, BATCH_PARTS) <= stage->sizes.on_device)
+    if (stage->sizes.ahead && array_offset(&sent, BATCH_ARRAYS) <= stage->sizes.on_device)
         send_ahead(context, stage, turn, &sent);
     else
         send_in_order(context, stage, turn, &sent);

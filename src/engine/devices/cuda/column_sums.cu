@@ -9,29 +9,29 @@
 enum { COLUMNS = 32, ROWS_OF_A_PART = 512 };
 
 /* What a thread reads at once: V values of a row. */
-template <int V> struct row_piece {
+template <int V> struct row_vector {
     float of[V];
 };
 
-static __device__ __forceinline__ void load(const float *at, struct row_piece<1> *piece)
+static __device__ __forceinline__ void load(const float *at, struct row_vector<1> *vector)
 {
-    piece->of[0] = *at;
+    vector->of[0] = *at;
 }
-static __device__ __forceinline__ void load(const float *at, struct row_piece<4> *piece)
+static __device__ __forceinline__ void load(const float *at, struct row_vector<4> *vector)
 {
     const float4 four = *(const float4 *)at;
-    piece->of[0] = four.x;
-    piece->of[1] = four.y;
-    piece->of[2] = four.z;
-    piece->of[3] = four.w;
+    vector->of[0] = four.x;
+    vector->of[1] = four.y;
+    vector->of[2] = four.z;
+    vector->of[3] = four.w;
 }
-static __device__ __forceinline__ void store(float *at, const struct row_piece<1> *piece)
+static __device__ __forceinline__ void store(float *at, const struct row_vector<1> *vector)
 {
-    *at = piece->of[0];
+    *at = vector->of[0];
 }
-static __device__ __forceinline__ void store(float *at, const struct row_piece<4> *piece)
+static __device__ __forceinline__ void store(float *at, const struct row_vector<4> *vector)
 {
-    *(float4 *)at = make_float4(piece->of[0], piece->of[1], piece->of[2], piece->of[3]);
+    *(float4 *)at = make_float4(vector->of[0], vector->of[1], vector->of[2], vector->of[3]);
 }
 
 /* Adds rows begin, begin + step, ... below `end` of the columns from `values` on. With MASKS,
@@ -39,11 +39,11 @@ static __device__ __forceinline__ void store(float *at, const struct row_piece<4
 template <int V, bool MASKS>
 static __device__ __forceinline__ void add_rows(float *values, const float *outputs,
                                                 uint32_t channels, uint32_t begin, uint32_t end,
-                                                uint32_t step, struct row_piece<V> *sums)
+                                                uint32_t step, struct row_vector<V> *sums)
 {
 #pragma unroll 4
     for (uint32_t r = begin; r < end; r += step) {
-        struct row_piece<V> g, y;
+        struct row_vector<V> g, y;
         load(values + (size_t)r * channels, &g);
         if (MASKS) {
             load(outputs + (size_t)r * channels, &y);
@@ -68,7 +68,7 @@ static __global__ void __launch_bounds__(BLOCK)
     const uint32_t across = threadIdx.x % ACROSS * V, down = threadIdx.x / ACROSS;
     const uint32_t first = blockIdx.x * COLUMNS, column = first + across;
     const uint32_t begin = blockIdx.y * part_rows, end = min(begin + part_rows, rows);
-    struct row_piece<V> sums;
+    struct row_vector<V> sums;
 #pragma unroll
     for (int v = 0; v < V; v++)
         sums.of[v] = 0;

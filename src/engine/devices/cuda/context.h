@@ -128,8 +128,8 @@ void cuda_check_loss(struct device *device, const struct device_losses *losses);
 void cuda_mix(struct device *device, float *values, const float *more, float scale, size_t count);
 struct device_staging *cuda_staging_create(struct cuda_context *context,
                                            const struct staging_sizes *sizes);
-/* normalise.cu: enqueues the conversion of a part of samples, at `samples` in device memory. */
-void cuda_normalise(struct cuda_context *context, const struct batch_part *part,
+/* normalise.cu: enqueues the conversion of an array of samples, at `samples` in device memory. */
+void cuda_normalise(struct cuda_context *context, const struct batch_array *array,
                     const uint8_t *samples, const struct sample_scale *scale);
 void cuda_average(struct device *device, float *averages, const float *values, float share,
                   size_t count);

@@ -9,9 +9,9 @@
  * products for some twenty loads. An implicit GEMM (conv_weights.cu) would load an operand for each
  * tap.
  *
- * A block stages bands of positions in shared memory: some rows of an image, or some whole images.
+ * A block stages chunks of positions in shared memory: some rows of an image, or some whole images.
  * In its rows of `large`, four zeros come before each row, and after the last one, for the padding.
- * The blocks of a tile of channels have parts of the bands, and another launch adds their sums.
+ * The blocks of a tile of channels have parts of the chunks, and another launch adds their sums.
  */
 #include "engine/devices/cuda/conv_tensor.h"
 
@@ -23,23 +23,23 @@ enum {
     LARGE_LANES = 8,
     SMALLS = CHANNELS / SMALL_LANES, /* channels of a lane */
     LARGES = CHANNELS / LARGE_LANES,
-    FOUR = 4,                /* positions of a step, and zeros before a row */
-    BAND_FLOATS = 12 * 1024, /* shared memory of a block */
-    MOST_SMALL = 64,         /* channels for which this kernel is used */
+    FOUR = 4,                 /* positions of a step, and zeros before a row */
+    CHUNK_FLOATS = 12 * 1024, /* shared memory of a block */
+    MOST_SMALL = 64,          /* channels for which this kernel is used */
     MOST_LARGE = 128,
 };
 
-/* The bands of a batch, and how one lies in shared memory: large[channel][image][row][pitch], of
+/* The chunks of a batch, and how one lies in shared memory: large[channel][image][row][pitch], of
  * which the first values are zeros, then small[channel][image][row][out_width]. */
-struct weights_bands {
-    struct divisor down;               /* bands of an image */
-    struct divisor images, rows;       /* of a band, in the output */
-    struct divisor large_rows;         /* of an image of a band */
+struct staging {
+    struct divisor down;               /* chunks of an image */
+    struct divisor images, rows;       /* of a chunk, in the output */
+    struct divisor large_rows;         /* of an image of a chunk */
     struct divisor fours, large_fours; /* groups of four values of a row */
     uint32_t batch, smalls, larges;    /* images and channels */
     int in_height, out_height;
     uint32_t pitch, large_step, small_step; /* floats of a row, of a channel */
-    uint32_t bands, part_bands, parts;
+    uint32_t chunks, part_chunks, parts;
 };
 
 template <int K_, int S_> struct direct_window {
@@ -51,7 +51,7 @@ template <int K_, int S_> struct direct_window {
     }
 };
 
-/* --- a band into shared memory --- */
+/* --- a chunk into shared memory --- */
 
 /* Returns the four values from `at` on, or zeros if not `inside`. */
 static __device__ __forceinline__ float4 load_four(const float *array, bool inside, size_t at)
@@ -60,48 +60,54 @@ static __device__ __forceinline__ float4 load_four(const float *array, bool insi
 }
 
 template <class W>
-static __device__ __forceinline__ void load_large(const struct weights_bands *b, const float *large,
+static __device__ __forceinline__ void load_large(const struct staging *staging, const float *large,
                                                   float *memory, uint32_t first_image,
                                                   int first_row, uint32_t first_channel)
 {
-    const uint32_t count = CHANNELS * b->images.value * b->large_rows.value * b->large_fours.value;
+    const uint32_t count =
+        CHANNELS * staging->images.value * staging->large_rows.value * staging->large_fours.value;
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < count; i += BLOCK) {
         uint32_t four, row, image;
-        const uint32_t line = divide_rest(i, b->large_fours, &four);
+        const uint32_t line = divide_rest(i, staging->large_fours, &four);
         const uint32_t channel =
-            divide_rest(divide_rest(line, b->large_rows, &row), b->images, &image);
+            divide_rest(divide_rest(line, staging->large_rows, &row), staging->images, &image);
         const int y = W::K == 1 ? first_row + (int)row * W::S : first_row + (int)row;
         const uint32_t c = first_channel + channel, n = first_image + image;
-        const bool inside = c < b->larges && n < b->batch && (uint32_t)y < (uint32_t)b->in_height;
-        const size_t at = (((size_t)n * b->larges + c) * (size_t)b->in_height + (size_t)y) *
-                              (FOUR * b->large_fours.value) +
-                          FOUR * four;
-        *(float4 *)&memory[channel * b->large_step +
-                           (image * b->large_rows.value + row) * b->pitch + FOUR + FOUR * four] =
-            load_four(large, inside, at);
+        const bool inside =
+            c < staging->larges && n < staging->batch && (uint32_t)y < (uint32_t)staging->in_height;
+        const size_t at =
+            (((size_t)n * staging->larges + c) * (size_t)staging->in_height + (size_t)y) *
+                (FOUR * staging->large_fours.value) +
+            FOUR * four;
+        *(float4 *)&memory[channel * staging->large_step +
+                           (image * staging->large_rows.value + row) * staging->pitch + FOUR +
+                           FOUR * four] = load_four(large, inside, at);
     }
 }
 
-static __device__ __forceinline__ void load_small(const struct weights_bands *b, const float *small,
+static __device__ __forceinline__ void load_small(const struct staging *staging, const float *small,
                                                   float *memory, uint32_t first_image,
                                                   int first_row, uint32_t first_channel)
 {
-    const uint32_t count = CHANNELS * b->images.value * b->rows.value * b->fours.value;
+    const uint32_t count =
+        CHANNELS * staging->images.value * staging->rows.value * staging->fours.value;
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < count; i += BLOCK) {
         uint32_t four, row, image;
-        const uint32_t line = divide_rest(i, b->fours, &four);
-        const uint32_t channel = divide_rest(divide_rest(line, b->rows, &row), b->images, &image);
+        const uint32_t line = divide_rest(i, staging->fours, &four);
+        const uint32_t channel =
+            divide_rest(divide_rest(line, staging->rows, &row), staging->images, &image);
         const int y = first_row + (int)row;
         const uint32_t k = first_channel + channel, n = first_image + image;
-        const bool inside = k < b->smalls && n < b->batch && y < b->out_height;
-        const size_t at = (((size_t)n * b->smalls + k) * (size_t)b->out_height + (size_t)y) *
-                              (FOUR * b->fours.value) +
-                          FOUR * four;
-        *(float4 *)&memory[channel * b->small_step +
-                           ((image * b->rows.value + row) * b->fours.value + four) * FOUR] =
-            load_four(small, inside, at);
+        const bool inside = k < staging->smalls && n < staging->batch && y < staging->out_height;
+        const size_t at =
+            (((size_t)n * staging->smalls + k) * (size_t)staging->out_height + (size_t)y) *
+                (FOUR * staging->fours.value) +
+            FOUR * four;
+        *(float4 *)&memory[channel * staging->small_step +
+                           ((image * staging->rows.value + row) * staging->fours.value + four) *
+                               FOUR] = load_four(small, inside, at);
     }
 }
 
@@ -146,20 +152,21 @@ static __device__ __forceinline__ void load_row(const float *at, struct direct_r
  * the window's first row. */
 template <class W>
 static __device__ __forceinline__ void add_four(struct direct_sums<W> *sums,
-                                                const struct weights_bands *b, const float *small,
+                                                const struct staging *staging, const float *small,
                                                 const float *large)
 {
     float4 g[SMALLS];
 #pragma unroll
     for (int i = 0; i < SMALLS; i++)
-        g[i] = *(const float4 *)&small[(uint32_t)(i * SMALL_LANES) * b->small_step];
+        g[i] = *(const float4 *)&small[(uint32_t)(i * SMALL_LANES) * staging->small_step];
 #pragma unroll
     for (int r = 0; r < W::K; r++)
 #pragma unroll
         for (int j = 0; j < LARGES; j++) {
             struct direct_row<W> row;
-            load_row<W>(
-                &large[(uint32_t)(j * LARGE_LANES) * b->large_step + (uint32_t)r * b->pitch], &row);
+            load_row<W>(&large[(uint32_t)(j * LARGE_LANES) * staging->large_step +
+                               (uint32_t)r * staging->pitch],
+                        &row);
 #pragma unroll
             for (int s = 0; s < W::K; s++)
 #pragma unroll
@@ -173,21 +180,24 @@ static __device__ __forceinline__ void add_four(struct direct_sums<W> *sums,
         }
 }
 
-/* Adds the products of the band in shared memory; the warps take the steps in turn. */
+/* Adds the products of the chunk in shared memory; the warps take the steps in turn. */
 template <class W>
-static __device__ __forceinline__ void add_band(struct direct_sums<W> *sums,
-                                                const struct weights_bands *b, const float *memory)
+static __device__ __forceinline__ void add_chunk(struct direct_sums<W> *sums,
+                                                 const struct staging *staging, const float *memory)
 {
     const uint32_t lane = threadIdx.x % WARP,
-                   steps = b->images.value * b->rows.value * b->fours.value;
-    const float *large = memory + lane % LARGE_LANES * b->large_step + FOUR;
-    const float *small = memory + CHANNELS * b->large_step + lane / LARGE_LANES * b->small_step;
+                   steps = staging->images.value * staging->rows.value * staging->fours.value;
+    const float *large = memory + lane % LARGE_LANES * staging->large_step + FOUR;
+    const float *small =
+        memory + CHANNELS * staging->large_step + lane / LARGE_LANES * staging->small_step;
 #pragma unroll 1
     for (uint32_t step = threadIdx.x / WARP; step < steps; step += BLOCK_WARPS) {
         uint32_t four, y;
-        const uint32_t image = divide_rest(divide_rest(step, b->fours, &four), b->rows, &y);
-        const uint32_t row = image * b->large_rows.value + y * (W::K == 1 ? 1 : W::S);
-        add_four<W>(sums, b, small + FOUR * step, large + row * b->pitch + FOUR * W::S * four);
+        const uint32_t image =
+            divide_rest(divide_rest(step, staging->fours, &four), staging->rows, &y);
+        const uint32_t row = image * staging->large_rows.value + y * (W::K == 1 ? 1 : W::S);
+        add_four<W>(sums, staging, small + FOUR * step,
+                    large + row * staging->pitch + FOUR * W::S * four);
     }
 }
 
@@ -216,7 +226,7 @@ static __device__ __forceinline__ void add_warps(struct direct_sums<W> *sums, fl
 
 template <class W>
 static __device__ __forceinline__ void
-store_sums(const struct weights_bands *b, const struct direct_sums<W> *sums, float *memory,
+store_sums(const struct staging *staging, const struct direct_sums<W> *sums, float *memory,
            uint32_t first_small, uint32_t first_large, float *weights)
 {
     const uint32_t lane = threadIdx.x % WARP;
@@ -236,43 +246,45 @@ store_sums(const struct weights_bands *b, const struct direct_sums<W> *sums, flo
     for (uint32_t i = threadIdx.x; i < CHANNELS * CHANNELS * W::TAPS; i += BLOCK) {
         const uint32_t k = first_small + i / (CHANNELS * W::TAPS);
         const uint32_t term = first_large * W::TAPS + i % (CHANNELS * W::TAPS);
-        if (k < b->smalls && term < b->larges * W::TAPS)
-            weights[(size_t)k * b->larges * W::TAPS + term] = memory[i];
+        if (k < staging->smalls && term < staging->larges * W::TAPS)
+            weights[(size_t)k * staging->larges * W::TAPS + term] = memory[i];
     }
 }
 
 template <class W>
 static __global__ void __launch_bounds__(BLOCK, 2)
     add_weights_directly(const float *small, const float *large, float *weights,
-                         const __grid_constant__ struct weights_bands b)
+                         const __grid_constant__ struct staging staging)
 {
-    alignas(16) __shared__ float memory[BAND_FLOATS];
+    alignas(16) __shared__ float memory[CHUNK_FLOATS];
     const uint32_t first_large = blockIdx.x * CHANNELS, first_small = blockIdx.y * CHANNELS;
-    const uint32_t begin = blockIdx.z * b.part_bands, end = min(begin + b.part_bands, b.bands);
+    const uint32_t begin = blockIdx.z * staging.part_chunks,
+                   end = min(begin + staging.part_chunks, staging.chunks);
     struct direct_sums<W> sums;
 #pragma unroll
     for (int i = 0; i < W::SUMS; i++)
         (&sums.of[0][0][0])[i] = 0;
-    for (uint32_t i = threadIdx.x; i < BAND_FLOATS; i += BLOCK)
+    for (uint32_t i = threadIdx.x; i < CHUNK_FLOATS; i += BLOCK)
         memory[i] = 0;
-    for (uint32_t band = begin; band < end; band++) {
+    for (uint32_t chunk = begin; chunk < end; chunk++) {
         uint32_t down;
-        const uint32_t image = divide_rest(band, b.down, &down) * b.images.value;
-        const int row = (int)(down * b.rows.value);
+        const uint32_t image = divide_rest(chunk, staging.down, &down) * staging.images.value;
+        const int row = (int)(down * staging.rows.value);
         __syncthreads();
-        load_large<W>(&b, large, memory, image, row * W::S - W::PAD, first_large);
-        load_small(&b, small, memory + CHANNELS * b.large_step, image, row, first_small);
+        load_large<W>(&staging, large, memory, image, row * W::S - W::PAD, first_large);
+        load_small(&staging, small, memory + CHANNELS * staging.large_step, image, row,
+                   first_small);
         __syncthreads();
-        add_band<W>(&sums, &b, memory);
+        add_chunk<W>(&sums, &staging, memory);
     }
     add_warps<W>(&sums, memory);
-    store_sums<W>(&b, &sums, memory, first_small, first_large,
-                  weights + (size_t)blockIdx.z * b.smalls * b.larges * W::TAPS);
+    store_sums<W>(&staging, &sums, memory, first_small, first_large,
+                  weights + (size_t)blockIdx.z * staging.smalls * staging.larges * W::TAPS);
 }
 
 /* --- the choice --- */
 
-typedef void direct_kernel(const float *, const float *, float *, const struct weights_bands);
+typedef void direct_kernel(const float *, const float *, float *, const struct staging);
 
 static const struct direct_choice {
     size_t kernel, stride;
@@ -336,40 +348,40 @@ static size_t small_floats(const struct conv_shape *conv, size_t images, size_t 
     return odd_fours(images * rows * conv->out.width);
 }
 
-static bool band_fits(const struct conv_shape *conv, const struct direct_choice *choice,
-                      size_t images, size_t rows)
+static bool chunk_fits(const struct conv_shape *conv, const struct direct_choice *choice,
+                       size_t images, size_t rows)
 {
     return CHANNELS *
                (large_floats(conv, choice, images, rows) + small_floats(conv, images, rows)) <=
-           BAND_FLOATS;
+           CHUNK_FLOATS;
 }
 
-/* Sets the rows of the output and the images of a band: equal bands of as many rows as fit or, if
- * whole images fit, of as many images as leave a band to each block. Returns false if nothing fits.
- */
-static bool size_band(const struct conv_shape *conv, const struct direct_choice *choice,
-                      size_t *images, size_t *rows)
+/* Sets the rows of the output and the images of a chunk: equal chunks of as many rows as fit or,
+ * if whole images fit, of as many images as leave a chunk to each block. Returns false if nothing
+ * fits. */
+static bool size_chunk(const struct conv_shape *conv, const struct direct_choice *choice,
+                       size_t *images, size_t *rows)
 {
     const size_t height = conv->out.height, wanted = conv->batch / most_parts(conv, choice);
     *images = 1;
     *rows = height;
-    while (*rows > 0 && !band_fits(conv, choice, 1, *rows))
+    while (*rows > 0 && !chunk_fits(conv, choice, 1, *rows))
         --*rows;
     if (*rows == 0)
         return false;
-    const size_t bands = blocks_for(height, *rows);
-    *rows = blocks_for(height, bands);
-    while (bands == 1 && *images < wanted && band_fits(conv, choice, *images + 1, *rows))
+    const size_t chunks = blocks_for(height, *rows);
+    *rows = blocks_for(height, chunks);
+    while (chunks == 1 && *images < wanted && chunk_fits(conv, choice, *images + 1, *rows))
         ++*images;
     return true;
 }
 
-static struct weights_bands bands_of(const struct conv_shape *conv,
-                                     const struct direct_choice *choice, size_t images, size_t rows)
+static struct staging staging_of(const struct conv_shape *conv, const struct direct_choice *choice,
+                                 size_t images, size_t rows)
 {
     const size_t down = blocks_for(conv->out.height, rows);
-    const size_t bands = blocks_for(conv->batch, images) * down;
-    const size_t part_bands = blocks_for(bands, most_parts(conv, choice));
+    const size_t chunks = blocks_for(conv->batch, images) * down;
+    const size_t part_chunks = blocks_for(chunks, most_parts(conv, choice));
     return {divisor_of(down),
             divisor_of(images),
             divisor_of(rows),
@@ -384,20 +396,20 @@ static struct weights_bands bands_of(const struct conv_shape *conv,
             (uint32_t)conv->in.width + FOUR,
             (uint32_t)large_floats(conv, choice, images, rows),
             (uint32_t)small_floats(conv, images, rows),
-            (uint32_t)bands,
-            (uint32_t)part_bands,
-            blocks_for(bands, part_bands)};
+            (uint32_t)chunks,
+            (uint32_t)part_chunks,
+            blocks_for(chunks, part_chunks)};
 }
 
 size_t weights_direct_workspace(const struct conv_shape *conv)
 {
     size_t images, rows;
     const struct direct_choice *choice = choose(conv);
-    if (!choice || !size_band(conv, choice, &images, &rows))
+    if (!choice || !size_chunk(conv, choice, &images, &rows))
         return 0;
-    /* A larger batch may have more images in a band, so its bands say nothing of smaller ones. */
-    const size_t bands = conv->batch * blocks_for(conv->out.height, rows);
-    return std::min(bands, most_parts(conv, choice)) * conv->out.channels * conv->in.channels *
+    /* A larger batch may have more images in a chunk, so its chunks say nothing of smaller ones. */
+    const size_t chunks = conv->batch * blocks_for(conv->out.height, rows);
+    return std::min(chunks, most_parts(conv, choice)) * conv->out.channels * conv->in.channels *
            choice->kernel * choice->kernel * sizeof(float);
 }
 
@@ -408,16 +420,16 @@ bool weights_direct_run(struct cuda_context *context, const char *what,
     size_t images, rows;
     const struct direct_choice *choice = choose(conv);
     if (!choice || gradients->bias || gradients->fused_move || !aligned16(gradients->small) ||
-        !aligned16(gradients->large) || !size_band(conv, choice, &images, &rows))
+        !aligned16(gradients->large) || !size_chunk(conv, choice, &images, &rows))
         return false;
-    const struct weights_bands bands = bands_of(conv, choice, images, rows);
+    const struct staging staging = staging_of(conv, choice, images, rows);
     launch(context, what, choice->run,
            dim3(blocks_for(conv->in.channels, CHANNELS), blocks_for(conv->out.channels, CHANNELS),
-                bands.parts),
+                staging.parts),
            BLOCK, 0, gradients->small, gradients->large,
-           bands.parts > 1 ? workspace : gradients->weights, bands);
-    if (bands.parts > 1)
-        sum_parts(context, what, workspace, bands.parts, conv->out.channels,
+           staging.parts > 1 ? workspace : gradients->weights, staging);
+    if (staging.parts > 1)
+        sum_parts(context, what, workspace, staging.parts, conv->out.channels,
                   conv->in.channels * choice->kernel * choice->kernel, gradients->weights, NULL);
     return true;
 }

@@ -100,7 +100,7 @@ static __global__ void concat_back(const float *gradient, const __grid_constant_
 
 /* Returns the values of an array that a concatenation keeps together: an image or, channels-last, a
  * position. */
-static size_t piece_of(const struct kernel_call *call, struct shape shape)
+static size_t values_together(const struct kernel_call *call, struct shape shape)
 {
     return call->site->output_layout.channels_last ? shape.channels : shape_count(shape);
 }
@@ -113,7 +113,7 @@ static uint32_t item_values(const struct kernel_call *call)
                  aligned16(call->output_gradient);
     for (size_t k = 0; k < call->site->node->input_count; k++)
         fours = fours && aligned16(call->inputs[k]) && aligned16(call->input_gradients[k]) &&
-                piece_of(call, call->site->inputs[k]) % 4 == 0;
+                values_together(call, call->site->inputs[k]) % 4 == 0;
     return fours ? 4 : 1;
 }
 
@@ -124,7 +124,7 @@ static struct sources sources_of(const struct kernel_call *call, uint32_t values
     for (uint32_t k = 0; k < from.count; k++) {
         from.at[k] = call->inputs[k];
         from.begin[k + 1] =
-            from.begin[k] + (uint32_t)piece_of(call, call->site->inputs[k]) / values;
+            from.begin[k] + (uint32_t)values_together(call, call->site->inputs[k]) / values;
     }
     return from;
 }
@@ -136,7 +136,8 @@ static struct targets targets_of(const struct kernel_call *call, uint32_t values
     for (uint32_t k = 0; k < to.count; k++) {
         to.at[k] = call->input_gradients[k];
         to.accumulate[k] = call->accumulate[k];
-        to.begin[k + 1] = to.begin[k] + (uint32_t)piece_of(call, call->site->inputs[k]) / values;
+        to.begin[k + 1] =
+            to.begin[k] + (uint32_t)values_together(call, call->site->inputs[k]) / values;
     }
     return to;
 }
@@ -160,7 +161,7 @@ static void forward_concat(const struct kernel_call *call)
     const uint32_t values = item_values(call), items = (uint32_t)output_values(call) / values;
     launch(context_of(call), "concat forward", values == 4 ? concat<float4> : concat<float>,
            stride_blocks(items), BLOCK, 0, sources_of(call, values), call->output,
-           divisor_of(piece_of(call, call->site->node->output) / values), items);
+           divisor_of(values_together(call, call->site->node->output) / values), items);
 }
 
 static bool is_there_before(const struct targets *to, uint32_t k)
@@ -191,7 +192,7 @@ static void backward_concat(const struct kernel_call *call)
         launch(context_of(call), "concat backward",
                values == 4 ? concat_back<float4> : concat_back<float>, stride_blocks(items), BLOCK,
                0, call->output_gradient, now,
-               divisor_of(piece_of(call, call->site->node->output) / values), items);
+               divisor_of(values_together(call, call->site->node->output) / values), items);
     }
 }
 

@@ -52,18 +52,18 @@ static __global__ void normalise_samples(float *values, const uint8_t *samples, 
 /* Indices have 32 bits, so a large batch takes several launches. Each begins with the first channel
  * of an image and at an aligned address: at a multiple of four images. Four images have less than
  * 2^31 values (IMAGE_MAX_PIXELS). */
-void cuda_normalise(struct cuda_context *context, const struct batch_part *part,
+void cuda_normalise(struct cuda_context *context, const struct batch_array *array,
                     const uint8_t *samples, const struct sample_scale *scale)
 {
-    const size_t image = part->channels * part->area, most = ((size_t)1 << 31) - 1;
+    const size_t image = array->channels * array->area, most = ((size_t)1 << 31) - 1;
     const size_t images = most / image / VALUES * VALUES;
-    const size_t launched = images > 0 ? images * image : part->bytes;
-    for (size_t first = 0; first < part->bytes; first += launched) {
-        const size_t left = part->bytes - first;
+    const size_t launched = images > 0 ? images * image : array->bytes;
+    for (size_t first = 0; first < array->bytes; first += launched) {
+        const size_t left = array->bytes - first;
         const uint32_t count = (uint32_t)(left < launched ? left : launched);
         launch(context, "normalise", normalise_samples,
                stride_blocks((count + VALUES - 1) / VALUES), BLOCK, 0,
-               (float *)part->on_device + first, samples + first, count, divisor_of(part->area),
-               divisor_of(part->channels), *scale);
+               (float *)array->on_device + first, samples + first, count, divisor_of(array->area),
+               divisor_of(array->channels), *scale);
     }
 }
