@@ -43,14 +43,6 @@ static size_t count_option(const char *spec, const char *name)
     return text_to_size(number, &count) ? count : 0;
 }
 
-/* Returns the number of classes if the SPEC or its kind says it; else 0. */
-static size_t known_classes(const char *spec)
-{
-    const struct dataset_kind *kind = dataset_kind_of(spec);
-    const size_t option = count_option(spec, ",classes=");
-    return option ? option : kind ? kind->classes : 0;
-}
-
 static bool check_kind(const struct preparation *prepared, struct error *error)
 {
     const struct network *network = prepared->network;
@@ -158,12 +150,7 @@ static bool keeps_outputs(const struct preparation *prepared)
 
 bool prepare_network(struct preparation *prepared, size_t classes, struct error *error)
 {
-    const char *data = prepared->settings.data.data;
     struct network_request request = prepared->settings.network.request;
-    if (!classes)
-        classes = known_classes(data);
-    if (!classes)
-        classes = dataset_expected_classes(data, "train");
     request.classes = prepared->classes = classes;
     request.keep_compressed = !prepared->settings.training.reset_classes;
     network_free(prepared->network);
@@ -389,12 +376,11 @@ static bool plan_all(struct preparation *prepared, const struct device_driver *d
            forecast_memory(prepared, driver, &settings, &sets, error);
 }
 
-/* Builds the network. A student has as many outputs as its teacher until the data say how many
+/* Builds the network. A student has as many outputs as its teacher if the data do not say how many
  * classes they have. */
-static bool build_expected(struct preparation *prepared, size_t classes, struct error *error)
+static bool build_network(struct preparation *prepared, size_t classes, struct error *error)
 {
-    const char *data = prepared->settings.data.data;
-    if (!classes && !known_classes(data) && !dataset_expected_classes(data, "train")) {
+    if (!classes) {
         if (!method_begin(&prepared->method, prepared->config, error))
             return false;
         classes = method_classes(&prepared->method);
@@ -406,8 +392,8 @@ bool prepare_unopened(struct preparation *prepared, size_t classes, struct error
 {
     const char *data = prepared->settings.data.data;
     const struct machine_settings *machine = &prepared->settings.machine;
-    const size_t known = classes ? classes : known_classes(data);
-    if (!config_check(prepared->config, error) || !build_expected(prepared, classes, error) ||
+    const size_t known = classes ? classes : dataset_expected_classes(data, "train");
+    if (!config_check(prepared->config, error) || !build_network(prepared, known, error) ||
         !check_kind(prepared, error) ||
         (known > 0 && !keeps_outputs(prepared) &&
          !class_match_outputs(prepared->network, known, data, error)) ||
