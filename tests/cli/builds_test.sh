@@ -42,6 +42,12 @@ END
 {
     # the training plan; the plan of validations, which the test and its evaluator share
     builds 1 1 "train" train lenet $job --save "$T/teacher.safetensors"
+    # the machine is measured before plans are built
+    unmeasured=$XDG_CACHE_HOME XDG_CACHE_HOME="$T/measured"
+    builds 1 1 "the first run on a machine" train lenet $job
+    builds 1 1 "the second run on a machine" train lenet $job
+    builds 1 1 "train --tune" train lenet $job --tune
+    XDG_CACHE_HOME=$unmeasured
     builds 1 2 "train --validate" train lenet $job --validate digits,split=test
     builds 1 2 "train --validate --test" train lenet $job --validate digits,split=test --test digits,split=test
     builds 1 2 "train --test" train lenet $job --test digits,split=test

@@ -4,10 +4,9 @@
  *
  * What the data will be is expected from their SPECs: a generated set says everything, the files of
  * others are not opened. The forecast is made again once they are open, from the same plans. Plans
- * are built anew only if the open device disagrees: it has measured the machine for the first time,
- * or it is a GPU, whose libraries must be asked; or if a resumed run finds its last checkpoint
- * damaged, and the one before has recorded other kernels. */
-#include "base/host/host.h"
+ * are built anew only if the open device disagrees: it is a GPU, which measures kernels for plans
+ * that will run, and not for a forecast, during which another run may be using it; or if a resumed
+ * run finds its last checkpoint damaged, and the one before has recorded other kernels. */
 #include "base/language.h"
 #include "base/text.h"
 #include "data/images/spec_value.h"
@@ -325,15 +324,6 @@ bool prepare_fits_memory(struct preparation *prepared, const struct plan_setting
 
 /* --- before data and device are open --- */
 
-static size_t usable_threads(size_t asked)
-{
-    struct host host;
-    if (asked)
-        return asked;
-    host_describe(&host);
-    return host.cores;
-}
-
 /* Returns whether batches will be of 8-bit samples, as far as the kind of the data set tells. */
 static bool has_sample_batches(const struct preparation *prepared,
                                const struct device_driver *driver)
@@ -364,7 +354,7 @@ static struct device *open_for_libraries(const struct machine_settings *machine,
 static bool plan_all(struct preparation *prepared, const struct device_driver *driver,
                      const struct device *device, struct error *error)
 {
-    const size_t threads = usable_threads(prepared->settings.machine.threads);
+    const size_t threads = device_threads(prepared->settings.machine.threads);
     const struct machine_model machine = tuned_device_figures(driver, threads);
     const struct sets sets = expect_sets(prepared->config, prepared->network->input);
     struct plan_settings settings = settings_plan(prepared->config, threads, PLAN_TRAINING);
