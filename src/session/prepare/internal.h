@@ -39,6 +39,11 @@ bool prepare_network(struct preparation *prepared, size_t classes, struct error 
  * expected: some pictures cannot be read, or the files have changed. */
 bool prepare_fit_classes(struct preparation *prepared, struct error *error);
 
+/* Builds the network of a configuration that can work, as far as is known before the data are
+ * opened. A student has as many outputs as its teacher if the data do not say how many classes they
+ * have. */
+bool prepare_expected_network(struct preparation *prepared, size_t classes, struct error *error);
+
 /* Checks that labels can be smoothed, mixed and weighted; `what` is the setting that does. */
 bool prepare_check_cross_entropy(const struct network *network, const char *what,
                                  struct error *error);

@@ -366,27 +366,27 @@ static bool plan_all(struct preparation *prepared, const struct device_driver *d
            forecast_memory(prepared, driver, &settings, &sets, error);
 }
 
-/* Builds the network. A student has as many outputs as its teacher if the data do not say how many
- * classes they have. */
-static bool build_network(struct preparation *prepared, size_t classes, struct error *error)
+bool prepare_expected_network(struct preparation *prepared, size_t classes, struct error *error)
 {
-    if (!classes) {
+    const char *data = prepared->settings.data.data;
+    const size_t known = classes ? classes : dataset_expected_classes(data, "train");
+    size_t outputs = known;
+    if (!config_check(prepared->config, error))
+        return false;
+    if (!known) {
         if (!method_begin(&prepared->method, prepared->config, error))
             return false;
-        classes = method_classes(&prepared->method);
+        outputs = method_classes(&prepared->method);
     }
-    return prepare_network(prepared, classes, error);
+    return prepare_network(prepared, outputs, error) && check_kind(prepared, error) &&
+           (known == 0 || keeps_outputs(prepared) ||
+            class_match_outputs(prepared->network, known, data, error));
 }
 
 bool prepare_unopened(struct preparation *prepared, size_t classes, struct error *error)
 {
-    const char *data = prepared->settings.data.data;
     const struct machine_settings *machine = &prepared->settings.machine;
-    const size_t known = classes ? classes : dataset_expected_classes(data, "train");
-    if (!config_check(prepared->config, error) || !build_network(prepared, known, error) ||
-        !check_kind(prepared, error) ||
-        (known > 0 && !keeps_outputs(prepared) &&
-         !class_match_outputs(prepared->network, known, data, error)) ||
+    if (!prepare_expected_network(prepared, classes, error) ||
         !method_open(&prepared->method, prepared->config, prepared->network, error) ||
         !prepare_smooth_labels(prepared, error))
         return false;

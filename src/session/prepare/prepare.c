@@ -380,3 +380,14 @@ bool prepare_plans(struct preparation *prepared, const struct run_config *config
     prepare_free(prepared);
     return false;
 }
+
+uint64_t prepare_flops(const struct run_config *config)
+{
+    struct preparation prepared = {0};
+    struct error unused;
+    prepare_take_settings(&prepared, config);
+    const uint64_t flops =
+        prepare_expected_network(&prepared, 0, &unused) ? graph_flops(&prepared.network->graph) : 0;
+    prepare_free(&prepared);
+    return flops;
+}

@@ -115,6 +115,10 @@ bool prepare_plans(struct preparation *prepared, const struct run_config *config
                    struct plan_choices *choices, const struct run_besides *besides,
                    struct error *error);
 
+/* Returns the FLOPs of one image's forward pass, for which only the network is built; 0: it cannot.
+ */
+uint64_t prepare_flops(const struct run_config *config);
+
 /* Opens data and device, and creates the executions of what prepare_plans has made with the same
  * configuration, or of what it makes itself if `prepared` is {0} or has only `besides`. Call it in
  * the thread that trains, because the device belongs to that thread. Pictures are prepared as
