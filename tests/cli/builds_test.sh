@@ -42,6 +42,12 @@ END
 {
     # the training plan; the plan of validations, which the test and its evaluator share
     builds 1 1 "train" train lenet $job --save "$T/teacher.safetensors"
+    # the machine is measured before plans are built
+    unmeasured=$XDG_CACHE_HOME XDG_CACHE_HOME="$T/measured"
+    builds 1 1 "the first run on a machine" train lenet $job
+    builds 1 1 "the second run on a machine" train lenet $job
+    builds 1 1 "train --tune" train lenet $job --tune
+    XDG_CACHE_HOME=$unmeasured
     builds 1 2 "train --validate" train lenet $job --validate digits,split=test
     builds 1 2 "train --validate --test" train lenet $job --validate digits,split=test --test digits,split=test
     builds 1 2 "train --test" train lenet $job --test digits,split=test
@@ -64,6 +70,24 @@ END
     builds 1 1 "the weights of a saved model" train lenet --weights "$T/teacher.safetensors" $job
     # the number of classes is that of the folders, and a model that a technique has made keeps its outputs
     builds 1 1 "a folder" train lenet --data "folder:$T/two" --batch 4 --iterations 2 --threads 1 -q
+    # so it is of other files, whose labels are read before the network is built
+    for class in cat dog eel; do
+        for picture in "$T"/two/cat/*.png; do
+            echo "$picture,$class"
+        done
+    done >"$T/list.csv"
+    builds 1 1 "a list" train lenet --data "list:$T/list.csv" --batch 4 --iterations 2 --threads 1 -q
+    mkdir -p "$T/idx"
+    labels='\0\1\2\3\4\5\6\7\10\11\12\13'
+    # shellcheck disable=SC2059 # the bytes are octal
+    printf "\0\0\10\1\0\0\0\14$labels" >"$T/idx/train-labels-idx1-ubyte"
+    { printf '\0\0\10\3\0\0\0\14\0\0\0\34\0\0\0\34' && head -c 9408 /dev/zero; } >"$T/idx/train-images-idx3-ubyte"
+    builds 1 1 "IDX files of twelve classes" train lenet --data "idx:$T/idx" --batch 4 --iterations 2 --threads 1 -q
+    { printf '\223NUMPY\1\0\77\0%-62s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': (12,), }" &&
+        printf "$labels"; } >"$T/labels.npy"
+    { printf '\223NUMPY\1\0\107\0%-70s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': (12, 28, 28), }" &&
+        head -c 9408 /dev/zero; } >"$T/images.npy"
+    builds 1 1 "arrays" train lenet --data "npy:$T/images.npy" --batch 4 --iterations 2 --threads 1 -q
     "$TINCA" prune "$T/teacher.safetensors" -o "$T/pruned.safetensors" --flops 0.5 -q --threads 1
     builds 1 1 "a pruned model" train "$T/pruned.safetensors" $job
     builds 1 1 "find-rate" find-rate lenet --data digits,limit=200 --batch 20 --threads 1 --iterations 10

@@ -11,13 +11,18 @@
 
 #include <math.h>
 
+static size_t unexpected; /* sets whose number of classes was not known before they were opened */
+
 static struct dataset *opened(const char *spec, const struct dataset_request *request)
 {
     struct error error;
     char text[1100];
+    const size_t expected = dataset_expected_classes(spec, "train");
     struct dataset *dataset = dataset_open(spec, "train", request, &error);
     if (!dataset)
         tap_note("%s", error_format(&error, text, sizeof text));
+    unexpected +=
+        dataset && !dataset_facts(dataset)->paired && dataset_facts(dataset)->classes != expected;
     return dataset;
 }
 
@@ -331,6 +336,7 @@ static void test_damaged_npz(void)
         memcpy(damaged, archive, sizeof archive);
         damaged[i] ^= 0xff;
         files_write(files_path("z/bad.npz"), damaged, sizeof damaged);
+        dataset_expected_classes(spec, "train");
         struct dataset *set = dataset_open(spec, "train", &grey, NULL);
         opened_whole += set != NULL;
         dataset_free(set);
@@ -509,5 +515,6 @@ int main(void)
     test_deep_png();
     test_deep_sets();
     test_share();
+    tap_ok(unexpected == 0, "the number of classes is known before a set is opened");
     return tap_done();
 }

@@ -23,13 +23,18 @@ static void refused(const char *spec, const struct dataset_request *request, enu
     dataset_free(dataset);
 }
 
+static size_t unexpected; /* sets whose number of classes was not known before they were opened */
+
 static struct dataset *opened(const char *spec, const struct dataset_request *request)
 {
     struct error error;
     char text[1100];
+    const size_t expected = dataset_expected_classes(spec, "train");
     struct dataset *dataset = dataset_open(spec, "train", request, &error);
     if (!dataset)
         tap_note("%s", error_format(&error, text, sizeof text));
+    unexpected +=
+        dataset && !dataset_facts(dataset)->paired && dataset_facts(dataset)->classes != expected;
     return dataset;
 }
 
@@ -780,5 +785,6 @@ int main(void)
     try_real("pairs:%s,split=test", "maps", &(struct dataset_request){3, 256, 256}, 16, 1);
     test_cifar_figures();
     test_sample();
+    tap_ok(unexpected == 0, "the number of classes is known before a set is opened");
     return tap_done();
 }

@@ -61,7 +61,8 @@ static const struct dataset_kind kinds[] = {
      .classes = 10,
      .channels = 1,
      .stored = true,
-     .source = &(const struct source_kind){.open = idx_open, .bytes = idx_bytes}},
+     .source =
+         &(const struct source_kind){.open = idx_open, .bytes = idx_bytes, .classes = idx_classes}},
     {.name = "folder",
      .argument = "DIR",
      .description = N_("your own PNG and JPEG pictures: one folder a class"),
@@ -69,17 +70,21 @@ static const struct dataset_kind kinds[] = {
     {.name = "list",
      .argument = "FILE",
      .description = N_("your own PNG and JPEG pictures: a CSV file of paths and labels"),
-     .source = &(const struct source_kind){.open = list_open}},
+     .source = &(const struct source_kind){.open = list_open, .classes = list_classes}},
     {.name = "npy",
      .argument = "FILE",
      .description = N_("an array of images that NumPy saved, with a file of labels beside it"),
      .stored = true,
-     .source = &(const struct source_kind){.open = npy_open, .bytes = arrays_bytes}},
+     .source = &(const struct source_kind){.open = npy_open,
+                                           .bytes = arrays_bytes,
+                                           .classes = arrays_classes}},
     {.name = "npz",
      .argument = "FILE",
      .description = N_("arrays of images and labels in one file that NumPy saved"),
      .stored = true,
-     .source = &(const struct source_kind){.open = npz_open, .bytes = arrays_bytes}},
+     .source = &(const struct source_kind){.open = npz_open,
+                                           .bytes = arrays_bytes,
+                                           .classes = arrays_classes}},
     {.name = "pairs",
      .argument = "DIR",
      .description = N_("pictures of two halves side by side, left the input and right the target"),
@@ -554,9 +559,11 @@ size_t dataset_expected_classes(const char *spec_text, const char *default_split
 {
     struct spec spec;
     const struct dataset_kind *kind = dataset_kind_of(spec_text);
-    if (!kind || !kind->source->classes || !spec_parse(&spec, spec_text, default_split, NULL))
+    if (!kind || !spec_parse(&spec, spec_text, default_split, NULL))
         return 0;
-    return kind->source->classes(&spec);
+    const size_t found =
+        !spec.classes && kind->source->classes ? kind->source->classes(&spec) : spec.classes;
+    return found ? found : kind->classes;
 }
 
 void dataset_free(struct dataset *dataset)

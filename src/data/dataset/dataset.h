@@ -132,8 +132,8 @@ bool dataset_kind_has_option(const struct dataset_kind *kind, const char *option
  * generates each image on demand, or cannot be opened. */
 uint64_t dataset_bytes(const char *spec, const char *default_split);
 
-/* Returns the number of classes that a set of files will have by the names of its folders; 0: that
- * is only known once it is open. */
+/* Returns the number of classes that a set will have, by the option `classes`, its labels, the
+ * names of its folders or its kind, without opening it; 0: it has none, or cannot be read. */
 size_t dataset_expected_classes(const char *spec, const char *default_split);
 
 /* Fills a normalisation by name: unit (0..1, sample / 255), unit256 (sample / 256, Caffe's LeNet),

@@ -433,3 +433,30 @@ uint64_t arrays_bytes(const struct spec *spec)
     zip_close(&zip);
     return bytes;
 }
+
+/* Reads the array of labels alone. */
+static bool read_labels(struct array *labels, const struct spec *spec)
+{
+    char path[sizeof spec->directory + 8];
+    const struct zip_member *found[2];
+    struct zip zip;
+    if (strcmp(spec->kind, "npy") == 0)
+        return labels_file(spec, path, sizeof path, NULL) && read_file(labels, path, NULL);
+    if (!zip_open(&zip, spec->directory, NULL))
+        return false;
+    const bool read =
+        find_members(&zip, spec, found, NULL) && read_member(&zip, found[1], labels, NULL);
+    zip_close(&zip);
+    return read;
+}
+
+size_t arrays_classes(const struct spec *spec)
+{
+    struct arrays arrays = {0};
+    struct source source = {.state = &arrays};
+    bool counted = read_labels(&arrays.labels, spec);
+    source.images = arrays.labels.header.items;
+    counted = counted && check_labels(&source, spec, spec->directory, NULL);
+    free(arrays.labels.bytes);
+    return counted ? source.classes : 0;
+}

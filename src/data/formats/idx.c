@@ -232,3 +232,21 @@ bool idx_open(struct source *source, const struct spec *spec, struct error *erro
         stored_operations.close(source);
     return opened;
 }
+
+size_t idx_classes(const struct spec *spec)
+{
+    struct stored stored = {0};
+    struct source source = {.state = &stored};
+    size_t size = 0;
+    char *path = find_file(spec->directory, label_names[spec->test], NULL);
+    uint8_t *bytes = path ? gzip_file_read(path, MAX_BYTES, &size, NULL) : NULL;
+    bool counted = bytes && size > LABEL_HEADER;
+    if (counted) {
+        stored.labels = bytes + LABEL_HEADER;
+        source.images = size - LABEL_HEADER;
+        counted = count_classes(&source, spec, path, NULL);
+    }
+    free(bytes);
+    free(path);
+    return counted ? source.classes : 0;
+}

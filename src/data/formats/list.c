@@ -141,10 +141,12 @@ static bool name_classes(const struct rows *rows, struct name_list *classes, str
     const char **sorted = memory_new(rows->count, sizeof *sorted, "the classes", error);
     if (!sorted)
         return false;
-    for (size_t i = 0; i < rows->count; i++)
-        sorted[i] = rows->row[i].label;
-    qsort(sorted, rows->count, sizeof *sorted, compare_names);
-    const bool named = add_names(classes, sorted, rows->count, error);
+    size_t count = 0;
+    for (size_t i = 0; i < rows->count; i++) /* most lists are sorted by class: rarely the same */
+        if (i == 0 || strcmp(rows->row[i].label, sorted[count - 1]) != 0)
+            sorted[count++] = rows->row[i].label;
+    qsort(sorted, count, sizeof *sorted, compare_names);
+    const bool named = add_names(classes, sorted, count, error);
     free(sorted);
     return named;
 }
@@ -268,6 +270,20 @@ bool list_open(struct source *source, const struct spec *spec, struct error *err
     if (!opened)
         pictures_close(source);
     return opened;
+}
+
+size_t list_classes(const struct spec *spec)
+{
+    struct rows rows = {0};
+    struct name_list names = {0};
+    size_t classes = 0;
+    if (read_rows(&rows, spec->directory, NULL) && (classes = count_numbers(&rows)) == 0 &&
+        name_classes(&rows, &names, NULL))
+        classes = names.count;
+    name_list_free(&names);
+    free(rows.row);
+    free(rows.text);
+    return classes <= SPEC_MAX_CLASSES ? classes : 0;
 }
 
 enum { DEEPEST = 32 };

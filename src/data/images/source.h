@@ -84,17 +84,17 @@ typedef uint64_t source_bytes(const struct spec *spec);
 
 source_bytes cifar10_bytes, cifar100_bytes, idx_bytes, arrays_bytes;
 
-/* Returns the number of classes that a source will have, without looking into its pictures; 0: not
- * known. */
+/* Returns the number of classes that a source will have, from its labels or the names of its
+ * folders, without looking into its pictures; 0: not known. */
 typedef size_t source_classes(const struct spec *spec);
 
-source_classes folder_classes;
+source_classes folder_classes, list_classes, arrays_classes, idx_classes;
 
 /* The implementation of a kind of data set. */
 struct source_kind {
     source_open *open;
     source_bytes *bytes;     /* NULL: the source keeps no images in memory */
-    source_classes *classes; /* NULL: not known before it is opened, unless its kind says it */
+    source_classes *classes; /* NULL: as its kind says */
 };
 
 #endif

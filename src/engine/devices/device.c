@@ -165,9 +165,11 @@ char *device_computes_with(const char *name, enum device_precision precision, ch
 
 /* --- opening --- */
 
-static size_t all_cores(void)
+size_t device_threads(size_t threads)
 {
     struct host host;
+    if (threads)
+        return threads;
     host_describe(&host);
     return host.cores;
 }
@@ -178,8 +180,8 @@ static struct device *open_one(const struct device_driver *driver, const char *n
     struct device *device = memory_new(1, sizeof *device, "the device", error);
     if (!device)
         return NULL;
-    *device = (struct device){
-        .driver = driver, .number = number, .threads = threads ? threads : all_cores()};
+    *device =
+        (struct device){.driver = driver, .number = number, .threads = device_threads(threads)};
     snprintf(device->name, sizeof device->name, "%s", name);
     if (driver->open(device, error))
         return device;

@@ -171,7 +171,12 @@ const struct device_driver *device_find(const char *name, size_t *number, struct
 /* Returns how many GPUs a name lists, whether or not they exist; 1 for any other name. */
 size_t device_ranks(const char *name);
 
-/* Opens a device by name (see device_find); threads 0: all cores. Returns NULL with an error. */
+/* Returns how many threads a device has that is opened with `threads`: as many, or 0: one a core.
+ */
+size_t device_threads(size_t threads);
+
+/* Opens a device by name (see device_find) with device_threads(threads). Returns NULL with an
+ * error. */
 struct device *device_open(const char *name, size_t threads, struct error *error);
 void device_close(struct device *device); /* may be NULL */
 

@@ -190,6 +190,18 @@ struct device *tuned_device_open(const char *name, size_t threads, struct machin
     return device;
 }
 
+void tuned_device_measure(const char *name, size_t threads)
+{
+    struct error unused;
+    const struct device_driver *driver = device_find(name, NULL, &unused);
+    pthread_mutex_lock(&mutex);
+    const bool again = measure_again;
+    pthread_mutex_unlock(&mutex);
+    if (driver && driver->measure_machine &&
+        (again || !tuned_device_figures(driver, device_threads(threads)).measured))
+        device_close(tuned_device_open(name, threads, NULL, &unused));
+}
+
 const char *machine_origin_text(const struct machine_origin *origin)
 {
     static const char *const texts[MACHINE_SOURCES] = {

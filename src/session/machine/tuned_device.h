@@ -39,6 +39,9 @@ struct device *tuned_device_open(const char *name, size_t threads, struct machin
  * none. Opens no device. */
 struct machine_model tuned_device_figures(const struct device_driver *driver, size_t threads);
 
+/* Measures the figures if tuned_device_open would, so that what is planned next has them. */
+void tuned_device_measure(const char *name, size_t threads);
+
 /* Makes the next tuned_device_open of this process measure, whatever the cache has. */
 void tuned_device_measure_again(void);
 

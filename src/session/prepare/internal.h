@@ -31,12 +31,18 @@ bool prepare_make_evaluator(struct preparation *prepared, size_t batch, struct e
 /* Takes the settings of a configuration, which must live as long. */
 void prepare_take_settings(struct preparation *prepared, const struct run_config *config);
 
-/* Builds the network with as many outputs as the data have classes; `classes` 0: as the SPEC or the
- * names of its folders say, else as many as the network's file says. */
+/* Builds the network with as many outputs as the data have classes; `classes` 0: as many as the
+ * network's file says. */
 bool prepare_network(struct preparation *prepared, size_t classes, struct error *error);
 
-/* Builds it once more, without plans, if the open data have another number of classes. */
+/* Builds it once more, without plans, if the open data have another number of classes than was
+ * expected: some pictures cannot be read, or the files have changed. */
 bool prepare_fit_classes(struct preparation *prepared, struct error *error);
+
+/* Builds the network of a configuration that can work, as far as is known before the data are
+ * opened. A student has as many outputs as its teacher if the data do not say how many classes they
+ * have. */
+bool prepare_expected_network(struct preparation *prepared, size_t classes, struct error *error);
 
 /* Checks that labels can be smoothed, mixed and weighted; `what` is the setting that does. */
 bool prepare_check_cross_entropy(const struct network *network, const char *what,

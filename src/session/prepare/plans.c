@@ -4,10 +4,9 @@
  *
  * What the data will be is expected from their SPECs: a generated set says everything, the files of
  * others are not opened. The forecast is made again once they are open, from the same plans. Plans
- * are built anew only if the open device disagrees: it has measured the machine for the first time,
- * or it is a GPU, whose libraries must be asked; or if a resumed run finds its last checkpoint
- * damaged, and the one before has recorded other kernels. */
-#include "base/host/host.h"
+ * are built anew only if the open device disagrees: it is a GPU, which measures kernels for plans
+ * that will run, and not for a forecast, during which another run may be using it; or if a resumed
+ * run finds its last checkpoint damaged, and the one before has recorded other kernels. */
 #include "base/language.h"
 #include "base/text.h"
 #include "data/images/spec_value.h"
@@ -41,14 +40,6 @@ static size_t count_option(const char *spec, const char *name)
     option += strlen(name);
     snprintf(number, sizeof number, "%.*s", (int)strcspn(option, ","), option);
     return text_to_size(number, &count) ? count : 0;
-}
-
-/* Returns the number of classes if the SPEC or its kind says it; else 0. */
-static size_t known_classes(const char *spec)
-{
-    const struct dataset_kind *kind = dataset_kind_of(spec);
-    const size_t option = count_option(spec, ",classes=");
-    return option ? option : kind ? kind->classes : 0;
 }
 
 static bool check_kind(const struct preparation *prepared, struct error *error)
@@ -158,12 +149,7 @@ static bool keeps_outputs(const struct preparation *prepared)
 
 bool prepare_network(struct preparation *prepared, size_t classes, struct error *error)
 {
-    const char *data = prepared->settings.data.data;
     struct network_request request = prepared->settings.network.request;
-    if (!classes)
-        classes = known_classes(data);
-    if (!classes)
-        classes = dataset_expected_classes(data, "train");
     request.classes = prepared->classes = classes;
     request.keep_compressed = !prepared->settings.training.reset_classes;
     network_free(prepared->network);
@@ -338,15 +324,6 @@ bool prepare_fits_memory(struct preparation *prepared, const struct plan_setting
 
 /* --- before data and device are open --- */
 
-static size_t usable_threads(size_t asked)
-{
-    struct host host;
-    if (asked)
-        return asked;
-    host_describe(&host);
-    return host.cores;
-}
-
 /* Returns whether batches will be of 8-bit samples, as far as the kind of the data set tells. */
 static bool has_sample_batches(const struct preparation *prepared,
                                const struct device_driver *driver)
@@ -377,7 +354,7 @@ static struct device *open_for_libraries(const struct machine_settings *machine,
 static bool plan_all(struct preparation *prepared, const struct device_driver *driver,
                      const struct device *device, struct error *error)
 {
-    const size_t threads = usable_threads(prepared->settings.machine.threads);
+    const size_t threads = device_threads(prepared->settings.machine.threads);
     const struct machine_model machine = tuned_device_figures(driver, threads);
     const struct sets sets = expect_sets(prepared->config, prepared->network->input);
     struct plan_settings settings = settings_plan(prepared->config, threads, PLAN_TRAINING);
@@ -389,28 +366,27 @@ static bool plan_all(struct preparation *prepared, const struct device_driver *d
            forecast_memory(prepared, driver, &settings, &sets, error);
 }
 
-/* Builds the network. A student has as many outputs as its teacher until the data say how many
- * classes they have. */
-static bool build_expected(struct preparation *prepared, size_t classes, struct error *error)
+bool prepare_expected_network(struct preparation *prepared, size_t classes, struct error *error)
 {
     const char *data = prepared->settings.data.data;
-    if (!classes && !known_classes(data) && !dataset_expected_classes(data, "train")) {
+    const size_t known = classes ? classes : dataset_expected_classes(data, "train");
+    size_t outputs = known;
+    if (!config_check(prepared->config, error))
+        return false;
+    if (!known) {
         if (!method_begin(&prepared->method, prepared->config, error))
             return false;
-        classes = method_classes(&prepared->method);
+        outputs = method_classes(&prepared->method);
     }
-    return prepare_network(prepared, classes, error);
+    return prepare_network(prepared, outputs, error) && check_kind(prepared, error) &&
+           (known == 0 || keeps_outputs(prepared) ||
+            class_match_outputs(prepared->network, known, data, error));
 }
 
 bool prepare_unopened(struct preparation *prepared, size_t classes, struct error *error)
 {
-    const char *data = prepared->settings.data.data;
     const struct machine_settings *machine = &prepared->settings.machine;
-    const size_t known = classes ? classes : known_classes(data);
-    if (!config_check(prepared->config, error) || !build_expected(prepared, classes, error) ||
-        !check_kind(prepared, error) ||
-        (known > 0 && !keeps_outputs(prepared) &&
-         !class_match_outputs(prepared->network, known, data, error)) ||
+    if (!prepare_expected_network(prepared, classes, error) ||
         !method_open(&prepared->method, prepared->config, prepared->network, error) ||
         !prepare_smooth_labels(prepared, error))
         return false;

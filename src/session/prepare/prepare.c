@@ -278,7 +278,9 @@ static bool prepare_all(struct preparation *prepared, uint64_t first_iteration,
                         const struct plan_choices *choices, struct error *error)
 {
     const bool begins = !choices && first_iteration == 0;
-    if ((!prepared->network && !prepare_network(prepared, 0, error)) ||
+    const char *data = prepared->settings.data.data;
+    if ((!prepared->network &&
+         !prepare_network(prepared, dataset_expected_classes(data, "train"), error)) ||
         !open_data(prepared, error) || !fit_classes(prepared, begins, error) ||
         !open_method(prepared, error) || !prepare_smooth_labels(prepared, error) ||
         !prepare_soft_targets(prepared, error) ||
@@ -377,4 +379,15 @@ bool prepare_plans(struct preparation *prepared, const struct run_config *config
         return true;
     prepare_free(prepared);
     return false;
+}
+
+uint64_t prepare_flops(const struct run_config *config)
+{
+    struct preparation prepared = {0};
+    struct error unused;
+    prepare_take_settings(&prepared, config);
+    const uint64_t flops =
+        prepare_expected_network(&prepared, 0, &unused) ? graph_flops(&prepared.network->graph) : 0;
+    prepare_free(&prepared);
+    return flops;
 }

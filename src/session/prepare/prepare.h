@@ -106,14 +106,18 @@ struct preparation {
 
 /* Builds network and plans of a checked or unchecked configuration and fills the forecast, whether
  * or not that fits. A GPU is opened for as long as that takes: cuDNN says there how much workspace
- * it needs. `classes` is the data set's number of classes if the caller knows it; 0: what its kind
- * says or a folder's own folders, else the network's own number. `choices` are the kernels that a
- * run which goes on has recorded, which `prepared` takes over; NULL: it begins. `besides` is what
- * the run does besides, now and when prepare goes on. Returns false with an error, and frees
- * everything, if the configuration cannot work. */
+ * it needs. `classes` is the data set's number of classes if the caller knows it; 0: what is
+ * expected of it (dataset_expected_classes), else the network's own number. `choices` are the
+ * kernels that a run which goes on has recorded, which `prepared` takes over; NULL: it begins.
+ * `besides` is what the run does besides, now and when prepare goes on. Returns false with an
+ * error, and frees everything, if the configuration cannot work. */
 bool prepare_plans(struct preparation *prepared, const struct run_config *config, size_t classes,
                    struct plan_choices *choices, const struct run_besides *besides,
                    struct error *error);
+
+/* Returns the FLOPs of one image's forward pass, for which only the network is built; 0: it cannot.
+ */
+uint64_t prepare_flops(const struct run_config *config);
 
 /* Opens data and device, and creates the executions of what prepare_plans has made with the same
  * configuration, or of what it makes itself if `prepared` is {0} or has only `besides`. Call it in

@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "session/config/settings.h"
 #include "session/files/run_directory.h"
+#include "session/prepare/prepare.h"
 #include "session/record/run_open.h"
-#include "session/training/forecast_make.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -64,17 +64,16 @@ bool sweep_estimate_add_cell(struct sweep_estimate *estimate, const struct sweep
     return add_measured(estimate, &cell->config, &figures, error);
 }
 
-/* Returns the FLOPs of a run's network: those of a known run of the same network, or else computed
- * by a forecast, which is slower. */
+/* Returns the FLOPs of a run's network: those of a known run of the same network, or else of one
+ * that is built, which is slower. */
 static double flops_of(const struct sweep_estimate *estimate, const struct run_config *config)
 {
     const struct network_settings network = network_settings(config);
-    struct forecast forecast;
     for (size_t i = 0; i < estimate->count && is_plain(config); i++)
         if (estimate->measured[i].plain && estimate->measured[i].technique == network.technique &&
             strcmp(estimate->measured[i].network, network.network) == 0)
             return estimate->measured[i].flops;
-    return forecast_make(config, 0, &forecast, NULL) ? (double)forecast.flops : 0;
+    return (double)prepare_flops(config);
 }
 
 bool sweep_estimate_add_run(struct sweep_estimate *estimate, const char *directory,

@@ -7,7 +7,7 @@
 #include "data/dataset/dataset.h"
 #include "session/config/config_data.h"
 #include "session/config/settings.h"
-#include "session/training/forecast_make.h"
+#include "session/prepare/prepare.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,17 +50,10 @@ static double count_images(struct data_size *last, const struct run_config *conf
     return last->images;
 }
 
-/* Returns the FLOPs of an image. The device of a cell may be missing on this machine. */
+/* Returns the FLOPs of an image. */
 static double flops_of(const struct sweep_cell *cell)
 {
-    struct forecast forecast;
-    struct run_config config = cell->config;
-    if (cell->forecast_known)
-        return (double)cell->flops;
-    return config_set(&config, KEY(device), "cpu", NULL) &&
-                   forecast_make(&config, 0, &forecast, NULL)
-               ? (double)forecast.flops
-               : 0;
+    return (double)(cell->forecast_known ? cell->flops : prepare_flops(&cell->config));
 }
 
 static double size_of(const struct sweep_cell *cell, const struct sweep_estimate *estimate,

@@ -13,6 +13,7 @@
 #include "session/files/run_files.h"
 #include "session/files/run_json.h"
 #include "session/files/run_name.h"
+#include "session/machine/tuned_device.h"
 #include "session/prepare/prepare.h"
 #include "session/ranks/ranks.h"
 #include "session/record/resume.h"
@@ -60,14 +61,16 @@ static bool refuse_forecast(const struct cluster *cluster, struct error *error)
 }
 
 /* Plans the run with the kernels that it has recorded (NULL: it begins), which are gone then, and
- * refuses one that does not fit into memory. Returns the plans, which the worker goes on with, or
- * NULL with an error. */
+ * refuses one that does not fit into memory. The first run on a machine measures it before. Returns
+ * the plans, which the worker goes on with, or NULL with an error. */
 static struct preparation *plan_request(const struct run_config *config,
                                         const struct run_options *options,
                                         struct plan_choices *choices, struct error *error)
 {
     if (options->save_path && !check_save_path(options->save_path, error))
         return NULL;
+    const struct machine_settings machine = machine_settings(config);
+    tuned_device_measure(machine.device, machine.threads);
     struct preparation *planned = memory_new(1, sizeof *planned, "the run", error);
     bool fits = planned && (prepare_plans(planned, config, 0, choices, &observers_besides, error) ||
                             refuse_forecast(options->cluster, error));
