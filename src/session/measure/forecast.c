@@ -17,7 +17,6 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "data/loader/data_loader.h"
-#include "engine/execution/gan.h"
 #include "session/model/samples.h"
 
 #include <stdio.h>
@@ -68,29 +67,10 @@ static uint64_t loader_bytes(const struct memory_check_request *request,
                              request->stored);
 }
 
-bool memory_check_plan(const struct network *network, const struct device_driver *driver,
-                       const struct plan_settings *settings, struct memory_forecast *memory,
-                       struct error *error)
-{
-    if (settings->mode == PLAN_TRAINING && network_has_discriminator(network)) {
-        struct gan_plan plan;
-        bool built = gan_plan_build(&plan, network, driver, settings, error);
-        *memory = plan.forecast;
-        gan_plan_free(&plan);
-        return built;
-    }
-    struct plan *plan = plan_build(&network->graph, driver, settings, error);
-    if (plan)
-        *memory = plan->forecast;
-    bool built = plan;
-    plan_free(plan);
-    return built;
-}
-
 /* Returns the bytes of the picture of all samples while it is written, see samples_write. */
 static uint64_t bytes_of_sheet(const struct memory_check_request *request)
 {
-    const struct shape in = request->network->input;
+    const struct shape in = request->method->network->input;
     return request->samples ? PNG_WRITER + 3 * in.width * SAMPLES * in.height * 3 : 0;
 }
 
@@ -135,7 +115,7 @@ static bool plan_inference(const struct memory_check_request *request, size_t ba
                                            .choices = request->settings->choices,
                                            .sample_batches = request->validation_samples,
                                            .with_loss = request->validation > 0};
-    *plan = plan_build(&request->network->graph, request->driver, &settings, error);
+    *plan = plan_build(&request->method->network->graph, request->driver, &settings, error);
     return *plan;
 }
 
@@ -144,10 +124,10 @@ static uint64_t validation_bytes(const struct memory_check_request *request,
                                  const struct plan *plan)
 {
     const struct data_loader_settings loader = {.batch = plan->batch};
-    const size_t values = shape_count(request->network->input);
+    const size_t values = shape_count(request->method->network->input);
     const size_t images = request->validation_images ? request->validation_images : SIZE_MAX;
     return inference_bytes(plan) + data_loader_bytes(&loader, images, values,
-                                                     !request->network->classes,
+                                                     !request->method->network->classes,
                                                      request->validation_stored);
 }
 
@@ -155,9 +135,9 @@ static uint64_t validation_bytes(const struct memory_check_request *request,
 static uint64_t bytes_of_samples(const struct memory_check_request *request,
                                  const struct plan *plan)
 {
-    const struct graph *graph = &request->network->graph;
-    const size_t values =
-        shape_count(request->network->input) + shape_count(graph->nodes[graph->output].output);
+    const struct graph *graph = &request->method->network->graph;
+    const size_t values = shape_count(request->method->network->input) +
+                          shape_count(graph->nodes[graph->output].output);
     return inference_bytes(plan) + SAMPLES * values * sizeof(float);
 }
 
@@ -182,12 +162,9 @@ static uint64_t bytes_at_batch(const struct memory_check_request *request,
     struct memory_forecast memory;
     smaller.batch = batch;
     smaller.only_forecast = true;
-    const bool planned =
-        request->method
-            ? method_forecast(request->method, request->driver, &smaller, &memory, NULL)
-            : memory_check_plan(request->network, request->driver, &smaller, &memory, NULL);
-    return planned ? memory.total + memory.tables + loader_bytes(request, forecast, batch) + least
-                   : UINT64_MAX;
+    return method_forecast(request->method, request->driver, &smaller, &memory, NULL)
+               ? memory.total + memory.tables + loader_bytes(request, forecast, batch) + least
+               : UINT64_MAX;
 }
 
 static size_t find_largest_batch(const struct memory_check_request *request,

@@ -40,17 +40,9 @@ uint64_t forecast_peak(const struct forecast *forecast);
 
 /* --- what fits --- */
 
-/* Fills *memory with what the network's plan takes, together with its discriminator if it trains
- * with one, but without a teacher (method_forecast). Builds the plans and frees them again. Returns
- * false with an error. */
-bool memory_check_plan(const struct network *network, const struct device_driver *driver,
-                       const struct plan_settings *settings, struct memory_forecast *memory,
-                       struct error *error);
-
 /* The run whose memory is to be checked. */
 struct memory_check_request {
-    const struct network *network;
-    const struct method *method; /* that trains it; NULL: memory_check_plan says what is computed */
+    const struct method *method; /* enough for method_forecast */
     const struct device_driver *driver;
     const struct plan_settings *settings;
     const char *device;     /* name of the device, whose own memory is checked if it has any */

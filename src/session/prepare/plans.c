@@ -273,7 +273,6 @@ static bool forecast_memory(struct preparation *prepared, const struct device_dr
         .tests = sets->tests};
     prepared->inference_batch = evaluates ? evaluator_batch(network, images) : 0;
     const struct memory_check_request question = {
-        .network = network,
         .method = &prepared->method,
         .driver = driver,
         .device = prepared->settings.machine.device,
