@@ -42,6 +42,9 @@ END
 {
     # the training plan; the plan of validations, which the test and its evaluator share
     builds 1 1 "train" train lenet $job --save "$T/teacher.safetensors"
+    # Each cell has a network and a plan, for its memory. The grid has checked its two networks, and only the FLOPs of
+    # the saved run are needed.
+    builds 7 4 "a sweep is forecast" sweep --networks mlp,lenet --batches 10,20 --data digits --threads 1 --dry-run
     # the machine is measured before plans are built
     unmeasured=$XDG_CACHE_HOME XDG_CACHE_HOME="$T/measured"
     builds 1 1 "the first run on a machine" train lenet $job
@@ -92,6 +95,8 @@ END
     builds 1 1 "a pruned model" train "$T/pruned.safetensors" $job
     builds 1 1 "find-rate" find-rate lenet --data digits,limit=200 --batch 20 --threads 1 --iterations 10
     builds 1 2 "info" info lenet --threads 1
+    builds 1 1 "bench" bench lenet --threads 1 --iterations 2
+    builds 1 3 "bench of two networks" bench "$T/tiny.json" --threads 1 --iterations 2
     builds 1 5 "info of two networks" info "$T/tiny.json" --threads 1
 }
 done_testing

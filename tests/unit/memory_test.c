@@ -165,10 +165,11 @@ static void ask(size_t batch, uint64_t without_swap, uint64_t with_swap, struct 
 {
     const struct plan_settings settings = {.mode = PLAN_TRAINING, .batch = batch, .threads = 1};
     const struct available_memory room = {without_swap, with_swap, BOUND_MACHINE};
+    const struct method method = method_of_network(network, settings.mode);
     const struct memory_check_request question = {
-        .network = network, .driver = &device_reference, .settings = &settings, .available = &room};
+        .method = &method, .driver = &device_reference, .settings = &settings, .available = &room};
     *forecast = (struct forecast){.classes = network->classes, .input = network->input};
-    memory_check_plan(network, question.driver, &settings, &forecast->memory, NULL);
+    method_forecast(&method, question.driver, &settings, &forecast->memory, NULL);
     memory_check(&question, forecast, NULL, NULL);
 }
 

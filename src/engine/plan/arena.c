@@ -468,7 +468,7 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
         forecast->weights *= 2; /* and as they are rounded (execution/rounding.c) */
     if (plan->mode == PLAN_TRAINING && !plan->frozen) {
         /* several processes: also the shards of all, which are added (cluster_sum); where they
-         * share memory, this is more than they use */
+         * share memory, the window that the gradients move to, while they are in both */
         forecast->gradients = (plan->processes > 1 ? 2 * learnable : learnable) * plan->subtrees;
         forecast->solver = learnable * solver_state_count(&settings->solver);
     }

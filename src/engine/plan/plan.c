@@ -108,6 +108,11 @@ uint64_t plan_step_flops(const struct plan *plan, const struct plan_step *step, 
     return step->backward ? flops * (size_t)(learns + step->site.input_gradient[0]) : 0;
 }
 
+uint64_t plan_bytes_beside_weights(const struct plan *plan)
+{
+    return plan->forecast.total - plan->forecast.weights + plan->forecast.tables;
+}
+
 double plan_recompute_overhead(const struct memory_forecast *forecast)
 {
     const uint64_t once = forecast->flops - forecast->flops_again;

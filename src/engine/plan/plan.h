@@ -258,6 +258,9 @@ const char *plan_step_kernel_name(const struct plan *plan, const struct plan_ste
 uint64_t plan_step_flops(const struct plan *plan, const struct plan_step *step,
                          enum plan_pass pass);
 
+/* Returns the bytes that computing a plan takes besides the weights: the arrays and the tables. */
+uint64_t plan_bytes_beside_weights(const struct plan *plan);
+
 /* Returns the FLOPs of recomputation in percent of an iteration's FLOPs without it. */
 double plan_recompute_overhead(const struct memory_forecast *forecast);
 

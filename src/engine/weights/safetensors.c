@@ -335,7 +335,7 @@ bool safetensors_read_floats(struct safetensors *file, const struct safetensors_
 
 /* --- writing --- */
 
-static uint64_t array_bytes(const struct safetensors_array *array)
+uint64_t safetensors_array_bytes(const struct safetensors_array *array)
 {
     uint64_t count = 1;
     for (size_t i = 0; i < array->rank; i++)
@@ -353,7 +353,7 @@ static bool describe_array(struct json *header, const struct safetensors_array *
         ok = json_add_count(shape, NULL, array->dims[i]) && ok;
     struct json *offsets = json_add_array(entry, "data_offsets");
     return json_add_count(offsets, NULL, offset) &&
-           json_add_count(offsets, NULL, offset + array_bytes(array)) && ok;
+           json_add_count(offsets, NULL, offset + safetensors_array_bytes(array)) && ok;
 }
 
 /* Returns the header's text, padded with spaces to a multiple of 8 bytes, and its length in
@@ -369,7 +369,7 @@ static char *build_header(const struct safetensors_array *arrays, size_t count,
     uint64_t offset = 0;
     for (size_t i = 0; i < count; i++) {
         ok = describe_array(header, &arrays[i], offset) && ok;
-        offset += array_bytes(&arrays[i]);
+        offset += safetensors_array_bytes(&arrays[i]);
     }
     char *text = ok ? json_print(header, false, error) : NULL;
     if (!ok)
@@ -393,7 +393,7 @@ static bool pass_data(const struct safetensors_array *array, unsigned long *sum,
 {
     uint64_t block[BLOCK_BYTES / sizeof(uint64_t)];
     const size_t size = types[array->type].size;
-    const uint64_t count = array_bytes(array) / size;
+    const uint64_t count = safetensors_array_bytes(array) / size;
     uint64_t first = 0;
     while (first < count) {
         const uint64_t left = count - first, most = array->data ? left : sizeof block / size;
@@ -498,7 +498,7 @@ static bool write_uncommitted(struct file_writer *writer, const char *path, bool
         file_writer_abandon(writer);
     *bytes = written ? LENGTH_BYTES + length : 0;
     for (size_t i = 0; written && i < count; i++)
-        *bytes += array_bytes(&arrays[i]);
+        *bytes += safetensors_array_bytes(&arrays[i]);
     return written;
 }
 

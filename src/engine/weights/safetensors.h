@@ -111,6 +111,9 @@ struct safetensors_array {
     const void *context;
 };
 
+/* Returns the bytes of an array's values. */
+uint64_t safetensors_array_bytes(const struct safetensors_array *array);
+
 /* Writes a whole file atomically, with a checksum in its metadata ("tinca.crc32"). `metadata`
  * alternates keys and values and ends with NULL, or is NULL. Returns false with an error if writing
  * fails. */

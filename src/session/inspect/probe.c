@@ -247,9 +247,10 @@ static bool check_memory(struct probe *probe, struct error *error)
                                      .choices = device->choices,
                                      .with_loss = true};
     struct forecast forecast = {.classes = model->network->classes, .input = model->network->input};
-    if (!memory_check_plan(model->network, device->driver, &settings, &forecast.memory, error))
+    const struct method method = method_of_network(model->network, settings.mode);
+    if (!method_forecast(&method, device->driver, &settings, &forecast.memory, error))
         return false;
-    const struct memory_check_request question = {.network = model->network,
+    const struct memory_check_request question = {.method = &method,
                                                   .driver = device->driver,
                                                   .settings = &settings,
                                                   .device = device->name,

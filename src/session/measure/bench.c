@@ -228,7 +228,8 @@ static bool check_memory(const struct bench *bench, const struct plan_settings *
     struct forecast forecast = {.classes = bench->network->classes,
                                 .input = bench->network->input,
                                 .memory = bench->memory};
-    const struct memory_check_request question = {.network = bench->network,
+    const struct method method = method_of_network(bench->network, bench->mode);
+    const struct memory_check_request question = {.method = &method,
                                                   .driver = bench->device->driver,
                                                   .settings = settings,
                                                   .device = bench->device->name};

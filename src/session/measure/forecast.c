@@ -2,9 +2,9 @@
  * 2017).
  *
  * The peak is the sum of the process's present memory, the plan's forecast, the data loader's
- * prefetch queue, and the rest: data sets in memory, validation, samples, curves, and the tables of
- * plan and execution. Each term is computed from the sizes that will be allocated;
- * tests/cli/forecast_test.sh compares the sum with the measured peak.
+ * prefetch queue, and the rest: data sets in memory, validation, what the observers of the run
+ * hold, and the tables of plan and execution. Each term is computed from the sizes that will be
+ * allocated; tests/cli/forecast_test.sh compares the sum with the measured peak.
  *
  * Validation uses the largest batch that fits, which is often the first that is tried; its plan is
  * the one that the run then uses. Only where not even a batch of one image fits does that decide
@@ -17,13 +17,10 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "data/loader/data_loader.h"
-#include "engine/execution/gan.h"
-#include "session/model/samples.h"
 
 #include <stdio.h>
 
 enum { LISTED_FILE = 400 }; /* bytes of an entry of data.json: five JSON values and their text */
-enum { PNG_WRITER = 268 << 10 }; /* bytes of zlib's window and tables in libpng */
 /* A run loads at most half of the code that is absent when it begins: the rest belongs to screens
  * and to other commands (1.3 MiB were absent before training SqueezeNet, and 0.3 MiB of them were
  * read). */
@@ -68,35 +65,9 @@ static uint64_t loader_bytes(const struct memory_check_request *request,
                              request->stored);
 }
 
-bool memory_check_plan(const struct network *network, const struct device_driver *driver,
-                       const struct plan_settings *settings, struct memory_forecast *memory,
-                       struct error *error)
-{
-    if (settings->mode == PLAN_TRAINING && network_has_discriminator(network)) {
-        struct gan_plan plan;
-        bool built = gan_plan_build(&plan, network, driver, settings, error);
-        *memory = plan.forecast;
-        gan_plan_free(&plan);
-        return built;
-    }
-    struct plan *plan = plan_build(&network->graph, driver, settings, error);
-    if (plan)
-        *memory = plan->forecast;
-    bool built = plan;
-    plan_free(plan);
-    return built;
-}
-
-/* Returns the bytes of the picture of all samples while it is written, see samples_write. */
-static uint64_t bytes_of_sheet(const struct memory_check_request *request)
-{
-    const struct shape in = request->network->input;
-    return request->samples ? PNG_WRITER + 3 * in.width * SAMPLES * in.height * 3 : 0;
-}
-
-/* Returns the bytes of pictures while they are decoded or written, and of the list of their files.
- * The workers of one data loader at a time decode (data_loader_pause), and they rest while the
- * samples are written, so the largest of the three counts. GPU memory holds none of this. */
+/* Returns the bytes of pictures while they are decoded, and of the list of their files. The workers
+ * of one data loader at a time decode (data_loader_pause), or they all rest while the run holds
+ * something else, so the largest of the three counts. GPU memory holds none of this. */
 static uint64_t bytes_of_files(const struct memory_check_request *request)
 {
     const struct data_loader_settings any = {.batch = 1};
@@ -107,20 +78,12 @@ static uint64_t bytes_of_files(const struct memory_check_request *request)
     const uint64_t validation = data_loader_worker_count(&any, request->validation_stored) *
                                 request->validation_decode_bytes;
     const uint64_t most = training > validation ? training : validation;
-    const uint64_t sheet = bytes_of_sheet(request);
-    return (most > sheet ? most : sheet) + LISTED_FILE * (uint64_t)request->files;
+    return (most > request->at_rest ? most : request->at_rest) +
+           LISTED_FILE * (uint64_t)request->files;
 }
 
-/* Returns the bytes of an inference plan without the weights, which training holds already. */
-static uint64_t inference_bytes(const struct plan *plan)
-{
-    return plan->forecast.total - plan->forecast.weights + plan->forecast.tables;
-}
-
-/* Makes *plan the inference plan of batches of `batch` images, if it is none yet. Returns false
- * with an error. */
-static bool plan_inference(const struct memory_check_request *request, size_t batch,
-                           struct plan **plan, struct error *error)
+bool memory_check_inference(const struct memory_check_request *request, size_t batch,
+                            struct plan **plan, struct error *error)
 {
     if (*plan && (*plan)->batch == batch)
         return true;
@@ -135,30 +98,20 @@ static bool plan_inference(const struct memory_check_request *request, size_t ba
                                            .choices = request->settings->choices,
                                            .sample_batches = request->validation_samples,
                                            .with_loss = request->validation > 0};
-    *plan = plan_build(&request->network->graph, request->driver, &settings, error);
+    *plan = plan_build(&request->method->network->graph, request->driver, &settings, error);
     return *plan;
 }
 
-/* Returns the bytes of a validation with this plan. */
+/* Returns the bytes of a validation with this plan; training holds the weights already. */
 static uint64_t validation_bytes(const struct memory_check_request *request,
                                  const struct plan *plan)
 {
     const struct data_loader_settings loader = {.batch = plan->batch};
-    const size_t values = shape_count(request->network->input);
+    const size_t values = shape_count(request->method->network->input);
     const size_t images = request->validation_images ? request->validation_images : SIZE_MAX;
-    return inference_bytes(plan) + data_loader_bytes(&loader, images, values,
-                                                     !request->network->classes,
-                                                     request->validation_stored);
-}
-
-/* Returns the bytes of the samples, which `plan` computes one by one. */
-static uint64_t bytes_of_samples(const struct memory_check_request *request,
-                                 const struct plan *plan)
-{
-    const struct graph *graph = &request->network->graph;
-    const size_t values =
-        shape_count(request->network->input) + shape_count(graph->nodes[graph->output].output);
-    return inference_bytes(plan) + SAMPLES * values * sizeof(float);
+    return plan_bytes_beside_weights(plan) + data_loader_bytes(&loader, images, values,
+                                                               !request->method->network->classes,
+                                                               request->validation_stored);
 }
 
 uint64_t forecast_needed(const struct forecast *forecast)
@@ -187,12 +140,9 @@ static uint64_t bytes_at_batch(const struct memory_check_request *request,
     struct memory_forecast memory;
     smaller.batch = batch;
     smaller.only_forecast = true;
-    const bool planned =
-        request->method
-            ? method_forecast(request->method, request->driver, &smaller, &memory, NULL)
-            : memory_check_plan(request->network, request->driver, &smaller, &memory, NULL);
-    return planned ? memory.total + memory.tables + loader_bytes(request, forecast, batch) + least
-                   : UINT64_MAX;
+    return method_forecast(request->method, request->driver, &smaller, &memory, NULL)
+               ? memory.total + memory.tables + loader_bytes(request, forecast, batch) + least
+               : UINT64_MAX;
 }
 
 static size_t find_largest_batch(const struct memory_check_request *request,
@@ -241,7 +191,7 @@ static bool choose_validation(const struct memory_check_request *request, uint64
 {
     size_t batch = request->validation;
     do {
-        if (!plan_inference(request, batch, plan, error))
+        if (!memory_check_inference(request, batch, plan, error))
             return false;
         *bytes = validation_bytes(request, *plan);
         batch /= 2;
@@ -282,12 +232,9 @@ bool memory_check(const struct memory_check_request *request, struct forecast *f
     const bool on_host = request->driver->computes_on_host;
     const struct available_memory available = find_available(request);
     uint64_t validation = 0;
-    if (request->samples && !plan_inference(request, 1, inference, error))
-        return false;
     forecast->loader_bytes = loader_bytes(request, forecast, request->settings->batch);
     forecast->program_bytes = on_host ? bytes_of_program(request) : 0;
     forecast->other_bytes = (on_host ? request->data_bytes : 0) + request->beside +
-                            (request->samples ? bytes_of_samples(request, *inference) : 0) +
                             bytes_of_files(request) + forecast->memory.tables;
     forecast->fits = true;
     forecast->validation_available = UINT64_MAX;

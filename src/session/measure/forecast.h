@@ -46,26 +46,18 @@ uint64_t forecast_free(const struct forecast *forecast);
 
 /* --- what fits --- */
 
-/* Fills *memory with what the network's plan takes, together with its discriminator if it trains
- * with one, but without a teacher (method_forecast). Builds the plans and frees them again. Returns
- * false with an error. */
-bool memory_check_plan(const struct network *network, const struct device_driver *driver,
-                       const struct plan_settings *settings, struct memory_forecast *memory,
-                       struct error *error);
-
 /* The run whose memory is to be checked. */
 struct memory_check_request {
-    const struct network *network;
-    const struct method *method; /* that trains it; NULL: memory_check_plan says what is computed */
+    const struct method *method; /* enough for method_forecast */
     const struct device_driver *driver;
     const struct plan_settings *settings;
     const char *device;     /* name of the device, whose own memory is checked if it has any */
     bool beforehand;        /* data set and threads do not exist yet: leave a margin for them */
     bool stored;            /* the training images are in memory (dataset_kind.stored) */
     bool validation_stored; /* the images of validations and of the test are */
-    bool samples;           /* the run writes sample pictures (samples.h) */
     uint64_t data_bytes;    /* data sets that are not open yet */
     uint64_t beside;        /* of what else the run holds */
+    uint64_t at_rest;       /* of what it holds for a moment, while no decode worker runs */
     uint64_t decode_bytes;  /* a decode worker of training (dataset_facts); 0: unknown */
     uint64_t validation_decode_bytes; /* a decode worker of validation */
     size_t files;                     /* images that are separate files, listed in data.json */
@@ -75,9 +67,14 @@ struct memory_check_request {
     bool validation_samples; /* its batches are of 8-bit samples (plan_settings.sample_batches) */
 };
 
+/* Makes *plan the inference plan of batches of `batch` images, unless it is that already. Returns
+ * false with an error. */
+bool memory_check_inference(const struct memory_check_request *request, size_t batch,
+                            struct plan **plan, struct error *error);
+
 /* Fills the memory members of a forecast whose `memory`, `input` and `classes` are filled already.
- * With validation or samples, *inference becomes the plan that computes them, in the largest batch
- * that fits; the caller frees it. A plan that it has before must be for the same settings, and
+ * With validation, *inference becomes the plan that computes it, in the largest batch that
+ * fits; the caller frees it. A plan that it has before must be for the same settings, and
  * serves if its batch does. Returns false with an error if there can be no such plan. */
 bool memory_check(const struct memory_check_request *request, struct forecast *forecast,
                   struct plan **inference, struct error *error);

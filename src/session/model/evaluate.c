@@ -37,8 +37,7 @@ static uint64_t plan_bytes(const struct model *model)
     if (!device->driver->computes_on_host)
         return 0;
     struct plan *plan = plan_build(&model->network->graph, device->driver, &settings, NULL);
-    const uint64_t bytes =
-        plan ? plan->forecast.total - plan->forecast.weights + plan->forecast.tables : 0;
+    const uint64_t bytes = plan ? plan_bytes_beside_weights(plan) : 0;
     plan_free(plan);
     return bytes;
 }

@@ -160,6 +160,21 @@ void samples_free(struct samples *samples)
     *samples = (struct samples){0};
 }
 
+/* --- memory --- */
+
+enum { PNG_WRITER = 268 << 10 }; /* bytes of zlib's window and tables in libpng */
+
+uint64_t samples_bytes(const struct network *network, const struct plan *plan)
+{
+    const size_t values = shape_count(network->input) + shape_count(output_shape(network));
+    return plan_bytes_beside_weights(plan) + SAMPLES * values * sizeof(float);
+}
+
+uint64_t samples_picture_bytes(const struct network *network)
+{
+    return PNG_WRITER + 3 * network->input.width * SAMPLES * network->input.height * 3;
+}
+
 /* --- pictures --- */
 
 static void lay_row(struct image *picture, const struct samples *samples, size_t row)

@@ -28,6 +28,9 @@ bool prepare_check_class_names(const struct preparation *prepared, struct datase
  * fit. */
 bool prepare_make_evaluator(struct preparation *prepared, size_t batch, struct error *error);
 
+/* Returns whether the run writes sample pictures (samples.h), on rank 0. */
+bool prepare_has_samples(const struct preparation *prepared);
+
 /* Takes the settings of a configuration, which must live as long. */
 void prepare_take_settings(struct preparation *prepared, const struct run_config *config);
 

@@ -250,6 +250,31 @@ static uint64_t count_iterations(const struct training_settings *training, size_
     return training->has_iterations ? training->iterations : per_epoch * training->epochs;
 }
 
+bool prepare_has_samples(const struct preparation *prepared)
+{
+    return prepared->network->classes == 0 && cluster_rank(prepared->cluster) == 0;
+}
+
+/* Adds what the run does besides. */
+static void ask_besides(const struct preparation *prepared, const struct sets *sets,
+                        struct memory_check_request *question)
+{
+    const struct training_settings *training = &prepared->settings.training;
+    const bool counted = training->has_iterations || sets->training.images;
+    const struct run_extent extent = {
+        .config = prepared->config,
+        .network = prepared->network,
+        .rank = cluster_rank(prepared->cluster),
+        .iterations = counted ? count_iterations(training, sets->training.images) : 0,
+        .on_host = question->driver->computes_on_host,
+        .tests = sets->tests,
+        .inference = prepare_has_samples(prepared) ? prepared->inference : NULL};
+    if (!prepared->besides)
+        return;
+    question->beside = prepared->besides->bytes(&extent);
+    question->at_rest = prepared->besides->at_rest(&extent);
+}
+
 /* Fills the forecast with what training, validation and the test take; one evaluator at a time
  * exists, so that of the larger set counts. Returns false with an error. */
 static bool forecast_memory(struct preparation *prepared, const struct device_driver *driver,
@@ -262,18 +287,8 @@ static bool forecast_memory(struct preparation *prepared, const struct device_dr
     const bool evaluates = sets->validates || sets->tests;
     const size_t images = evaluated->images ? evaluated->images : SIZE_MAX;
     const struct network *network = prepared->network;
-    const struct training_settings *training = &prepared->settings.training;
-    const bool counted = training->has_iterations || sets->training.images;
-    const struct run_extent extent = {
-        .config = prepared->config,
-        .network = network,
-        .rank = cluster_rank(prepared->cluster),
-        .iterations = counted ? count_iterations(training, sets->training.images) : 0,
-        .on_host = driver->computes_on_host,
-        .tests = sets->tests};
     prepared->inference_batch = evaluates ? evaluator_batch(network, images) : 0;
-    const struct memory_check_request question = {
-        .network = network,
+    struct memory_check_request question = {
         .method = &prepared->method,
         .driver = driver,
         .device = prepared->settings.machine.device,
@@ -281,9 +296,7 @@ static bool forecast_memory(struct preparation *prepared, const struct device_dr
         .beforehand = !prepared->data,
         .stored = sets->training.stored,
         .validation_stored = evaluated->stored,
-        .samples = network->classes == 0,
         .data_bytes = sets->training.bytes + sets->validation.bytes + sets->test.bytes,
-        .beside = prepared->besides ? prepared->besides->bytes(&extent) : 0,
         .files = sets->training.files + sets->validation.files + sets->test.files,
         .decode_bytes = sets->training.decode_bytes,
         .validation_decode_bytes = evaluated->decode_bytes,
@@ -292,6 +305,10 @@ static bool forecast_memory(struct preparation *prepared, const struct device_dr
         .validation_samples =
             !driver->computes_on_host && !evaluated->deep && network->classes > 0};
     struct forecast *forecast = &prepared->forecast;
+    if (prepare_has_samples(prepared) &&
+        !memory_check_inference(&question, 1, &prepared->inference, error))
+        return false;
+    ask_besides(prepared, sets, &question);
     *forecast = (struct forecast){.parameters = graph_parameter_count(&network->graph),
                                   .flops = graph_flops(&network->graph),
                                   .classes = network->classes,

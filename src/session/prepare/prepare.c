@@ -238,7 +238,7 @@ static bool open_feed(struct preparation *prepared, uint64_t first_iteration, st
 static bool make_samples(struct preparation *prepared, struct error *error)
 {
     const struct dataset *dataset = prepared->validation ? prepared->validation : prepared->data;
-    return prepared->network->classes || cluster_rank(prepared->cluster) > 0 ||
+    return !prepare_has_samples(prepared) ||
            samples_create(&prepared->samples, prepared->network, prepare_model_weights(prepared),
                           prepared->device, dataset, &prepared->preprocessing.normalisation,
                           prepared->inference, error);

@@ -31,10 +31,11 @@ struct planned {
 struct run_extent {
     const struct run_config *config;
     const struct network *network;
-    size_t rank;         /* that is forecast */
-    uint64_t iterations; /* 0: not known */
-    bool on_host;        /* `bytes` are of the host's memory, else of the device's */
-    bool tests;          /* the run reads a model for its test set at the end */
+    size_t rank;                  /* that is forecast */
+    uint64_t iterations;          /* 0: not known */
+    bool on_host;                 /* `bytes` are of the host's memory, else of the device's */
+    bool tests;                   /* the run reads a model for its test set at the end */
+    const struct plan *inference; /* of single images, if the run makes samples of its network */
 };
 typedef uint64_t run_bytes(const struct run_extent *extent);
 
@@ -42,7 +43,8 @@ struct preparation;
 
 /* What a run does on each of its ranks besides the training (training/observer.h). */
 struct run_besides {
-    run_bytes *bytes; /* that it will hold there */
+    run_bytes *bytes;   /* that it will hold there */
+    run_bytes *at_rest; /* that it will hold for a moment, while no decode worker runs */
     /* Returns whether that is possible with this network and method. Returns false with an error.
      */
     bool (*check)(const struct preparation *prepared, struct error *error);

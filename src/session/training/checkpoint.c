@@ -40,12 +40,14 @@ struct checkpoint_arrays {
     struct safetensors_array *arrays; /* NULL: they are counted only */
     char (*names)[NAME_SIZE];
     size_t count;
+    uint64_t bytes;
 };
 
 static void add_array(struct checkpoint_arrays *list, const struct safetensors_array *array,
                       const char *prefix)
 {
     const size_t n = list->count++;
+    list->bytes += safetensors_array_bytes(array);
     if (!list->arrays)
         return;
     snprintf(list->names[n], NAME_SIZE, "%s%s", prefix, array->name);
@@ -94,7 +96,7 @@ static void list_arrays(const struct trainer *trainer, struct checkpoint_arrays 
                                              .rank = 1,
                                              .dims = {trainer->meter.size},
                                              .data = trainer->meter.window};
-    list->count = 0;
+    list->count = list->bytes = 0;
     for (size_t i = 0; i < count; i++)
         add_network(list, &networks[i]);
     for (size_t i = 0; trainer->states && trainer->observers[i]; i++) {
@@ -130,10 +132,9 @@ static bool make_list(const struct trainer *trainer, struct checkpoint_arrays *l
 /* Returns the bytes of a checkpoint without its header. */
 static uint64_t bytes_of(const struct trainer *trainer)
 {
-    const struct preparation *prepared = &trainer->prepared;
-    const struct memory_forecast *forecast = &prepared->forecast.memory;
-    return forecast->weights * (prepared->derived.values ? 2 : 1) + forecast->solver +
-           trainer->meter.size * sizeof(float);
+    struct checkpoint_arrays list = {0};
+    list_arrays(trainer, &list);
+    return list.bytes;
 }
 
 /* --- numbers --- */

@@ -77,6 +77,8 @@ struct observer {
     /* Returns the bytes that the observer will hold in memory, beside its state: on rank 0, and on
      * the others if it has `prepare`. */
     run_bytes *bytes;
+    /* Returns those that it will hold for a moment, while no decode worker runs. */
+    run_bytes *at_rest;
 
     /* On all ranks, as in struct run_besides (prepare.h). `follow` comes before after_step. */
     bool (*check)(const struct preparation *prepared, struct error *error);

@@ -60,6 +60,16 @@ static uint64_t bytes_of_all(const struct run_extent *extent)
     return bytes;
 }
 
+static uint64_t most_at_rest(const struct run_extent *extent)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < OBSERVERS; i++) {
+        const uint64_t bytes = list[i]->at_rest && extent->rank == 0 ? list[i]->at_rest(extent) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 static bool check_all(const struct preparation *prepared, struct error *error)
 {
     for (size_t i = 0; i < OBSERVERS; i++)
@@ -83,8 +93,11 @@ static void follow_all(struct preparation *prepared, uint64_t iteration)
             list[i]->follow(prepared, iteration);
 }
 
-const struct run_besides observers_besides = {
-    .bytes = bytes_of_all, .check = check_all, .prepare = prepare_all, .follow = follow_all};
+const struct run_besides observers_besides = {.bytes = bytes_of_all,
+                                              .at_rest = most_at_rest,
+                                              .check = check_all,
+                                              .prepare = prepare_all,
+                                              .follow = follow_all};
 
 /* --- what checkpoints have --- */
 

@@ -12,6 +12,16 @@ struct samples_state {
     uint64_t iteration; /* of the last picture */
 };
 
+static uint64_t bytes_of_samples(const struct run_extent *extent)
+{
+    return extent->inference ? samples_bytes(extent->network, extent->inference) : 0;
+}
+
+static uint64_t bytes_of_picture(const struct run_extent *extent)
+{
+    return extent->inference ? samples_picture_bytes(extent->network) : 0;
+}
+
 static void write_picture(void *state, struct trainer *trainer)
 {
     char name[48];
@@ -46,5 +56,7 @@ static const struct saved_number numbers[] = {
 const struct observer observer_samples = {.name = "samples",
                                           .state_bytes = sizeof(struct samples_state),
                                           .numbers = numbers,
+                                          .bytes = bytes_of_samples,
+                                          .at_rest = bytes_of_picture,
                                           .after_epoch = write_picture,
                                           .finish = finish};

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 struct adversarial {
-    struct gan_plan plans;
     struct weights *weights; /* the generator's, borrowed */
     struct gan *gan;
 };
@@ -27,7 +26,6 @@ static void close_adversarial(struct method *method)
 {
     struct adversarial *state = method->state;
     gan_free(state->gan);
-    gan_plan_free(&state->plans);
     free(state);
 }
 
@@ -49,29 +47,27 @@ static bool check(const struct method *method, const struct run_config *config,
 
 /* --- plans --- */
 
-static bool plan_adversarial(struct method *method, const struct device_driver *driver,
-                             const struct plan_settings *settings, struct error *error)
+static void free_plans(void *plans)
 {
-    struct adversarial *state = method->state;
-    gan_plan_free(&state->plans);
-    return gan_plan_build(&state->plans, method->network, driver, settings, error);
+    if (plans)
+        gan_plan_free(plans);
+    free(plans);
 }
 
-static bool forecast(const struct method *method, const struct device_driver *driver,
-                     const struct plan_settings *settings, struct memory_forecast *memory,
-                     struct error *error)
+static void *plan_adversarial(const struct method *method, const struct device_driver *driver,
+                              const struct plan_settings *settings, struct error *error)
 {
-    struct gan_plan plans;
-    const bool built = gan_plan_build(&plans, method->network, driver, settings, error);
-    *memory = plans.forecast;
-    gan_plan_free(&plans);
-    return built;
+    struct gan_plan *plans = memory_new(1, sizeof *plans, "the plans", error);
+    if (plans && gan_plan_build(plans, method->network, driver, settings, error))
+        return plans;
+    free_plans(plans);
+    return NULL;
 }
 
-static const struct memory_forecast *memory_of(const struct method *method)
+static const struct memory_forecast *memory_of(const void *plans)
 {
-    const struct adversarial *state = method->state;
-    return &state->plans.forecast;
+    const struct gan_plan *built = plans;
+    return &built->forecast;
 }
 
 /* --- training --- */
@@ -84,7 +80,7 @@ static bool create(struct method *method, struct device *device, struct weights 
     const struct gradient_sums sums = machine_settings(config).gradient_sums;
     state->weights = weights;
     state->gan =
-        gan_create(&state->plans, device, weights, &training.solver_settings, training.seed, error);
+        gan_create(method->plans, device, weights, &training.solver_settings, training.seed, error);
     if (state->gan)
         gan_set_sums(state->gan, &sums);
     return state->gan && gan_set_clipping(state->gan, &training.clipping, error);
@@ -120,8 +116,10 @@ static struct recording_refusals recording_refusals(const struct method *method)
 static size_t list_networks(const struct method *method, struct method_network *networks)
 {
     const struct adversarial *state = method->state;
-    const struct gan_plan *plans = &state->plans;
+    const struct gan_plan *plans = method->plans;
     struct gan *gan = state->gan;
+    if (!plans)
+        return 0;
     networks[0] =
         (struct method_network){"generator",      "",
                                 plans->generator, NULL,
@@ -132,7 +130,7 @@ static size_t list_networks(const struct method *method, struct method_network *
                                           plans->frozen_discriminator,
                                           gan ? gan_discriminator(gan) : NULL,
                                           gan ? gan_discriminator_execution(gan) : NULL};
-    return plans->generator ? 2 : 0;
+    return 2;
 }
 
 static void set_profiles(struct method *method, struct profile *const *profiles)
@@ -146,7 +144,7 @@ const struct method_type method_adversarial = {
     .close = close_adversarial,
     .check = check,
     .plan = plan_adversarial,
-    .forecast = forecast,
+    .free_plans = free_plans,
     .memory = memory_of,
     .create = create,
     .step = step,

@@ -189,7 +189,6 @@ static bool teacher_to_json(const struct teacher *teacher, struct json *tree)
 
 struct distilled {
     struct teacher teacher;
-    struct distillation_plan plans;
     struct weights *weights; /* the student's, borrowed */
     struct execution *student, *teaching;
     float *logits; /* distillation_bind; NULL: none */
@@ -223,7 +222,6 @@ static void close_distilled(struct method *method)
     execution_free(state->student);
     execution_free(state->teaching);
     free(state->logits);
-    distillation_plan_free(&state->plans);
     teacher_free(&state->teacher);
     free(state);
 }
@@ -259,52 +257,44 @@ static bool check(const struct method *method, const struct run_config *config,
 
 /* --- plans --- */
 
-static bool build(const struct method *method, struct distillation_plan *plans,
-                  const struct device_driver *driver, const struct plan_settings *settings,
-                  struct error *error)
+static void free_plans(void *plans)
+{
+    if (plans)
+        distillation_plan_free(plans);
+    free(plans);
+}
+
+static void *plan_distilled(const struct method *method, const struct device_driver *driver,
+                            const struct plan_settings *settings, struct error *error)
 {
     const struct distilled *state = method->state;
     struct plan_settings taught = *settings;
+    struct distillation_plan *plans = memory_new(1, sizeof *plans, "the plans", error);
     taught.distillation = &state->teacher.settings;
-    return distillation_plan_build(plans, &method->network->graph, driver, &taught, error);
+    if (plans && distillation_plan_build(plans, &method->network->graph, driver, &taught, error))
+        return plans;
+    free_plans(plans);
+    return NULL;
 }
 
-static bool plan_distilled(struct method *method, const struct device_driver *driver,
-                           const struct plan_settings *settings, struct error *error)
+static const struct memory_forecast *memory_of(const void *plans)
 {
-    struct distilled *state = method->state;
-    distillation_plan_free(&state->plans);
-    return build(method, &state->plans, driver, settings, error);
-}
-
-static bool forecast(const struct method *method, const struct device_driver *driver,
-                     const struct plan_settings *settings, struct memory_forecast *memory,
-                     struct error *error)
-{
-    struct distillation_plan plans;
-    const bool built = build(method, &plans, driver, settings, error);
-    *memory = plans.forecast;
-    distillation_plan_free(&plans);
-    return built;
-}
-
-static const struct memory_forecast *memory_of(const struct method *method)
-{
-    const struct distilled *state = method->state;
-    return &state->plans.forecast;
+    const struct distillation_plan *built = plans;
+    return &built->forecast;
 }
 
 /* --- training --- */
 
-static bool create_teacher(struct distilled *state, struct device *device,
-                           const struct run_config *config, struct error *error)
+static bool create_teacher(struct distilled *state, const struct distillation_plan *plans,
+                           struct device *device, const struct run_config *config,
+                           struct error *error)
 {
-    const size_t logits = distillation_logits(&state->plans);
+    const size_t logits = distillation_logits(plans);
     if (logits > 0)
         state->logits =
             memory_new_aligned(logits, sizeof *state->logits, "the teacher's predictions", error);
-    state->teaching = execution_create(state->plans.teacher, device, &state->teacher.model.weights,
-                                       NULL, training_settings(config).seed, error);
+    state->teaching = execution_create(plans->teacher, device, &state->teacher.model.weights, NULL,
+                                       training_settings(config).seed, error);
     return state->teaching && (logits == 0 || state->logits);
 }
 
@@ -312,9 +302,10 @@ static bool create(struct method *method, struct device *device, struct weights 
                    const struct run_config *config, struct error *error)
 {
     struct distilled *state = method->state;
+    const struct distillation_plan *plans = method->plans;
     state->weights = weights;
-    state->student = method_create_execution(state->plans.student, device, weights, config, error);
-    return state->student && create_teacher(state, device, config, error);
+    state->student = method_create_execution(plans->student, device, weights, config, error);
+    return state->student && create_teacher(state, plans, device, config, error);
 }
 
 static bool step(struct method *method, const struct execution_batch *batch, uint64_t iteration,
@@ -344,9 +335,12 @@ static struct recording_refusals recording_refusals(const struct method *method)
 static size_t list_networks(const struct method *method, struct method_network *networks)
 {
     const struct distilled *state = method->state;
-    networks[0] = (struct method_network){
-        "network", "", state->plans.student, NULL, state->weights, state->student};
-    return state->plans.student ? 1 : 0;
+    const struct distillation_plan *plans = method->plans;
+    if (!plans)
+        return 0;
+    networks[0] = (struct method_network){"network",     "", plans->student, NULL, state->weights,
+                                          state->student};
+    return 1;
 }
 
 static uint32_t checksum(const struct method *method)
@@ -370,7 +364,7 @@ const struct method_type method_distilled = {
     .check_preprocessing = check_preprocessing,
     .check = check,
     .plan = plan_distilled,
-    .forecast = forecast,
+    .free_plans = free_plans,
     .memory = memory_of,
     .create = create,
     .step = step,

@@ -11,7 +11,7 @@ struct method_type {
     bool (*begin)(struct method *method, const struct run_config *config, struct error *error);
     size_t (*classes)(const struct method *method);
     /* Allocate (without begin) and free the state, with everything that the functions below put
-     * there. */
+     * there; the plans are freed after it. */
     bool (*open)(struct method *method, const struct run_config *config, struct error *error);
     void (*close)(struct method *method);
     bool (*open_data)(struct method *method, const struct run_config *config,
@@ -21,12 +21,11 @@ struct method_type {
                                 struct error *error);
     bool (*check)(const struct method *method, const struct run_config *config,
                   const struct cluster *cluster, struct error *error);
-    bool (*plan)(struct method *method, const struct device_driver *driver,
-                 const struct plan_settings *settings, struct error *error);
-    bool (*forecast)(const struct method *method, const struct device_driver *driver,
-                     const struct plan_settings *settings, struct memory_forecast *memory,
-                     struct error *error);
-    const struct memory_forecast *(*memory)(const struct method *method);
+    /* Returns new plans, or NULL with an error. */
+    void *(*plan)(const struct method *method, const struct device_driver *driver,
+                  const struct plan_settings *settings, struct error *error);
+    void (*free_plans)(void *plans); /* may be NULL */
+    const struct memory_forecast *(*memory)(const void *plans);
     bool (*create)(struct method *method, struct device *device, struct weights *weights,
                    const struct run_config *config, struct error *error);
     bool (*step)(struct method *method, const struct execution_batch *batch, uint64_t iteration,

@@ -35,7 +35,16 @@ void method_close(struct method *method)
 {
     if (method->state)
         method->type->close(method);
+    if (method->plans)
+        method->type->free_plans(method->plans);
     *method = (struct method){0};
+}
+
+struct method method_of_network(struct network *network, enum plan_mode mode)
+{
+    const bool adversarial = mode == PLAN_TRAINING && network_has_discriminator(network);
+    return (struct method){.type = adversarial ? &method_adversarial : &method_supervised,
+                           .network = network};
 }
 
 bool method_open_data(struct method *method, const struct run_config *config,
@@ -73,19 +82,26 @@ bool method_begins_with_weights(const struct method *method)
 bool method_plan(struct method *method, const struct device_driver *driver,
                  const struct plan_settings *settings, struct error *error)
 {
-    return method->type->plan(method, driver, settings, error);
+    method->type->free_plans(method->plans);
+    method->plans = method->type->plan(method, driver, settings, error);
+    return method->plans;
 }
 
 const struct memory_forecast *method_memory(const struct method *method)
 {
-    return method->type->memory(method);
+    return method->type->memory(method->plans);
 }
 
 bool method_forecast(const struct method *method, const struct device_driver *driver,
                      const struct plan_settings *settings, struct memory_forecast *memory,
                      struct error *error)
 {
-    return method->type->forecast(method, driver, settings, memory, error);
+    void *plans = method->type->plan(method, driver, settings, error);
+    const bool planned = plans;
+    if (planned)
+        *memory = *method->type->memory(plans);
+    method->type->free_plans(plans);
+    return planned;
 }
 
 /* --- training --- */

@@ -29,7 +29,7 @@ struct method_type; /* internal.h: its functions */
 struct method {
     const struct method_type *type; /* NULL: not opened */
     struct network *network;
-    void *state; /* of the type's own file */
+    void *state, *plans; /* of the type's own file */
 };
 
 /* Returns whether the configured method is a student's beside a teacher. */
@@ -47,6 +47,10 @@ size_t method_classes(const struct method *method);
 bool method_open(struct method *method, const struct run_config *config, struct network *network,
                  struct error *error);
 void method_close(struct method *method); /* may be {0} */
+
+/* Returns the method that trains a network without a teacher or, in inference, computes it: enough
+ * for method_forecast. There is nothing to close. */
+struct method method_of_network(struct network *network, enum plan_mode mode);
 
 /* Checks that the method and the data fit together, and reads weights that it needs besides those
  * of the network; may append a technique to the network's name. Returns false with an error. */

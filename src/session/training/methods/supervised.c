@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 struct supervised {
-    struct plan *plan;
     struct weights *weights; /* borrowed */
     struct execution *execution;
 };
@@ -24,35 +23,24 @@ static void close_supervised(struct method *method)
 {
     struct supervised *state = method->state;
     execution_free(state->execution);
-    plan_free(state->plan);
     free(state);
 }
 
-static bool plan_supervised(struct method *method, const struct device_driver *driver,
-                            const struct plan_settings *settings, struct error *error)
+static void *plan_supervised(const struct method *method, const struct device_driver *driver,
+                             const struct plan_settings *settings, struct error *error)
 {
-    struct supervised *state = method->state;
-    plan_free(state->plan);
-    state->plan = plan_build(&method->network->graph, driver, settings, error);
-    return state->plan;
+    return plan_build(&method->network->graph, driver, settings, error);
 }
 
-static bool forecast(const struct method *method, const struct device_driver *driver,
-                     const struct plan_settings *settings, struct memory_forecast *memory,
-                     struct error *error)
+static void free_plans(void *plans)
 {
-    struct plan *plan = plan_build(&method->network->graph, driver, settings, error);
-    if (!plan)
-        return false;
-    *memory = plan->forecast;
-    plan_free(plan);
-    return true;
+    plan_free(plans);
 }
 
-static const struct memory_forecast *memory_of(const struct method *method)
+static const struct memory_forecast *memory_of(const void *plans)
 {
-    const struct supervised *state = method->state;
-    return &state->plan->forecast;
+    const struct plan *plan = plans;
+    return &plan->forecast;
 }
 
 struct execution *method_create_execution(const struct plan *plan, struct device *device,
@@ -77,7 +65,7 @@ static bool create(struct method *method, struct device *device, struct weights 
 {
     struct supervised *state = method->state;
     state->weights = weights;
-    state->execution = method_create_execution(state->plan, device, weights, config, error);
+    state->execution = method_create_execution(method->plans, device, weights, config, error);
     return state->execution;
 }
 
@@ -98,16 +86,16 @@ static bool step(struct method *method, const struct execution_batch *batch, uin
 static size_t list_networks(const struct method *method, struct method_network *networks)
 {
     const struct supervised *state = method->state;
-    networks[0] =
-        (struct method_network){"network", "", state->plan, NULL, state->weights, state->execution};
-    return state->plan ? 1 : 0;
+    networks[0] = (struct method_network){"network",       "", method->plans, NULL, state->weights,
+                                          state->execution};
+    return method->plans ? 1 : 0;
 }
 
 const struct method_type method_supervised = {
     .open = open_supervised,
     .close = close_supervised,
     .plan = plan_supervised,
-    .forecast = forecast,
+    .free_plans = free_plans,
     .memory = memory_of,
     .create = create,
     .step = step,
