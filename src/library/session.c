@@ -220,7 +220,7 @@ TINCA_EXPORT const char *tinca_session_precision(const tinca_session *session)
 TINCA_EXPORT uint64_t tinca_session_memory(const tinca_session *session)
 {
     const struct plan *plan = session->plan;
-    return plan->arena_bytes + plan->prepared_bytes + plan->forecast.tables +
+    return plan->arena.bytes + plan->prepared_bytes + plan->forecast.tables +
            (uint64_t)session->batch * session->input * sizeof(float);
 }
 

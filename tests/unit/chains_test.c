@@ -157,10 +157,10 @@ static struct range range_of(const struct plan *plan, size_t node, size_t number
     const struct shape shape = plan->graph->nodes[node].output;
     const struct tensor_layout layout = plan->layouts[node], own = {.block = layout.block};
     const size_t bytes = tensor_value_bytes(layout), values = range_values(plan, node);
-    const size_t begin = plan->values[node] + number * values * bytes;
+    const size_t begin = plan->arena.values[node] + number * values * bytes;
     const size_t count =
         layout.channels ? tensor_planes(own, shape) * tensor_plane(layout, shape) : values;
-    if (plan->values[node] == PLAN_NONE)
+    if (plan->arena.values[node] == PLAN_NONE)
         return (struct range){0};
     return (struct range){begin, begin + count * bytes};
 }

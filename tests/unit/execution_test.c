@@ -189,7 +189,7 @@ static void test_modes_agree(const char *device)
     float a = execution_loss(training.execution), b = execution_loss(inference.execution);
     tap_ok(fabsf(a - b) <= 1e-6f * a, "%s: training and inference agree (%g, %g)", device,
            (double)a, (double)b);
-    tap_ok(inference.plan->arena_bytes < training.plan->arena_bytes, "in a smaller arena");
+    tap_ok(inference.plan->arena.bytes < training.plan->arena.bytes, "in a smaller arena");
     lab_close(&training);
     lab_close(&inference);
 }

@@ -12,9 +12,10 @@
 /* Returns whether no parameter of the bucket's range is computed after the bucket's entry. */
 static bool is_complete(const struct plan *plan, const struct gradient_bucket *bucket)
 {
-    for (size_t a = bucket->entry + 1; a < plan->order_count; a++) {
-        const struct node *node = plan->steps[plan->order[a].step].site.node;
-        for (size_t p = 0; plan->order[a].pass == PLAN_BACKWARD && p < node->parameter_count; p++) {
+    for (size_t a = bucket->entry + 1; a < plan->order.count; a++) {
+        const struct node *node = plan->steps[plan->order.entries[a].step].site.node;
+        for (size_t p = 0;
+             plan->order.entries[a].pass == PLAN_BACKWARD && p < node->parameter_count; p++) {
             const struct parameter *parameter = &plan->graph->parameters[node->parameters[p]];
             if (parameter->learnable && parameter->offset >= bucket->first &&
                 parameter->offset < bucket->first + bucket->count)

@@ -336,9 +336,9 @@ static void test_residual_plan(void)
                !plan->layouts[plan->graph->output].u8,
            "values are integers, but the output is float32");
     size_t node = 0;
-    for (size_t a = 0; a < plan->array_count; a++)
-        if (plan->arrays[a].node == c2)
-            node = plan->arrays[a].bytes;
+    for (size_t a = 0; a < plan->arena.array_count; a++)
+        if (plan->arena.arrays[a].node == c2)
+            node = plan->arena.arrays[a].bytes;
     tap_ok(node == IMAGES * 16 * 12 * 10, "the forecast counts a byte for each value");
     tap_ok(plan->forecast.activations * 2 < plain.plan->forecast.activations,
            "values take %llu bytes, %llu in float32",

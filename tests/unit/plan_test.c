@@ -246,13 +246,14 @@ static void test_in_place(void)
         return;
     const struct plan_step *relu = step_named(plan, "relu1"), *ip1 = step_named(plan, "ip1");
     const struct plan_step *flat = step_named(plan, "flatten"), *pool = step_named(plan, "pool2");
-    tap_ok(plan->values[relu->node] == plan->values[ip1->node], "ReLU works in place");
-    tap_ok(plan->gradients[relu->node] == plan->gradients[ip1->node], "and its gradient, too");
-    tap_ok(!flat->kernel && plan->values[flat->node] == plan->values[pool->node],
+    tap_ok(plan->arena.values[relu->node] == plan->arena.values[ip1->node], "ReLU works in place");
+    tap_ok(plan->arena.gradients[relu->node] == plan->arena.gradients[ip1->node],
+           "and its gradient, too");
+    tap_ok(!flat->kernel && plan->arena.values[flat->node] == plan->arena.values[pool->node],
            "flatten is a view");
-    tap_ok(plan->values[pool->node] != plan->values[step_named(plan, "conv2")->node],
+    tap_ok(plan->arena.values[pool->node] != plan->arena.values[step_named(plan, "conv2")->node],
            "pooling is not in place");
-    tap_ok(plan->gradients[0] == PLAN_NONE, "the input needs no gradient");
+    tap_ok(plan->arena.gradients[0] == PLAN_NONE, "the input needs no gradient");
     plan_free(plan);
     network_free(network);
 }
@@ -271,17 +272,17 @@ static void test_arrays(void)
     if (!plan)
         return;
     size_t end = 0, clashes = 0, kinds[3] = {0};
-    for (size_t i = 0; i < plan->array_count; i++) {
-        const struct plan_array *array = &plan->arrays[i];
+    for (size_t i = 0; i < plan->arena.array_count; i++) {
+        const struct plan_array *array = &plan->arena.arrays[i];
         kinds[array->kind]++;
         end = array->offset + array->bytes > end ? array->offset + array->bytes : end;
         clashes += array->first > array->last || array->last > 2 * plan->step_count;
         for (size_t k = 0; k < i; k++)
-            clashes += arrays_clash(array, &plan->arrays[k]);
+            clashes += arrays_clash(array, &plan->arena.arrays[k]);
     }
     tap_ok(kinds[PLAN_VALUE] > 20 && kinds[PLAN_GRADIENT] > 20 && kinds[PLAN_SAVED] > 0,
            "the plan lists values, gradients and saved data");
-    tap_ok(end == plan->workspace, "they fill the arena up to the workspace");
+    tap_ok(end == plan->arena.workspace, "they fill the arena up to the workspace");
     tap_ok(clashes == 0, "and none overlaps another live one");
     plan_free(plan);
     network_free(network);

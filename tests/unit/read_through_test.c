@@ -261,8 +261,8 @@ static void test_memory(enum plan_mode mode, const char *what)
            "%s: a shift before a convolution: %s", what, move->choice);
     tap_ok(step_named(plan, "c")->site.fused_move == move->site.node,
            "whose kernel site has the fused move");
-    tap_ok(plan->values[move->node] == plan->values[before->node] &&
-               plan->gradients[move->node] == plan->gradients[before->node],
+    tap_ok(plan->arena.values[move->node] == plan->arena.values[before->node] &&
+               plan->arena.gradients[move->node] == plan->arena.gradients[before->node],
            "value and gradient are those before the shift");
     /* a shift reads a position beyond each edge, so that channel-blocked planes have padding */
     const double more = mode == PLAN_INFERENCE ? (18.0 * 18.0) / (16.0 * 16.0) : 1;
@@ -277,9 +277,9 @@ static void test_kept(const char *layers, const char *device, const char *why)
 {
     struct lab lab = planned(layers, device, PLAN_INFERENCE);
     const struct plan_step *move = step_named(lab.plan, "move");
-    const size_t values = lab.plan->values[move->node];
+    const size_t values = lab.plan->arena.values[move->node];
     tap_ok(move->kernel && move->fused_into == PLAN_NONE && values != PLAN_NONE &&
-               values != lab.plan->values[step_named(lab.plan, "b")->node],
+               values != lab.plan->arena.values[step_named(lab.plan, "b")->node],
            "%s: the shift is computed", why);
     lab_close(&lab);
 }

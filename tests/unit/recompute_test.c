@@ -46,11 +46,11 @@ static struct network *build(const char *name, double width_rate)
 static size_t count_clashes(const struct plan *plan)
 {
     size_t clashes = 0;
-    for (size_t i = 0; i < plan->array_count; i++) {
-        const struct plan_array *a = &plan->arrays[i];
-        clashes += a->offset + a->bytes > plan->workspace || a->last > plan->order_count;
+    for (size_t i = 0; i < plan->arena.array_count; i++) {
+        const struct plan_array *a = &plan->arena.arrays[i];
+        clashes += a->offset + a->bytes > plan->arena.workspace || a->last > plan->order.count;
         for (size_t k = 0; k < i; k++) {
-            const struct plan_array *b = &plan->arrays[k];
+            const struct plan_array *b = &plan->arena.arrays[k];
             clashes += a->first <= b->last && b->first <= a->last &&
                        a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
         }
@@ -64,8 +64,8 @@ static bool order_is_right(const struct plan *plan)
 {
     size_t next_backward = plan->step_count, again = 0;
     bool right = true;
-    for (size_t a = 0; a < plan->order_count; a++) {
-        const struct plan_order_entry *action = &plan->order[a];
+    for (size_t a = 0; a < plan->order.count; a++) {
+        const struct plan_order_entry *action = &plan->order.entries[a];
         const struct plan_step *step = &plan->steps[action->step];
         if (a < plan->step_count)
             right = right && action->pass == PLAN_FORWARD && action->step == a;
@@ -75,7 +75,7 @@ static bool order_is_right(const struct plan *plan)
             right = right && step->recompute_at == a &&
                     a < step->backward_at + !step->backward * a && ++again;
     }
-    return right && next_backward == 0 && plan->order_count == 2 * plan->step_count + again;
+    return right && next_backward == 0 && plan->order.count == 2 * plan->step_count + again;
 }
 
 static void check_plan(const struct plan *plan, const char *name, uint64_t limit)
@@ -219,7 +219,7 @@ static void test_network(const char *name, double width_rate, const char *device
         return;
     }
     train(full, network, 1, &reference);
-    tap_ok(full->forecast.flops_again == 0 && full->order_count == 2 * full->step_count &&
+    tap_ok(full->forecast.flops_again == 0 && full->order.count == 2 * full->step_count &&
                full->forecast.unlimited == full->forecast.total,
            "%s on %s: without a limit nothing is recomputed", name, device);
     plan_free(full);
@@ -256,7 +256,7 @@ static void test_refusal(void)
     tap_ok(!plan && strstr(error.advice, "not even one image"), "and that no image fits");
     settings.mode = PLAN_INFERENCE;
     plan = plan_build(&network->graph, device_drivers[1], &settings, &error);
-    tap_ok(plan && plan->order_count == plan->step_count, "inference knows no limit");
+    tap_ok(plan && plan->order.count == plan->step_count, "inference knows no limit");
     plan_free(plan);
     network_free(network);
 }
@@ -300,7 +300,7 @@ static void test_default_of_gpus(const char *name, size_t batch, double most)
     settings.memory_limit = plan->forecast.unlimited;
     plan_free(plan);
     plan = plan_build(&network->graph, &driver, &settings, &error);
-    tap_ok(plan && plan->order_count == 2 * plan->step_count,
+    tap_ok(plan && plan->order.count == 2 * plan->step_count,
            "  with a limit that suffices nothing is recomputed");
     plan_free(plan);
     network_free(network);

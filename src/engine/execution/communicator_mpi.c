@@ -70,7 +70,7 @@ static size_t most_sums(const struct plan *plan)
 /* Sets what calls of kernels know of the whole batch; NULL: theirs is the whole one. */
 static void set_micro_batch(struct execution *execution, const struct micro_batch *micro_batch)
 {
-    for (size_t a = 0; a < execution->plan->order_count; a++)
+    for (size_t a = 0; a < execution->plan->order.count; a++)
         execution->calls[a].micro_batch = micro_batch;
 }
 
@@ -82,9 +82,10 @@ static void set_micro_batch(struct execution *execution, const struct micro_batc
 static size_t last_entry(const struct plan *plan, size_t parameter, size_t first)
 {
     size_t last = first;
-    for (size_t a = first; a < plan->order_count; a++) {
-        const struct node *node = plan->steps[plan->order[a].step].site.node;
-        for (size_t p = 0; plan->order[a].pass == PLAN_BACKWARD && p < node->parameter_count; p++)
+    for (size_t a = first; a < plan->order.count; a++) {
+        const struct node *node = plan->steps[plan->order.entries[a].step].site.node;
+        for (size_t p = 0;
+             plan->order.entries[a].pass == PLAN_BACKWARD && p < node->parameter_count; p++)
             if (node->parameters[p] == parameter)
                 last = a;
     }

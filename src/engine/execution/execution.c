@@ -71,7 +71,7 @@ void execution_record_passes(struct execution *execution)
 void execution_set_profile(struct execution *execution, struct profile *profile)
 {
     execution->profile = profile;
-    for (size_t a = 0; a < execution->plan->order_count; a++)
+    for (size_t a = 0; a < execution->plan->order.count; a++)
         execution->calls[a].profile = profile;
 }
 
@@ -249,13 +249,14 @@ void execution_mix_gradients(struct execution *execution, const float *more, flo
 
 const float *execution_device_input_gradient(const struct execution *execution)
 {
-    return at(execution, execution->plan->gradients[0]);
+    return at(execution, execution->plan->arena.gradients[0]);
 }
 
 float *execution_device_output_gradient(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
-    return plan->seeds_output_gradient ? at(execution, plan->gradients[plan->graph->output]) : NULL;
+    return plan->seeds_output_gradient ? at(execution, plan->arena.gradients[plan->graph->output])
+                                       : NULL;
 }
 
 /* --- divergence --- */

@@ -27,6 +27,14 @@ struct execution_chain {
     size_t sequence_jobs, sequence_end;
 };
 
+/* What is computed from the weights, and computed again once they have changed. */
+struct derived_weights {
+    char *prepared;            /* what kernels have prepared; NULL: nothing */
+    uint64_t prepared_version; /* of the weights that it was prepared from */
+    float *rounded;            /* the weights as integers have them (rounding.c); or NULL */
+    uint64_t rounded_version;  /* of the weights that they were rounded from; 0: none */
+};
+
 struct execution {
     const struct execution_memory *memory;
     const struct execution_communicator *communicator; /* NULL: this process and device alone */
@@ -40,12 +48,9 @@ struct execution {
     char *block; /* one allocation for the device arrays that follow; NULL in host memory */
     size_t block_used;
     char *arena;
-    char *prepared;            /* what kernels have prepared; NULL: nothing */
-    uint64_t prepared_version; /* of the weights that it was prepared from */
-    float *rounded;            /* the weights as integers have them (rounding.c); or NULL */
-    uint64_t rounded_version;  /* of the weights that they were rounded from; 0: none */
-    float *gradients;          /* gradients of the parameters, laid out as the learnable weights;
-                                  with several processes, those of each subtree (batch_subtrees.h) */
+    struct derived_weights derived;
+    float *gradients; /* gradients of the parameters, laid out as the learnable weights;
+                         with several processes, those of each subtree (batch_subtrees.h) */
     float *state[2];
     struct kernel_site *sites;      /* by step: the plan's, with the size of the bound batch */
     struct kernel_call *calls;      /* in execution order; values, labels and iteration change */

@@ -154,7 +154,7 @@ static size_t block_bytes(const struct execution *execution)
     size_t arrays = 0;
     if (plan->mode == PLAN_TRAINING && !plan->frozen)
         arrays = 1 + solver_state_count(&execution->solver);
-    return memory_round_up(plan->arena_bytes) + arrays * weights + batch_bytes(plan) +
+    return memory_round_up(plan->arena.bytes) + arrays * weights + batch_bytes(plan) +
            plan->graph->loss_count * memory_round_up(gathered_bytes(plan));
 }
 
@@ -265,7 +265,7 @@ static bool create(struct execution *execution, struct error *error)
         return false;
     self->output =
         memory_new_aligned(output_floats(plan), sizeof(float), "the network's output", error);
-    self->measured = memory_new(plan->order_count, sizeof *self->measured, "the execution", error);
+    self->measured = memory_new(plan->order.count, sizeof *self->measured, "the execution", error);
     return self->output && self->measured && device_check(execution->device, error);
 }
 
@@ -358,7 +358,7 @@ static void bind(struct execution *execution, const struct execution_batch *batc
 static bool loss_is_computed(const struct execution *execution, size_t loss)
 {
     const size_t node = execution->plan->graph->losses[loss];
-    return execution->plan->values[node] != PLAN_NONE &&
+    return execution->plan->arena.values[node] != PLAN_NONE &&
            execution_can_run(execution, &execution->plan->graph->nodes[node]);
 }
 

@@ -19,7 +19,7 @@ static void release(struct execution *execution)
 {
     struct device *device = execution->device;
     device->driver->release(device, execution->arena);
-    device->driver->release(device, execution->prepared);
+    device->driver->release(device, execution->derived.prepared);
     device->driver->release(device, execution->gradients);
     device->driver->release(device, execution->state[0]);
     device->driver->release(device, execution->state[1]);

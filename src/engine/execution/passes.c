@@ -47,16 +47,17 @@ static void set_norm_parameters(const struct execution *execution, const float *
 static void set_call(struct execution *execution, float *weights, size_t index, uint64_t seed)
 {
     const struct plan *plan = execution->plan;
-    const enum plan_pass pass = plan->order[index].pass;
-    const size_t s = plan->order[index].step;
+    const enum plan_pass pass = plan->order.entries[index].pass;
+    const size_t s = plan->order.entries[index].step;
     const struct plan_step *step = &plan->steps[s];
     struct kernel_call *call = &execution->calls[index];
     *call = (struct kernel_call){
         .site = &execution->sites[s],
-        .output_gradient = at(execution, plan->gradients[step->node]),
-        .prepared = execution->prepared ? execution->prepared + step->prepared : NULL,
+        .output_gradient = at(execution, plan->arena.gradients[step->node]),
+        .prepared =
+            execution->derived.prepared ? execution->derived.prepared + step->prepared : NULL,
         .saved = at(execution, pass == PLAN_FORWARD ? step->saved : step->backward_saved),
-        .workspace = execution->arena + plan->workspace,
+        .workspace = execution->arena + plan->arena.workspace,
         .workspace_bytes = plan->forecast.workspace,
         .seed = seed,
         .node_number = step->node,
@@ -65,8 +66,9 @@ static void set_call(struct execution *execution, float *weights, size_t index, 
         .context = execution->device->state};
     memcpy(call->accumulate, step->accumulate, sizeof call->accumulate);
     for (size_t k = 0; k < step->input_count; k++)
-        call->input_gradients[k] =
-            step->site.input_gradient[k] ? at(execution, plan->gradients[step->inputs[k]]) : NULL;
+        call->input_gradients[k] = step->site.input_gradient[k]
+                                       ? at(execution, plan->arena.gradients[step->inputs[k]])
+                                       : NULL;
     set_parameters(execution, weights, call);
     set_norm_parameters(execution, weights, call);
 }
@@ -113,7 +115,7 @@ static bool set_runs(struct execution *execution)
 
 static void set_call_values(struct execution *execution, size_t index)
 {
-    const struct plan_order_entry *entry = &execution->plan->order[index];
+    const struct plan_order_entry *entry = &execution->plan->order.entries[index];
     const struct plan_step *step = &execution->plan->steps[entry->step];
     const struct execution_batch *batch = &execution->batch;
     float *const *values =
@@ -134,11 +136,11 @@ static void set_call_values(struct execution *execution, size_t index)
 static bool set_values(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
-    find_values(execution, plan->values, execution->values);
-    find_values(execution, plan->backward_values, execution->backward_values);
+    find_values(execution, plan->arena.values, execution->values);
+    find_values(execution, plan->arena.backward_values, execution->backward_values);
     for (size_t s = 0; s < plan->step_count; s++)
         set_if_other(&execution->sites[s].batch, &execution->batch.count, sizeof(size_t));
-    for (size_t a = 0; a < plan->order_count; a++)
+    for (size_t a = 0; a < plan->order.count; a++)
         set_call_values(execution, a);
     return set_runs(execution);
 }
@@ -168,7 +170,7 @@ void execution_move_gradients(struct execution *execution, float *to)
     struct device *device = execution->device;
     const struct plan *plan = execution->plan;
     memcpy(to, execution->gradients, plan->subtrees * plan->graph->learnable_floats * sizeof *to);
-    for (size_t a = 0; a < plan->order_count; a++) {
+    for (size_t a = 0; a < plan->order.count; a++) {
         float **gradients = execution->calls[a].parameter_gradients;
         for (size_t p = 0; p < NODE_MAX_PARAMETERS; p++)
             if (gradients[p])
@@ -198,7 +200,7 @@ static bool check_room(const struct execution *execution, struct error *error)
 {
     const struct plan *plan = execution->plan;
     return plan->mode != PLAN_INFERENCE || !execution->device->driver->computes_on_host ||
-           memory_room_check("the activations", plan->arena_bytes + plan->prepared_bytes, error);
+           memory_room_check("the activations", plan->arena.bytes + plan->prepared_bytes, error);
 }
 
 static bool allocate(struct execution *execution, struct error *error)
@@ -207,11 +209,11 @@ static bool allocate(struct execution *execution, struct error *error)
     if (!check_room(execution, error) ||
         (execution->memory->reserve && !execution->memory->reserve(execution, error)))
         return false;
-    execution->arena = execution_take(execution, plan->arena_bytes, "the activations", error);
+    execution->arena = execution_take(execution, plan->arena.bytes, "the activations", error);
     if (plan->prepared_bytes > 0)
-        execution->prepared =
+        execution->derived.prepared =
             execution_take(execution, plan->prepared_bytes, "the packed weights", error);
-    if (plan->prepared_bytes > 0 && !execution->prepared)
+    if (plan->prepared_bytes > 0 && !execution->derived.prepared)
         return false;
     execution->sites =
         memory_new(plan->step_count, sizeof *execution->sites, "the execution", error);
@@ -220,7 +222,7 @@ static bool allocate(struct execution *execution, struct error *error)
     execution->jobs = memory_new(plan->step_count, sizeof *execution->jobs, "the execution", error);
     execution->runs = memory_new(plan->step_count, sizeof *execution->runs, "the execution", error);
     execution->calls =
-        memory_new(plan->order_count, sizeof *execution->calls, "the execution", error);
+        memory_new(plan->order.count, sizeof *execution->calls, "the execution", error);
     execution->values =
         memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
     execution->backward_values =
@@ -241,7 +243,7 @@ static bool set_up(struct execution *execution, uint64_t seed, struct error *err
         return false;
     for (size_t s = 0; s < plan->step_count; s++)
         execution->sites[s] = plan->steps[s].site;
-    for (size_t a = 0; a < plan->order_count; a++)
+    for (size_t a = 0; a < plan->order.count; a++)
         set_call(execution, weights, a, seed);
     return (!memory->create || memory->create(execution, error)) &&
            (!communicator || communicator->create(execution, seed, error));
@@ -326,12 +328,13 @@ static void prepare(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
     int8_weights_round(execution);
-    if (!execution->prepared || execution->prepared_version == execution->weights->version)
+    if (!execution->derived.prepared ||
+        execution->derived.prepared_version == execution->weights->version)
         return;
     for (size_t s = 0; s < plan->step_count; s++)
         if (plan->steps[s].kernel && plan->steps[s].kernel->prepare)
             plan->steps[s].kernel->prepare(&execution->calls[s]);
-    execution->prepared_version = execution->weights->version;
+    execution->derived.prepared_version = execution->weights->version;
 }
 
 /* Makes the copy of an input in the layout that the kernel of a step reads. */
@@ -382,7 +385,7 @@ static void run_rounded(const struct execution *execution, const struct plan_ste
 
 static void run_kernel(struct execution *execution, size_t index)
 {
-    const struct plan_order_entry *entry = &execution->plan->order[index];
+    const struct plan_order_entry *entry = &execution->plan->order.entries[index];
     const struct plan_step *step = &execution->plan->steps[entry->step];
     copy_inputs(execution, step);
     if (execution->fallback && fallback_leaves_device(execution->device->driver, step))
@@ -395,7 +398,7 @@ static void run_kernel(struct execution *execution, size_t index)
 
 static void run_call(struct execution *execution, size_t index)
 {
-    const struct plan_order_entry *entry = &execution->plan->order[index];
+    const struct plan_order_entry *entry = &execution->plan->order.entries[index];
     const struct execution_memory *memory = execution->memory;
     if (!execution->profile) {
         run_kernel(execution, index);
@@ -418,7 +421,7 @@ static void end_pass(struct execution *execution)
 static void set_iteration(struct execution *execution, uint64_t iteration)
 {
     const struct plan *plan = execution->plan;
-    for (size_t a = 0; a < plan->order_count; a++)
+    for (size_t a = 0; a < plan->order.count; a++)
         if (a < plan->step_count && execution->chains[a].is_job)
             a = execution->chains[a].end - 1;
         else
@@ -447,9 +450,9 @@ void execution_run_backward_steps(struct execution *execution,
                                   void (*done)(struct execution *execution, size_t entry))
 {
     const struct plan *plan = execution->plan;
-    for (size_t a = plan->step_count; a < plan->order_count; a++) {
-        const struct plan_step *step = &plan->steps[plan->order[a].step];
-        if (step->kernel && (step->backward || plan->order[a].pass == PLAN_RECOMPUTE))
+    for (size_t a = plan->step_count; a < plan->order.count; a++) {
+        const struct plan_step *step = &plan->steps[plan->order.entries[a].step];
+        if (step->kernel && (step->backward || plan->order.entries[a].pass == PLAN_RECOMPUTE))
             run_call(execution, a);
         if (done)
             done(execution, a);

@@ -372,12 +372,12 @@ static void list_array(const struct array_list *list, enum plan_array_kind kind,
         return;
     const struct arena_block *block = &list->ranges->blocks[number];
     list->listed[number] = true;
-    plan->arrays[plan->array_count++] = (struct plan_array){.kind = kind,
-                                                            .node = node,
-                                                            .offset = block->offset,
-                                                            .bytes = block->bytes,
-                                                            .first = block->first,
-                                                            .last = block->last};
+    plan->arena.arrays[plan->arena.array_count++] = (struct plan_array){.kind = kind,
+                                                                        .node = node,
+                                                                        .offset = block->offset,
+                                                                        .bytes = block->bytes,
+                                                                        .first = block->first,
+                                                                        .last = block->last};
 }
 
 /* The first owner of a gradient is the last node, since the backward pass starts there. */
@@ -387,7 +387,7 @@ static bool list_arrays(const struct live_ranges *ranges, struct error *error)
     const struct array_list list = {
         .ranges = ranges,
         .listed = memory_new(ranges->block_capacity, sizeof(bool), "the plan", error)};
-    plan->array_count = 0;
+    plan->arena.array_count = 0;
     if (!list.listed)
         return false;
     for (size_t n = 0; n < ranges->nodes; n++)
@@ -420,10 +420,10 @@ static void set_layout_offsets(const struct live_ranges *ranges)
         struct plan_step *step = &plan->steps[s];
         const size_t plane = tensor_plane(plan->layouts[step->node], step->site.node->output);
         if (!step->kernel && !step->joins)
-            plan->values[step->node] = plan->values[step->inputs[0]];
+            plan->arena.values[step->node] = plan->arena.values[step->inputs[0]];
         else if (step->part_of != PLAN_NONE)
-            plan->values[step->node] += step->part_channel / plan->block * plane *
-                                        tensor_value_bytes(plan->layouts[step->node]);
+            plan->arena.values[step->node] += step->part_channel / plan->block * plane *
+                                              tensor_value_bytes(plan->layouts[step->node]);
         for (size_t k = 0; k < step->input_count; k++)
             if (step->copies[k] != PLAN_NONE)
                 step->copies[k] = ranges->blocks[ranges->copy_block[s][k]].offset;
@@ -434,9 +434,9 @@ static void set_offsets(const struct live_ranges *ranges)
 {
     struct plan *plan = ranges->plan;
     for (size_t n = 0; n < ranges->nodes; n++) {
-        plan->values[n] = offset_of(ranges, live_ranges_value(ranges, n));
-        plan->backward_values[n] = offset_of(ranges, live_ranges_backward_value(ranges, n));
-        plan->gradients[n] = offset_of(ranges, ranges->gradient_block[n]);
+        plan->arena.values[n] = offset_of(ranges, live_ranges_value(ranges, n));
+        plan->arena.backward_values[n] = offset_of(ranges, live_ranges_backward_value(ranges, n));
+        plan->arena.gradients[n] = offset_of(ranges, ranges->gradient_block[n]);
     }
     for (size_t s = 0; s < plan->step_count; s++) {
         plan->steps[s].saved = offset_of(ranges, ranges->saved_block[s]);
@@ -450,8 +450,8 @@ static void set_offsets(const struct live_ranges *ranges)
 static void forecast_flops(struct plan *plan)
 {
     plan->forecast.flops = plan->forecast.flops_again = 0;
-    for (size_t at = 0; at < plan->order_count; at++) {
-        const struct plan_order_entry *entry = &plan->order[at];
+    for (size_t at = 0; at < plan->order.count; at++) {
+        const struct plan_order_entry *entry = &plan->order.entries[at];
         const uint64_t flops = plan_step_flops(plan, &plan->steps[entry->step], entry->pass);
         plan->forecast.flops += flops;
         plan->forecast.flops_again += entry->pass == PLAN_RECOMPUTE ? flops : 0;
@@ -473,17 +473,18 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
         forecast->solver = learnable * solver_state_count(&settings->solver);
     }
     forecast->workspace = workspace;
-    forecast->activations = plan->arena_bytes - workspace;
+    forecast->activations = plan->arena.bytes - workspace;
     forecast->prepared = plan->prepared_bytes;
     forecast->total = forecast->weights + forecast->gradients + forecast->solver +
                       forecast->activations + forecast->workspace + forecast->prepared;
     if (forecast->unlimited == 0)
         forecast->unlimited = forecast->total;
-    forecast->tables = plan->step_count * (sizeof *plan->steps + sizeof *plan->order +
+    forecast->tables = plan->step_count * (sizeof *plan->steps + sizeof *plan->order.entries +
                                            sizeof(struct kernel_site) + 6 * sizeof(size_t)) +
-                       plan->order_count * sizeof(struct kernel_call) +
+                       plan->order.count * sizeof(struct kernel_call) +
                        plan->graph->node_count * (3 * sizeof(size_t) + 2 * sizeof(float *)) +
-                       plan->array_count * sizeof *plan->arrays + fallback_host_bytes(plan);
+                       plan->arena.array_count * sizeof *plan->arena.arrays +
+                       fallback_host_bytes(plan);
 }
 
 static void forecast_fallback(struct plan *plan)
@@ -502,8 +503,8 @@ bool placement_make(struct live_ranges *ranges, const struct plan_settings *sett
         !list_arrays(ranges, error))
         return false;
     set_offsets(ranges);
-    plan->workspace = packed;
-    plan->arena_bytes = packed + workspace;
+    plan->arena.workspace = packed;
+    plan->arena.bytes = packed + workspace;
     forecast_memory(plan, settings, workspace);
     forecast_flops(plan);
     forecast_fallback(plan);

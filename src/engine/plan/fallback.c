@@ -189,8 +189,8 @@ static bool is_run(const struct plan *plan, const struct plan_order_entry *entry
 size_t fallback_scratch_bytes(const struct plan *plan)
 {
     size_t most = 0;
-    for (size_t a = 0; a < plan->order_count; a++) {
-        const struct plan_order_entry *entry = &plan->order[a];
+    for (size_t a = 0; a < plan->order.count; a++) {
+        const struct plan_order_entry *entry = &plan->order.entries[a];
         if (!fallback_leaves_device(plan->driver, &plan->steps[entry->step]) ||
             !is_run(plan, entry))
             continue;
@@ -231,9 +231,9 @@ struct fallback_cost fallback_cost(const struct plan *plan)
     struct fallback_cost cost = {0};
     for (size_t s = 0; s < plan->step_count; s++)
         cost.nodes += plan->steps[s].falls_back;
-    for (size_t a = 0; a < plan->order_count; a++)
-        if (fallback_leaves_device(plan->driver, &plan->steps[plan->order[a].step]) &&
-            is_run(plan, &plan->order[a]))
-            cost.bytes += plan->ranks * bytes_copied(plan, &plan->order[a]);
+    for (size_t a = 0; a < plan->order.count; a++)
+        if (fallback_leaves_device(plan->driver, &plan->steps[plan->order.entries[a].step]) &&
+            is_run(plan, &plan->order.entries[a]))
+            cost.bytes += plan->ranks * bytes_copied(plan, &plan->order.entries[a]);
     return cost;
 }

@@ -103,11 +103,11 @@ struct step_order {
     bool *pending;   /* by node: scratch, to be recomputed before the next backward pass */
 };
 
-/* Allocates `order` and plan->order; step_order_free releases the former. Returns false with an
- * error if out of memory. */
+/* Allocates `order` and plan->order.entries; step_order_free releases the former. Returns false
+ * with an error if out of memory. */
 bool step_order_create(struct step_order *order, struct plan *plan, struct error *error);
 
-/* Frees what step_order_create allocated, but not plan->order. */
+/* Frees what step_order_create allocated, but not plan->order.entries. */
 void step_order_free(struct step_order *order);
 
 /* Returns whether the node's value may be recomputed: it is no input, view, loss or output, and
@@ -221,9 +221,9 @@ void placed_blocks_add(struct placed_blocks *placed, const struct arena_block *b
 /* --- a plan's arena, its arrays and its memory forecast --- */
 
 /* Packs the blocks of `ranges` into the arena of their plan, followed by `workspace` bytes, and
- * writes all offsets, plan->arrays and the forecast. The first call, which is for a plan without
- * recomputation, also sets forecast.unlimited. plan->arrays has room for ranges->block_capacity
- * arrays. Returns false with an error if out of memory or the arena is too large. */
+ * sets plan->arena and the forecast. The first call, which is for a plan without recomputation,
+ * also sets forecast.unlimited. plan->arena.arrays has room for ranges->block_capacity arrays.
+ * Returns false with an error if out of memory or the arena is too large. */
 bool placement_make(struct live_ranges *ranges, const struct plan_settings *settings,
                     size_t workspace, struct error *error);
 

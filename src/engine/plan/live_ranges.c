@@ -96,7 +96,7 @@ static void extend(struct live_ranges *ranges, size_t block, size_t position)
 /* Returns the position after the last pass, where the caller reads results. */
 static size_t end_of(const struct live_ranges *ranges)
 {
-    return ranges->plan->order_count;
+    return ranges->plan->order.count;
 }
 
 static size_t backward_at(const struct live_ranges *ranges, size_t step)
@@ -199,9 +199,9 @@ static bool masks_gradient(const struct plan_step *step)
 static void find_backward_values(struct live_ranges *ranges)
 {
     const struct plan *plan = ranges->plan;
-    for (size_t at = plan->step_count; at < plan->order_count; at++) {
-        const struct plan_step *step = &plan->steps[plan->order[at].step];
-        const bool recompute = plan->order[at].pass == PLAN_RECOMPUTE;
+    for (size_t at = plan->step_count; at < plan->order.count; at++) {
+        const struct plan_step *step = &plan->steps[plan->order.entries[at].step];
+        const bool recompute = plan->order.entries[at].pass == PLAN_RECOMPUTE;
         if (recompute)
             ranges->backward_block[step->node] =
                 new_block(ranges, value_bytes(ranges, step->node), at, at);
@@ -238,11 +238,11 @@ static size_t find_input_to_replace(const struct live_ranges *ranges, const stru
 static void share_values(struct live_ranges *ranges)
 {
     const struct plan *plan = ranges->plan;
-    for (size_t at = 0; at < plan->order_count; at++) {
-        const struct plan_step *step = &plan->steps[plan->order[at].step];
-        const bool recompute = plan->order[at].pass == PLAN_RECOMPUTE;
-        if (plan->order[at].pass == PLAN_BACKWARD || !(plan_step_traits(step) & KERNEL_IN_PLACE) ||
-            step->part_of != PLAN_NONE)
+    for (size_t at = 0; at < plan->order.count; at++) {
+        const struct plan_step *step = &plan->steps[plan->order.entries[at].step];
+        const bool recompute = plan->order.entries[at].pass == PLAN_RECOMPUTE;
+        if (plan->order.entries[at].pass == PLAN_BACKWARD ||
+            !(plan_step_traits(step) & KERNEL_IN_PLACE) || step->part_of != PLAN_NONE)
             continue;
         size_t *result =
             recompute ? &ranges->backward_block[step->node] : &ranges->value_block[step->node];

@@ -10,14 +10,14 @@ void plan_free(struct plan *plan)
     if (!plan)
         return;
     free(plan->steps);
-    free(plan->order);
+    free(plan->order.entries);
     free(plan->layouts);
     free(plan->rounded);
     free(plan->quantizations);
-    free(plan->values);
-    free(plan->backward_values);
-    free(plan->gradients);
-    free(plan->arrays);
+    free(plan->arena.values);
+    free(plan->arena.backward_values);
+    free(plan->arena.gradients);
+    free(plan->arena.arrays);
     free(plan);
 }
 

@@ -50,7 +50,7 @@ struct plan_order_entry {
 };
 
 /* An array in the arena and its live range. Positions are those of the execution order; a value
- * that the caller reads lives until position order_count, after the last pass. */
+ * that the caller reads lives until position order.count, after the last pass. */
 enum plan_array_kind { PLAN_VALUE, PLAN_GRADIENT, PLAN_SAVED, PLAN_VALUE_RECOMPUTED };
 struct plan_array {
     enum plan_array_kind kind;
@@ -113,6 +113,23 @@ struct plan_step {
     char choice[PLAN_CHOICE_SIZE]; /* why this kernel was chosen, in English (choice.h) */
 };
 
+/* The execution order. */
+struct plan_order {
+    struct plan_order_entry *entries; /* the first step_count are the forward pass */
+    size_t count;
+};
+
+/* How the arena is laid out: the one allocation that holds all values of a plan. */
+struct plan_arena {
+    size_t *values;            /* by node: offset of its output; PLAN_NONE for inputs */
+    size_t *backward_values;   /* the same after the forward pass: differs if recomputed */
+    size_t *gradients;         /* by node: offset of the gradient of its output */
+    struct plan_array *arrays; /* everything in the arena except the workspace */
+    size_t array_count;
+    size_t workspace; /* offset; one workspace serves all steps */
+    size_t bytes;
+};
+
 struct plan {
     const struct graph *graph;
     const struct device_driver *driver;
@@ -131,8 +148,7 @@ struct plan {
     struct machine_model machine; /* to which the sites point */
     struct plan_step *steps;      /* in the order of their nodes; inputs have none */
     size_t step_count;
-    struct plan_order_entry *order; /* the first step_count entries are the forward pass */
-    size_t order_count;
+    struct plan_order order;
     size_t block;       /* channels of a block in channel-blocked layouts; 0: none */
     bool channels_last; /* values are channels-last where kernels allow it (layouts.c) */
     bool bf16;          /* values and products are rounded to bf16 (rounding.h) */
@@ -140,13 +156,7 @@ struct plan {
     struct quantization *quantizations; /* by node, in int8: that of its value; scale 0: none */
     bool *rounded; /* by node, in bf16: its output and the gradient of it are rounded */
     struct tensor_layout *layouts; /* by node: the layout of its output */
-    size_t *values;                /* by node: offset of its output; PLAN_NONE for inputs */
-    size_t *backward_values;       /* the same after the forward pass: differs if recomputed */
-    size_t *gradients;             /* by node: offset of the gradient of its output */
-    struct plan_array *arrays;     /* everything in the arena except the workspace */
-    size_t array_count;
-    size_t workspace; /* offset; one workspace serves all steps */
-    size_t arena_bytes;
+    struct plan_arena arena;
     size_t prepared_bytes; /* what kernels prepare lies outside of the arena */
     struct memory_forecast forecast;
 };

@@ -58,7 +58,7 @@ static uint64_t measure_arena(void *context, const bool *keep, bool exact)
     find_ranges(planner, keep);
     if (!exact)
         return arena_lower_bound(ranges->blocks, ranges->block_count, planner->scratch,
-                                 planner->plan->order_count) +
+                                 planner->plan->order.count) +
                planner->workspace;
     if (!arena_pack(ranges->blocks, ranges->block_count, &packed, NULL))
         return UINT64_MAX;
@@ -113,9 +113,9 @@ static bool run_stages(struct planner *planner, bool fuse_epilogues, struct erro
     if (!step_order_create(&planner->order, plan, error) ||
         !live_ranges_create(&planner->ranges, plan, &planner->order, planner->settings, error))
         return false;
-    plan->arrays =
-        memory_new(planner->ranges.block_capacity, sizeof *plan->arrays, "the plan", error);
-    if (!plan->arrays)
+    plan->arena.arrays =
+        memory_new(planner->ranges.block_capacity, sizeof *plan->arena.arrays, "the plan", error);
+    if (!plan->arena.arrays)
         return false;
     planner->workspace = steps_place_workspace(plan);
     find_ranges(planner, NULL);
@@ -311,13 +311,13 @@ static struct plan *plan_new(const struct graph *graph, const struct device_driv
     plan->rounded = memory_new(graph->node_count, sizeof *plan->rounded, "the plan", error);
     plan->quantizations =
         memory_new(graph->node_count, sizeof *plan->quantizations, "the plan", error);
-    plan->values = new_offsets(graph->node_count, error);
-    plan->backward_values = new_offsets(graph->node_count, error);
-    plan->gradients = new_offsets(graph->node_count, error);
+    plan->arena.values = new_offsets(graph->node_count, error);
+    plan->arena.backward_values = new_offsets(graph->node_count, error);
+    plan->arena.gradients = new_offsets(graph->node_count, error);
     for (size_t n = 0; plan->quantizations && n < graph->node_count; n++)
         plan->quantizations[n] = graph->nodes[n].quantization;
-    if (plan->steps && plan->layouts && plan->rounded && plan->quantizations && plan->values &&
-        plan->backward_values && plan->gradients)
+    if (plan->steps && plan->layouts && plan->rounded && plan->quantizations &&
+        plan->arena.values && plan->arena.backward_values && plan->arena.gradients)
         return plan;
     plan_free(plan);
     return NULL;

@@ -39,8 +39,10 @@ bool step_order_create(struct step_order *order, struct plan *plan, struct error
     order->writer = memory_new(nodes, sizeof *order->writer, "the plan", error);
     order->read_late = memory_new(nodes, sizeof *order->read_late, "the plan", error);
     order->pending = memory_new(nodes, sizeof *order->pending, "the plan", error);
-    plan->order = memory_new(3 * plan->step_count, sizeof *plan->order, "the plan", error);
-    if (!order->root || !order->writer || !order->read_late || !order->pending || !plan->order)
+    plan->order.entries =
+        memory_new(3 * plan->step_count, sizeof *plan->order.entries, "the plan", error);
+    if (!order->root || !order->writer || !order->read_late || !order->pending ||
+        !plan->order.entries)
         return false;
     find_writers(order);
     return true;
@@ -116,8 +118,8 @@ static void select_recomputed(struct step_order *order, const bool *keep)
 /* Appends a pass and returns its position. */
 static size_t append(struct plan *plan, enum plan_pass pass, size_t step)
 {
-    plan->order[plan->order_count] = (struct plan_order_entry){pass, step};
-    return plan->order_count++;
+    plan->order.entries[plan->order.count] = (struct plan_order_entry){pass, step};
+    return plan->order.count++;
 }
 
 /* Marks a value as pending if it must still be recomputed, and then increments *pending. */
@@ -168,7 +170,7 @@ void step_order_make(struct step_order *order, const bool *keep)
     struct plan *plan = order->plan;
     find_late_reads(order);
     select_recomputed(order, keep);
-    plan->order_count = 0;
+    plan->order.count = 0;
     for (size_t s = 0; s < plan->step_count; s++) {
         plan->steps[s].backward_at = PLAN_NONE;
         append(plan, PLAN_FORWARD, s);
@@ -327,7 +329,7 @@ static struct arena_range range_of(const struct plan *plan, size_t node)
     }
     if (step && step->part_of != PLAN_NONE)
         node = step->part_of;
-    const size_t begin = plan->values[node];
+    const size_t begin = plan->arena.values[node];
     if (begin == PLAN_NONE) /* an input of the network */
         return (struct arena_range){.owner = node};
     return (struct arena_range){node, begin, begin + layouts_value_bytes(plan, node)};

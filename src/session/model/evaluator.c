@@ -68,7 +68,7 @@ static bool make_plan(struct evaluator *evaluator, const struct evaluator_settin
         if (!evaluator->plan)
             return false;
         const struct data_loader_settings loader = {.batch = batch, .threads = settings->readers};
-        uint64_t needed = evaluator->plan->arena_bytes + evaluator->plan->prepared_bytes +
+        uint64_t needed = evaluator->plan->arena.bytes + evaluator->plan->prepared_bytes +
                           evaluator->plan->forecast.tables +
                           data_loader_bytes(&loader, images, values, paired, settings->stored);
         const bool fits = settings->memory_free == 0 || needed <= settings->memory_free;

@@ -137,7 +137,7 @@ static bool make_plan(struct predictor *predictor, struct error *error)
         if (!predictor->plan)
             return false;
         const uint64_t images = (uint64_t)BLOCKS * batch * predictor->values * sizeof(float);
-        const uint64_t needed = predictor->plan->arena_bytes + predictor->plan->prepared_bytes +
+        const uint64_t needed = predictor->plan->arena.bytes + predictor->plan->prepared_bytes +
                                 predictor->plan->forecast.tables + images;
         predictor->batch = batch;
         if (batch == 1 || room == 0 || needed <= room)

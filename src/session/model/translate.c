@@ -85,7 +85,7 @@ static bool check_memory(const struct model *model, const struct plan *plan,
                          const struct image *picture, const char *path, struct error *error)
 {
     char needed_text[32], room_text[32];
-    const uint64_t needed = plan->arena_bytes + plan->prepared_bytes + plan->forecast.tables;
+    const uint64_t needed = plan->arena.bytes + plan->prepared_bytes + plan->forecast.tables;
     const uint64_t room = model->device->driver->computes_on_host
                               ? host_available_bytes()
                               : device_memory_free(model->device->name);

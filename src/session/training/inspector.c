@@ -235,9 +235,9 @@ static double backward_flops_of(const struct method_network *subject, size_t ste
 static uint64_t memory_of(const struct plan *plan, size_t node)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < plan->array_count; i++)
-        if (plan->arrays[i].node == node && plan->arrays[i].kind != PLAN_GRADIENT)
-            bytes += plan->arrays[i].bytes;
+    for (size_t i = 0; i < plan->arena.array_count; i++)
+        if (plan->arena.arrays[i].node == node && plan->arena.arrays[i].kind != PLAN_GRADIENT)
+            bytes += plan->arena.arrays[i].bytes;
     return bytes;
 }
 
@@ -295,15 +295,15 @@ static bool describe_arena(struct inspection *made, const char *name, const stru
     struct inspection_arena *arena = &made->arenas[made->arena_count++];
     snprintf(arena->name, sizeof arena->name, "%s", name);
     arena->steps = plan->step_count;
-    arena->times = plan->order_count;
-    arena->bytes = plan->arena_bytes;
-    arena->workspace = plan->arena_bytes - plan->workspace;
-    arena->arrays = memory_new(plan->array_count, sizeof *arena->arrays, "a profile", error);
+    arena->times = plan->order.count;
+    arena->bytes = plan->arena.bytes;
+    arena->workspace = plan->arena.bytes - plan->arena.workspace;
+    arena->arrays = memory_new(plan->arena.array_count, sizeof *arena->arrays, "a profile", error);
     if (!arena->arrays)
         return false;
-    arena->array_count = plan->array_count;
-    for (size_t i = 0; i < plan->array_count; i++) {
-        const struct plan_array *array = &plan->arrays[i];
+    arena->array_count = plan->arena.array_count;
+    for (size_t i = 0; i < plan->arena.array_count; i++) {
+        const struct plan_array *array = &plan->arena.arrays[i];
         arena->arrays[i] = (struct inspection_array){.kind = array->kind,
                                                      .offset = array->offset,
                                                      .bytes = array->bytes,

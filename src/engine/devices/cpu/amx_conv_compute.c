@@ -37,7 +37,7 @@ struct strip {
 TILE_INLINE void multiply(const struct shared *s, const struct strip *strips, float *sums,
                           const int count, const int blocks)
 {
-    const size_t step = s->conv->step_width * s->conv->source.block * sizeof(element);
+    const size_t step = s->conv->x.step * s->conv->source.block * sizeof(element);
     const size_t row = (size_t)blocks * LANES, term = s->conv->term_floats * row;
     const float *weights = s->weights;
     amx_fence();
@@ -142,11 +142,10 @@ void KERNEL(blocked_conv_compute)(const struct blocked_conv *c, const struct con
     amx_configure(shared.strips.length, TERM_VALUES / 2 * min_size(TERM_TAPS, terms->x->taps));
     for (size_t j = region->begin; j < region->end; j++)
         for (size_t i = 0; i < shared.strips.count; i++) {
-            const element *row =
-                region->source + (j - region->begin) * c->step_height * c->source.row;
+            const element *row = region->source + (j - region->begin) * c->y.step * c->source.row;
             const size_t at = amx_strip_begin(&shared.strips, i);
             strips[count++] = (struct strip){
-                .source = row + at * c->step_width * c->source.block, .row = j, .number = i};
+                .source = row + at * c->x.step * c->source.block, .row = j, .number = i};
             if (count == most) {
                 compute_strips(&shared, strips, count);
                 count = 0;

@@ -53,10 +53,10 @@ static struct sizes sizes_of(const struct weights_job *job)
 {
     const struct blocked_conv *c = &job->conv;
     const size_t rows = KERNEL(blocked_conv_rows_read)(c, job->chunk_rows);
-    struct sizes s = {.height = divide_up(rows, c->step_height),
-                      .width = divide_up(padded_width(c), c->step_width)};
+    struct sizes s = {.height = divide_up(rows, c->y.step),
+                      .width = divide_up(padded_width(c), c->x.step)};
     s.plane = job->chunk_images * s.height * s.width;
-    s.channel = c->step_height * c->step_width * s.plane;
+    s.channel = c->y.step * c->x.step * s.plane;
     if (s.channel % 512 < LANES) /* channels a KiB apart would compete for a few cache sets */
         s.channel += 2 * LANES;
     s.positions = round_up(positions_end(job, &s, job->chunk_images, job->chunk_rows), STEP);
@@ -80,7 +80,7 @@ void KERNEL(weights_arrange)(struct weights_job *job, size_t images)
 /* Returns where a plane of the input's copy begins, in a channel. */
 static size_t plane_offset(const struct weights_job *job, const struct sizes *s, size_t y, size_t x)
 {
-    return (y * job->conv.step_width + x) * s->plane;
+    return (y * job->conv.x.step + x) * s->plane;
 }
 
 void KERNEL(weights_set_offsets)(const struct weights_job *job)
@@ -90,8 +90,8 @@ void KERNEL(weights_set_offsets)(const struct weights_job *job)
     const size_t width = c->sizes.window.kernel_width;
     for (size_t t = 0; t < c->sizes.taps; t++) {
         const size_t y = t / width, x = t % width;
-        job->offsets[t] = plane_offset(job, &s, y % c->step_height, x % c->step_width) +
-                          y / c->step_height * s.width + x / c->step_width;
+        job->offsets[t] = plane_offset(job, &s, y % c->y.step, x % c->x.step) +
+                          y / c->y.step * s.width + x / c->x.step;
     }
 }
 
@@ -123,17 +123,15 @@ static void transpose_rows(const struct weights_job *job, const struct sizes *s,
 {
     const struct blocked_conv *c = &job->conv;
     const size_t width = padded_width(c);
-    if (c->step_height == 1 && c->step_width == 1) {
+    if (c->y.step == 1 && c->x.step == 1) {
         transpose_run(from, LANES, rows * width, to, s->channel);
         return;
     }
     for (size_t y = 0; y < rows; y++)
-        for (size_t x = 0; x < min_size(c->step_width, width); x++)
-            transpose_run(from + (y * width + x) * LANES, c->step_width * LANES,
-                          divide_up(width - x, c->step_width),
-                          to + plane_offset(job, s, y % c->step_height, x) +
-                              y / c->step_height * s->width,
-                          s->channel);
+        for (size_t x = 0; x < min_size(c->x.step, width); x++)
+            transpose_run(
+                from + (y * width + x) * LANES, c->x.step * LANES, divide_up(width - x, c->x.step),
+                to + plane_offset(job, s, y % c->y.step, x) + y / c->y.step * s->width, s->channel);
 }
 
 /* Copies the input of a chunk. */

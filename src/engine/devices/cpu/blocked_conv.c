@@ -21,23 +21,25 @@ enum {
 
 /* --- geometry --- */
 
-/* Sets the residues of one axis, without their terms; returns how many there are. Backward, there
- * is no dilation unless the stride is 1. */
-static size_t set_residues(struct conv_residue *residues, size_t kernel, size_t stride, size_t pad,
-                           size_t dilation, size_t size, bool backward)
+/* Sets the residues of one axis, without their terms. Backward, there is no dilation unless the
+ * stride is 1. */
+static void set_residues(struct conv_residues *residues, size_t kernel, size_t stride, size_t pad,
+                         size_t dilation, size_t size, bool backward)
 {
+    residues->step = backward ? 1 : stride;
+    residues->count = backward ? stride : 1;
     if (!backward) {
-        residues[0] = (struct conv_residue){.step = 1,
-                                            .count = size,
-                                            .taps = kernel,
-                                            .tap_step = 1,
-                                            .at = -(ptrdiff_t)pad,
-                                            .direction = (ptrdiff_t)dilation};
-        return 1;
+        residues->of[0] = (struct conv_residue){.step = 1,
+                                                .count = size,
+                                                .taps = kernel,
+                                                .tap_step = 1,
+                                                .at = -(ptrdiff_t)pad,
+                                                .direction = (ptrdiff_t)dilation};
+        return;
     }
     for (size_t r = 0; r < stride; r++) {
         const size_t first_tap = (r + pad) % stride;
-        residues[r] = (struct conv_residue){
+        residues->of[r] = (struct conv_residue){
             .first = r,
             .step = stride,
             .count = r < size ? divide_up(size - r, stride) : 0,
@@ -47,36 +49,35 @@ static size_t set_residues(struct conv_residue *residues, size_t kernel, size_t 
             .at = (ptrdiff_t)((r + pad - first_tap) / stride),
             .direction = -(ptrdiff_t)dilation};
     }
-    return stride;
 }
 
-/* Sets the terms of `count` residues of an axis, with up to `taps` window elements each; returns
- * how many these are. */
-static size_t set_terms(struct conv_residue *residues, size_t count, size_t taps)
+/* Sets the terms of the residues of an axis, with up to `taps` window elements each. */
+static void set_terms(struct conv_residues *residues, size_t taps)
 {
-    size_t terms = 0;
-    for (size_t r = 0; r < count; r++) {
-        residues[r].terms = divide_up(residues[r].taps, taps);
-        residues[r].terms_before = terms;
-        terms += residues[r].terms;
+    residues->terms = 0;
+    for (size_t r = 0; r < residues->count; r++) {
+        struct conv_residue *residue = &residues->of[r];
+        residue->terms = divide_up(residue->taps, taps);
+        residue->terms_before = residues->terms;
+        residues->terms += residue->terms;
     }
-    return terms;
 }
 
 /* Sets *before and *after to what the residues of an axis read outside a source of `size`
  * positions, and *span to the positions that the terms of one result lie apart. */
-static void find_reach(const struct conv_residue *residues, size_t count, size_t step, size_t size,
-                       size_t *before, size_t *after, size_t *span)
+static void find_reach(const struct conv_residues *residues, size_t size, size_t *before,
+                       size_t *after, size_t *span)
 {
     ptrdiff_t least = 0, most = 0;
-    for (size_t r = 0; r < count; r++) {
-        if (residues[r].taps == 0 || residues[r].count == 0)
+    for (size_t r = 0; r < residues->count; r++) {
+        const struct conv_residue *residue = &residues->of[r];
+        if (residue->taps == 0 || residue->count == 0)
             continue;
         const ptrdiff_t last_tap =
-            residues[r].at + ((ptrdiff_t)residues[r].taps - 1) * residues[r].direction;
-        const ptrdiff_t low = last_tap < residues[r].at ? last_tap : residues[r].at;
-        const ptrdiff_t high = last_tap > residues[r].at ? last_tap : residues[r].at;
-        const ptrdiff_t last = high + (ptrdiff_t)((residues[r].count - 1) * step);
+            residue->at + ((ptrdiff_t)residue->taps - 1) * residue->direction;
+        const ptrdiff_t low = last_tap < residue->at ? last_tap : residue->at;
+        const ptrdiff_t high = last_tap > residue->at ? last_tap : residue->at;
+        const ptrdiff_t last = high + (ptrdiff_t)((residue->count - 1) * residues->step);
         least = low < least ? low : least;
         most = high > most ? high : most;
         if (last >= (ptrdiff_t)size)
@@ -91,10 +92,8 @@ static void set_source(struct blocked_conv *c, struct tensor_layout layout)
     const struct conv_sizes *s = &c->sizes;
     struct source *source = &c->source;
     const bool shifts = s->moves.fused_move && s->moves.fused_move->op == &op_channel_shift;
-    find_reach(c->y, c->residues_y, c->step_height, c->from.height, &source->top, &source->bottom,
-               &c->span);
-    find_reach(c->x, c->residues_x, c->step_width, c->from.width, &source->left, &source->right,
-               &(size_t){0});
+    find_reach(&c->y, c->from.height, &source->top, &source->bottom, &c->span);
+    find_reach(&c->x, c->from.width, &source->left, &source->right, &(size_t){0});
     source->top += shifts;
     source->bottom += shifts;
     source->left += shifts;
@@ -115,13 +114,13 @@ size_t KERNEL(blocked_conv_pad)(const struct blocked_conv *c)
 
 size_t KERNEL(blocked_conv_rows_read)(const struct blocked_conv *c, size_t rows)
 {
-    return (rows - 1) * c->step_height + c->span;
+    return (rows - 1) * c->y.step + c->span;
 }
 
 /* Returns the terms of a group, of all residues. */
 static size_t all_terms(const struct blocked_conv *c)
 {
-    return c->term_channels * c->terms_height * c->terms_width;
+    return c->term_channels * c->y.terms * c->x.terms;
 }
 
 /* Chooses the strip's rows and the terms that tiles sum before the next ones begin, so that the
@@ -139,8 +138,8 @@ static void set_blocking(struct blocked_conv *c)
     const size_t planes = divide_up(channels, c->source.block);
     const size_t width = c->source.left + c->from.width + c->source.right;
     const size_t rows = STRIP_BYTES / sizeof(element) / (planes * width * c->source.block);
-    c->strip_rows = rows > c->span ? (rows - c->span) / c->step_height + 1 : 1;
-    c->strip_rows = min_size(c->strip_rows, c->y[0].count);
+    c->strip_rows = rows > c->span ? (rows - c->span) / c->y.step + 1 : 1;
+    c->strip_rows = min_size(c->strip_rows, c->y.of[0].count);
 }
 
 struct blocked_conv KERNEL(blocked_conv_make)(const struct kernel_site *site, bool backward,
@@ -154,14 +153,12 @@ struct blocked_conv KERNEL(blocked_conv_make)(const struct kernel_site *site, bo
     c.from_channels = backward ? s->outputs : s->inputs;
     c.term_channels = divide_up(c.from_channels, TERM_VALUES);
     c.to_channels = backward ? s->inputs : s->outputs;
-    c.step_height = backward ? 1 : w->stride_height;
-    c.step_width = backward ? 1 : w->stride_width;
-    c.residues_y = set_residues(c.y, w->kernel_height, w->stride_height, w->pad_height,
-                                s->dilation_height, c.to.height, backward);
-    c.residues_x = set_residues(c.x, w->kernel_width, w->stride_width, w->pad_width,
-                                s->dilation_width, c.to.width, backward);
-    c.terms_height = set_terms(c.y, c.residues_y, 1);
-    c.terms_width = set_terms(c.x, c.residues_x, TERM_TAPS);
+    set_residues(&c.y, w->kernel_height, w->stride_height, w->pad_height, s->dilation_height,
+                 c.to.height, backward);
+    set_residues(&c.x, w->kernel_width, w->stride_width, w->pad_width, s->dilation_width,
+                 c.to.width, backward);
+    set_terms(&c.y, 1);
+    set_terms(&c.x, TERM_TAPS);
     c.term_floats = TERM_TAPS == 1 ? 1 : TERM_VALUES / 2 * min_size(TERM_TAPS, w->kernel_width);
     set_source(&c, layout);
     set_blocking(&c);
@@ -200,7 +197,7 @@ bool KERNEL(blocked_conv_groups_fit)(const struct blocked_conv *c)
 const element *KERNEL(blocked_conv_source)(const struct blocked_conv *c, size_t image, size_t begin)
 {
     const size_t pad = c->in.pad; /* as large as what is read outside */
-    const size_t row = pad - c->source.top + begin * c->step_height;
+    const size_t row = pad - c->source.top + begin * c->y.step;
     return c->in.values + image * c->in.image + row * c->source.row +
            (pad - c->source.left) * c->source.block;
 }
@@ -235,7 +232,7 @@ void KERNEL(blocked_conv_copy)(const struct blocked_conv *c, size_t image, size_
         element *at = to;
         for (size_t r = 0; r < rows; r++, at += source->row) {
             /* row r of the copy is this row of the source, counted from -top on */
-            const size_t y = begin * c->step_height + r;
+            const size_t y = begin * c->y.step + r;
             if (y < source->top || y >= source->top + height) {
                 blocked_clear(at, source->row);
                 continue;
@@ -271,8 +268,8 @@ static void compute_strip(const struct blocked_conv *c, size_t image, size_t fir
         KERNEL(blocked_conv_copy)(c, image, 0, c->from.channels, begin, end, copy);
     else
         region.source = KERNEL(blocked_conv_source)(c, image, begin);
-    for (size_t pair = 0; pair < c->residues_y * c->residues_x; pair++) {
-        region.terms = KERNEL(blocked_conv_terms)(c, pair / c->residues_x, pair % c->residues_x);
+    for (size_t pair = 0; pair < c->y.count * c->x.count; pair++) {
+        region.terms = KERNEL(blocked_conv_terms)(c, pair / c->x.count, pair % c->x.count);
         region.end = min_size(end, region.terms.y->count);
         for (size_t i = first_column; i < end_column && region.terms.x->count; i++) {
             region.column = &c->columns[i];
@@ -321,8 +318,8 @@ static void conv_task(void *context, size_t task, size_t thread)
     const size_t block = task % per_image / c->column_chunks, chunk = task % c->column_chunks;
     const size_t first = chunk_begin(c->column_count, c->column_chunks, chunk);
     const size_t end = chunk_begin(c->column_count, c->column_chunks, chunk + 1);
-    const size_t top = chunk_begin(c->y[0].count, c->row_blocks, block);
-    const size_t bottom = chunk_begin(c->y[0].count, c->row_blocks, block + 1);
+    const size_t top = chunk_begin(c->y.of[0].count, c->row_blocks, block);
+    const size_t bottom = chunk_begin(c->y.of[0].count, c->row_blocks, block + 1);
     compute_row_block(c, image, first, end, top, bottom, thread);
     count_product(c, first, end, thread, start);
 }
@@ -350,7 +347,7 @@ static void share_out(struct blocked_conv *c)
     const size_t wanted = tasks_of_image(c, c->call->site, batch, pool_threads(c->call->pool));
     const bool by_columns = c->column_count >= wanted && !c->source.copied && has_large_weights(c);
     c->column_chunks = by_columns ? wanted : 1;
-    c->row_blocks = by_columns ? 1 : min_size(wanted, c->y[0].count);
+    c->row_blocks = by_columns ? 1 : min_size(wanted, c->y.of[0].count);
 }
 
 void KERNEL(blocked_conv_run)(struct blocked_conv *c)
@@ -369,5 +366,5 @@ size_t KERNEL(blocked_conv_row_blocks)(const struct blocked_conv *c, const struc
 {
     if (has_large_weights(c))
         return 0;
-    return min_size(tasks_of_image(c, site, site->batch, site->threads), c->y[0].count);
+    return min_size(tasks_of_image(c, site, site->batch, site->threads), c->y.of[0].count);
 }

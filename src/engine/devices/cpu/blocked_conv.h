@@ -44,6 +44,14 @@ struct conv_residue {
     ptrdiff_t at, direction; /* source position of the first result and element; to the next one */
 };
 
+/* The residues of an axis. */
+struct conv_residues {
+    size_t step;                                /* source positions from one result to the next */
+    size_t terms;                               /* of all residues */
+    size_t count;                               /* forward, there is one residue */
+    struct conv_residue of[BLOCKED_MAX_STRIDE]; /* last: the others are not copied (below) */
+};
+
 /* One or two (COLUMN_BLOCKS) blocks of results whose tiles read the same terms. */
 struct column {
     size_t block, blocks; /* the first block, and how many: 1 or 2 */
@@ -55,14 +63,11 @@ struct column {
 struct blocked_conv {
     struct conv_sizes sizes;
     bool backward;
-    struct shape from, to;            /* of the source and of the results */
-    size_t from_channels;             /* channels of a group in the source */
-    size_t term_channels;             /* terms of a group under the same elements of the window */
-    size_t terms_height, terms_width; /* terms along the axes, of all residues */
-    size_t term_floats;               /* of a lane's weights for one term; in bf16, one is a pair */
-    size_t to_channels;               /* channels of a group in the results */
-    size_t step_height, step_width;   /* positions of the source from one result to the next */
-    size_t residues_y, residues_x;
+    struct shape from, to; /* of the source and of the results */
+    size_t from_channels;  /* channels of a group in the source */
+    size_t term_channels;  /* terms of a group under the same elements of the window */
+    size_t term_floats;    /* of a lane's weights for one term; in bf16, one is a pair */
+    size_t to_channels;    /* channels of a group in the results */
     size_t span; /* rows that the terms of one result lie apart, the first and last included */
     struct source source;
     size_t out_blocks, column_count;
@@ -80,8 +85,8 @@ struct blocked_conv {
     element *copies; /* one for each thread */
     struct epilogue epilogue;
     size_t row_blocks, column_chunks; /* how an image is divided */
-    /* At the end, because a forward pass has one of each and does not copy the others. */
-    struct conv_residue y[BLOCKED_MAX_STRIDE], x[BLOCKED_MAX_STRIDE];
+    /* At the end, because a forward pass does not copy the residues that it has not. */
+    struct conv_residues y, x;
 };
 
 /* Returns the convolution of a site, with its prepared memory taken from `carve`. `layout` is that

@@ -202,7 +202,7 @@ static void compute_rows(const struct blocked_conv *c, const struct conv_region 
                     add ? add + at * LANES : NULL);
             at += least + (i < larger);
         }
-        source += c->step_height * c->source.row;
+        source += c->y.step * c->source.row;
         out += y->step * c->out.row;
         if (add)
             add += y->step * summand->row;
@@ -217,7 +217,7 @@ void KERNEL(blocked_conv_compute)(const struct blocked_conv *c, const struct con
     const float *weights = KERNEL(blocked_conv_weights)(c, terms, column);
     /* Members are set one by one: to clear all first would take as long as a few tiles. */
     struct blocked_terms t;
-    t.step = c->step_width * c->source.block;
+    t.step = c->x.step * c->source.block;
     t.out_step = terms->x->step * LANES;
     t.out_plane = c->out.plane;
     t.summand_plane = c->epilogue.summand.plane;

@@ -52,14 +52,20 @@ static void prepare_conv(const struct kernel_call *call)
     memcpy(call->prepared, &c, sizeof c);
 }
 
-/* Sets *c to the prepared convolution with the arrays of the call. Each part of a chain does that,
+/* Copies the residue of an axis, forward. */
+static inline void copy_residue(struct conv_residues *to, const struct conv_residues *from)
+{
+    memcpy(to, from, offsetof(struct conv_residues, of[1]));
+}
+
+/* Sets *c to the prepared convolution with the arrays of the call. Each task of a chain does that,
  * so it copies no more than it needs. */
 static inline void set_inference(struct blocked_conv *c, const struct kernel_call *call)
 {
     const struct blocked_conv *prepared = call->prepared;
     memcpy(c, prepared, offsetof(struct blocked_conv, y));
-    c->y[0] = prepared->y[0];
-    c->x[0] = prepared->x[0];
+    copy_residue(&c->y, &prepared->y);
+    copy_residue(&c->x, &prepared->x);
     c->call = call;
     c->in = blocked_input(call, 0);
     c->out = blocked_output(call);
@@ -109,7 +115,7 @@ static double seconds_conv(const struct kernel_site *site)
     const struct blocked_conv c = forward_of(site, &carve);
     const size_t terms = c.term_channels * c.sizes.taps;
     const double weights = (double)(terms * c.out_blocks * LANES * sizeof(float));
-    const double strips = (double)divide_up(c.y[0].count, c.strip_rows);
+    const double strips = (double)divide_up(c.y.of[0].count, c.strip_rows);
     return fmax((double)(terms * c.to.height) * row_seconds(site, &c),
                 strips * machine_reading(site->machine, weights));
 }

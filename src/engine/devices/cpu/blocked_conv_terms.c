@@ -41,8 +41,8 @@ void KERNEL(blocked_conv_groups)(const struct blocked_conv *c, size_t block, siz
 
 struct conv_terms KERNEL(blocked_conv_terms)(const struct blocked_conv *c, size_t ry, size_t rx)
 {
-    const struct conv_residue *y = &c->y[ry], *x = &c->x[rx];
-    const size_t before = y->terms_before * c->terms_width + y->terms * x->terms_before;
+    const struct conv_residue *y = &c->y.of[ry], *x = &c->x.of[rx];
+    const size_t before = y->terms_before * c->x.terms + y->terms * x->terms_before;
     return (struct conv_terms){.y = y,
                                .x = x,
                                .count = c->term_channels * y->terms * x->terms,
@@ -176,7 +176,7 @@ static void prepare_task(void *context, size_t task, size_t thread)
     const struct blocked_conv *c = context;
     const size_t number = task % c->column_count, pair = task / c->column_count;
     const struct conv_terms terms =
-        KERNEL(blocked_conv_terms)(c, pair / c->residues_x, pair % c->residues_x);
+        KERNEL(blocked_conv_terms)(c, pair / c->x.count, pair % c->x.count);
     const struct column *column = &c->columns[number];
     const size_t group = column->block * LANES / c->to_channels;
     size_t *offsets = KERNEL(blocked_conv_offsets)(c, &terms, number);
@@ -191,5 +191,5 @@ void KERNEL(blocked_conv_prepare)(struct blocked_conv *c, const struct kernel_ca
 {
     c->call = call;
     set_columns(c);
-    run_tasks(call, c->residues_y * c->residues_x * c->column_count, prepare_task, c);
+    run_tasks(call, c->y.count * c->x.count * c->column_count, prepare_task, c);
 }

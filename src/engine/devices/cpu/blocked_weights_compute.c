@@ -123,7 +123,7 @@ static weights_tile_function *const gather_tiles[MAX_BLOCKS][GATHER_ROWS] = {
 /* Returns how far the elements of the input lie apart that two neighbouring outputs read. */
 static size_t next_position(const struct weights_job *job)
 {
-    return job->conv.step_width * job->conv.source.block;
+    return job->conv.x.step * job->conv.source.block;
 }
 
 /* Returns the lanes of an input block that tiles read at offsets of their own: those of a plain
@@ -251,7 +251,7 @@ void KERNEL(weights_add_chunk)(const struct weights_job *job, const struct weigh
                           .source = copy,
                           .gradient = blocked_at(gradient, chunk->image, 0, chunk->begin),
                           .source_image = job->copy_image * TERM_VALUES,
-                          .source_row = c->step_height * c->source.row * TERM_VALUES,
+                          .source_row = c->y.step * c->source.row * TERM_VALUES,
                           .source_step = next_position(job) * TERM_VALUES,
                           .gradient_image = gradient->image,
                           .gradient_row = gradient->row,

@@ -51,6 +51,12 @@ struct residue {
     size_t source_step;               /* by which that of each further tap is less */
 };
 
+/* The residues of an axis. */
+struct residues {
+    size_t count;
+    struct residue of[MAX_STRIDE];
+};
+
 struct correlation {
     struct conv_sizes sizes;
     struct layout layout;
@@ -58,8 +64,7 @@ struct correlation {
     bool in_place;                        /* sums are taken in the destination */
     size_t source_channels, rows, groups; /* channels of one group */
     struct shape destination;
-    struct residue y[MAX_STRIDE], x[MAX_STRIDE];
-    size_t residues_y, residues_x;
+    struct residues y, x;
     size_t *offsets; /* source offsets of the terms of all residues, y-major */
     float *weights;  /* packed: [group][residue][tile][term][row] */
     float *shared;   /* few images: the copies of all sources */
@@ -100,7 +105,7 @@ static inline size_t result_stride(const struct correlation *c)
 
 static inline size_t residue_terms(const struct correlation *c, size_t ry, size_t rx)
 {
-    return c->backward ? c->source_channels * c->y[ry].taps * c->x[rx].taps
+    return c->backward ? c->source_channels * c->y.of[ry].taps * c->x.of[rx].taps
                        : c->source_channels * c->sizes.taps;
 }
 
@@ -150,18 +155,20 @@ static struct residue residue_of(size_t residue, size_t size, size_t stride, siz
 
 /* Returns the axis of an output gradient with enough padding for all residues, and moves their
  * bases into it. */
-static struct conv_axis gradient_axis(struct residue *residues, size_t count, size_t size)
+static struct conv_axis gradient_axis(struct residues *residues, size_t size)
 {
     size_t zeros = 0, length = size;
-    for (size_t i = 0; i < count; i++) {
-        const size_t reach = dilated_size(residues[i].taps, residues[i].source_step);
-        if (reach > residues[i].base + 1)
-            zeros = max_size(zeros, reach - 1 - residues[i].base);
+    for (size_t i = 0; i < residues->count; i++) {
+        const struct residue *residue = &residues->of[i];
+        const size_t reach = dilated_size(residue->taps, residue->source_step);
+        if (reach > residue->base + 1)
+            zeros = max_size(zeros, reach - 1 - residue->base);
     }
-    for (size_t i = 0; i < count; i++) {
-        residues[i].base += zeros;
-        if (residues[i].taps && residues[i].count)
-            length = max_size(length, residues[i].base + residues[i].count);
+    for (size_t i = 0; i < residues->count; i++) {
+        struct residue *residue = &residues->of[i];
+        residue->base += zeros;
+        if (residue->taps && residue->count)
+            length = max_size(length, residue->base + residue->count);
     }
     return (struct conv_axis){.size = size,
                               .stride = 1,
@@ -170,11 +177,11 @@ static struct conv_axis gradient_axis(struct residue *residues, size_t count, si
                               .length = max_size(length, zeros + size)};
 }
 
-static size_t most_positions(const struct residue *residues, size_t count)
+static size_t most_positions(const struct residues *residues)
 {
     size_t positions = 1;
-    for (size_t i = 0; i < count; i++)
-        positions = max_size(positions, residues[i].count);
+    for (size_t i = 0; i < residues->count; i++)
+        positions = max_size(positions, residues->of[i].count);
     return positions;
 }
 
@@ -185,23 +192,22 @@ static void set_forward(struct correlation *c)
     c->source_channels = s->inputs;
     c->rows = s->outputs;
     c->destination = s->out;
-    c->y[0] = (struct residue){.step = 1, .count = s->out.height};
-    c->x[0] = (struct residue){.step = 1, .count = s->out.width};
+    c->y.of[0] = (struct residue){.step = 1, .count = s->out.height};
+    c->x.of[0] = (struct residue){.step = 1, .count = s->out.width};
 }
 
 static void set_backward(struct correlation *c)
 {
     const struct conv_sizes *s = &c->sizes;
     const struct window *w = &s->window;
-    for (size_t i = 0; i < c->residues_y; i++)
-        c->y[i] = residue_of(i, s->in.height, w->stride_height, w->pad_height, w->kernel_height,
-                             s->dilation_height);
-    for (size_t i = 0; i < c->residues_x; i++)
-        c->x[i] = residue_of(i, s->in.width, w->stride_width, w->pad_width, w->kernel_width,
-                             s->dilation_width);
-    c->layout = layout_make(gradient_axis(c->y, c->residues_y, s->out.height),
-                            gradient_axis(c->x, c->residues_x, s->out.width),
-                            most_positions(c->x, c->residues_x));
+    for (size_t i = 0; i < c->y.count; i++)
+        c->y.of[i] = residue_of(i, s->in.height, w->stride_height, w->pad_height, w->kernel_height,
+                                s->dilation_height);
+    for (size_t i = 0; i < c->x.count; i++)
+        c->x.of[i] = residue_of(i, s->in.width, w->stride_width, w->pad_width, w->kernel_width,
+                                s->dilation_width);
+    c->layout = layout_make(gradient_axis(&c->y, s->out.height), gradient_axis(&c->x, s->out.width),
+                            most_positions(&c->x));
     c->source_channels = s->outputs;
     c->rows = s->inputs;
     c->destination = s->in;
@@ -211,7 +217,7 @@ static void set_backward(struct correlation *c)
  * source and, if there are too few row blocks, blocks of tiles. */
 static void share_out(struct correlation *c)
 {
-    const size_t height = most_positions(c->y, c->residues_y);
+    const size_t height = most_positions(&c->y);
     const size_t wanted =
         few_images(&c->sizes) ? divide_up(WANTED_TASKS, c->sizes.batch * c->sizes.groups) : 1;
     const size_t least_rows = divide_up(PANEL_POSITIONS, c->layout.pitch);
@@ -246,8 +252,8 @@ static void set_geometry(struct correlation *c, struct carve *carve, size_t thre
         set_forward(c);
     c->tiles = divide_up(c->rows, TILE_ROWS);
     c->plain = layout_is_plain(&c->layout) && (c->backward || !s->moves.fused_move);
-    c->in_place = c->residues_y == 1 && c->residues_x == 1 && c->y[0].step == 1 &&
-                  c->x[0].step == 1 && c->layout.pitch == c->destination.width &&
+    c->in_place = c->y.count == 1 && c->x.count == 1 && c->y.of[0].step == 1 &&
+                  c->x.of[0].step == 1 && c->layout.pitch == c->destination.width &&
                   !(c->backward && s->moves.fused_move);
     share_out(c);
     set_blocking(c);
@@ -269,8 +275,8 @@ static struct correlation correlation_make(const struct kernel_site *site, bool 
                                            struct carve *carve)
 {
     struct correlation c = {.sizes = conv_sizes_of(site), .backward = backward};
-    c.residues_y = backward ? c.sizes.window.stride_height : 1;
-    c.residues_x = backward ? c.sizes.window.stride_width : 1;
+    c.y.count = backward ? c.sizes.window.stride_height : 1;
+    c.x.count = backward ? c.sizes.window.stride_width : 1;
     set_geometry(&c, carve, site->threads);
     return c;
 }
@@ -296,14 +302,15 @@ static size_t correlation_bytes(const struct kernel_site *site, bool backward)
 static void backward_offsets(const struct correlation *c)
 {
     size_t *at = c->offsets;
-    for (size_t ry = 0; ry < c->residues_y; ry++)
-        for (size_t rx = 0; rx < c->residues_x; rx++)
+    for (size_t ry = 0; ry < c->y.count; ry++)
+        for (size_t rx = 0; rx < c->x.count; rx++)
             for (size_t o = 0; o < c->source_channels; o++)
-                for (size_t ty = 0; ty < c->y[ry].taps; ty++)
-                    for (size_t tx = 0; tx < c->x[rx].taps; tx++)
-                        *at++ = o * c->layout.plane +
-                                (c->y[ry].base - ty * c->y[ry].source_step) * c->layout.pitch +
-                                c->x[rx].base - tx * c->x[rx].source_step;
+                for (size_t ty = 0; ty < c->y.of[ry].taps; ty++)
+                    for (size_t tx = 0; tx < c->x.of[rx].taps; tx++)
+                        *at++ =
+                            o * c->layout.plane +
+                            (c->y.of[ry].base - ty * c->y.of[ry].source_step) * c->layout.pitch +
+                            c->x.of[rx].base - tx * c->x.of[rx].source_step;
 }
 
 /* Writes the offsets of all terms. */
@@ -353,8 +360,8 @@ static float *correlation_packed(const struct correlation *c, size_t group, size
                                  size_t tile)
 {
     size_t terms = 0; /* terms in the residues before this one */
-    for (size_t i = 0; i < ry * c->residues_x + rx; i++)
-        terms += residue_terms(c, i / c->residues_x, i % c->residues_x);
+    for (size_t i = 0; i < ry * c->x.count + rx; i++)
+        terms += residue_terms(c, i / c->x.count, i % c->x.count);
     return c->weights + group * c->rows * c->source_channels * c->sizes.taps + terms * c->rows +
            residue_terms(c, ry, rx) * chunk_begin(c->rows, c->tiles, tile);
 }
@@ -370,9 +377,9 @@ static void pack_task(void *context, size_t task, size_t thread)
         pack_forward(c, group * c->rows + first, rows, correlation_packed(c, group, 0, 0, tile));
         return;
     }
-    for (size_t ry = 0; ry < c->residues_y; ry++)
-        for (size_t rx = 0; rx < c->residues_x; rx++)
-            pack_backward(c, group, first, rows, &c->y[ry], &c->x[rx],
+    for (size_t ry = 0; ry < c->y.count; ry++)
+        for (size_t rx = 0; rx < c->x.count; rx++)
+            pack_backward(c, group, first, rows, &c->y.of[ry], &c->x.of[rx],
                           correlation_packed(c, group, ry, rx, tile));
 }
 
@@ -562,10 +569,10 @@ static void correlate_row_block(const struct correlation *c, const float *source
                           .source = source,
                           .offsets = c->offsets,
                           .results = results};
-    for (size_t ry = 0; ry < c->residues_y; ry++)
-        for (size_t rx = 0; rx < c->residues_x; rx++) {
-            panel.y = &c->y[ry];
-            panel.x = &c->x[rx];
+    for (size_t ry = 0; ry < c->y.count; ry++)
+        for (size_t rx = 0; rx < c->x.count; rx++) {
+            panel.y = &c->y.of[ry];
+            panel.x = &c->x.of[rx];
             panel.terms = residue_terms(c, ry, rx);
             panel.weights = correlation_packed(c, group, ry, rx, 0);
             correlate_rows(c, &panel, row_block);
