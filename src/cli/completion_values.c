@@ -1,7 +1,7 @@
-/* What follows depends on the setting that an option stands for, on its argument as --help names it
- * (FILE, RUN, LIST), or on the command's line of usage ("RUN...|MODEL"). Settings have the sources
- * of candidates of the workbench's form, so both offer the same. Files are left to the shell,
- * except inside a value such as cifar10:DIR, which only the program understands. */
+/* The candidates depend on the setting that an option stands for, on its argument as --help names
+ * it (FILE, RUN, LIST), or on the command's line of usage ("RUN...|MODEL"). Settings have the
+ * sources of candidates of the workbench's form, so both offer the same. Files are left to the
+ * shell, except inside a value such as cifar10:DIR, which only the program understands. */
 #include "cli/internal.h"
 
 #include "cli/output.h"

@@ -1,6 +1,6 @@
 /* The ranks in tinca devices. Each describes its own machine; rank 0 gathers that and shows it.
- * What must be alike for the same bits is what a run compares, too (computed_with.h); the rest may
- * differ. How fast they are together is measured on a small network. */
+ * The facts that must be alike for the same bits are those that a run compares (computed_with.h);
+ * the others may differ. The speed of all ranks together is measured on a small network. */
 #include "cli/internal.h"
 
 #include "base/language.h"

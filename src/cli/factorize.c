@@ -27,7 +27,7 @@ static const char *const convolution_names[] = {"spatial", "tucker", "none", NUL
 static const char *const linear_names[] = {"svd", "none", NULL};
 static const char *const method_names[] = {"svd", "spatial", "tucker"};
 
-/* What became of a layer, for people and for JSON. */
+/* The names of each enum factor_state, for people and for JSON. */
 static const char *const state_texts[FACTOR_STATES] = {[FACTOR_REPLACED] = "",
                                                        [FACTOR_NOT_SMALLER] = N_("not smaller"),
                                                        [FACTOR_NOT_WORTH] = N_("saves too little"),

@@ -197,7 +197,7 @@ struct import_options {
     struct import_caffe_options caffe;
 };
 
-/* What the files of an import are. */
+/* The kinds of files that can be imported. */
 enum import_kind { IMPORT_LOGS, IMPORT_ONNX, IMPORT_TORCH, IMPORT_CAFFE };
 
 static enum import_kind kind_of(const struct operands *operands)

@@ -1,4 +1,5 @@
-/* What does not fit is listed array by array: in the order of the network, and then of the file. */
+/* Arrays that do not fit are listed one by one: in the order of the network, and then of the file.
+ */
 #include "cli/internal.h"
 
 #include "cli/command.h"

@@ -92,8 +92,8 @@ extern const size_t completion_script_count;
 
 /* --- completion_line.c --- */
 
-/* What is being typed at the end of a command line: a command's option, the value of one, or an
- * operand. */
+/* Finds out what the user types at the end of a command line: a command's option, the value of one,
+ * or an operand. */
 
 enum { COMPLETION_LINE_OPTIONS = 128 };
 
@@ -122,7 +122,7 @@ struct completion_line completion_line_read(const struct option_entry *entries, 
  *   :folders         the shell adds folders
  * WORD replaces the whole word that is typed. Not thread safe. */
 
-/* What is typed of a value: the word's bytes before it, which stay, and the value. */
+/* The word that is being typed: its first bytes, which stay, and then the value. */
 struct typed_value {
     const char *word;
     size_t before;
@@ -175,7 +175,7 @@ struct devices_rank {
     enum instruction_set set;                /* that its kernels use */
     uint64_t process, threads, memory_bytes; /* threads: that it computes with by default */
     struct computed_with with;
-    /* Of an iteration of all ranks, milliseconds: in which it computes, and in which it waits for
+    /* The milliseconds of an iteration of all ranks in which it computes, and in which it waits for
      * the others. NaN: not measured. */
     double compute_ms, wait_ms;
 };
@@ -207,8 +207,8 @@ int devices_ranks_print(const struct devices_ranks *ranks);
 
 /* --- eval_errors.c --- */
 
-/* What tinca eval shows of a model's errors: the confusion matrix, figures of each class,
- * calibration, a file of all predictions, and the misclassified pictures. */
+/* Shows a model's errors in tinca eval: the confusion matrix, figures of each class, calibration, a
+ * file of all predictions, and the misclassified pictures. */
 
 struct eval_errors {
     bool confusion, per_class;       /* print or add them */

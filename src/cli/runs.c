@@ -77,7 +77,7 @@ static bool read_filter(struct run_filter *filter, const struct operands *operan
     return parsed;
 }
 
-/* What the command line asks for. */
+/* The options of the command line. */
 struct request {
     bool as_json, members, check, undelete, empty, delete_runs, prune, yes, disk;
     const char *keep, *sort;

@@ -136,7 +136,7 @@ static const char *spared(const struct listed_run *run)
                                                   : NULL;
 }
 
-/* What is pruned of each run of a list. */
+/* The files that pruning deletes of each run of a list. */
 struct pruned {
     struct run_pruning *parts; /* of each run */
     struct run_pruning sum;

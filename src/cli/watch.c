@@ -48,7 +48,7 @@ static void print_progress(const struct watch_state *state)
                 (unsigned long long)state->iteration, TEXT_NUMBER((double)state->loss, 4), top1);
 }
 
-/* What was printed so far. */
+/* The lines that were printed so far. */
 struct lines {
     double last;      /* when, in seconds */
     size_t announced; /* runs */

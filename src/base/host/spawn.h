@@ -56,8 +56,8 @@ bool process_stat_read(long pid, struct process_stat *stat);
 
 /* --- the end of a child --- */
 
-/* What a signal that ended a child process means: a fault of the program, which would come again,
- * the kernel's answer to a lack of memory, or a kill by somebody.
+/* A signal that ended a child process means a fault of the program, which would come again, a kill
+ * by the kernel for a lack of memory, or a kill by somebody.
  *
  * SIGKILL means a lack of memory if the kernel's count of such kills has grown meanwhile. */
 

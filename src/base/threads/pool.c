@@ -50,7 +50,7 @@ enum {
 #define CLOSED     UINT_MAX /* tasks left of a share while a new sequence is described */
 #define MOST_TASKS INT_MAX  /* of a sequence: differences of counts are compared as int */
 
-/* What a thread and the others tell each other. */
+/* The state of a thread that it shares with the others. */
 struct slot {
     _Alignas(CACHE_LINE) atomic_uint announced; /* increases with each sequence for this thread */
     atomic_uint asleep;      /* the worker sleeps, or is about to, while this equals `announced` */

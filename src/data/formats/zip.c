@@ -123,7 +123,7 @@ static bool seek_data(const struct zip *zip, const struct zip_member *member, st
     return true;
 }
 
-/* What is decompressed so far. */
+/* The bytes that are decompressed so far. */
 struct unpacking {
     uint8_t *bytes;
     size_t used, capacity, size;

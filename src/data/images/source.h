@@ -20,7 +20,8 @@ enum source_fit {
     SOURCE_PAIR,  /* input and target image are both resized; training crops the same window */
 };
 
-/* What the caller needs. A source of files turns and resizes a picture as it decodes it. */
+/* The form in which the caller needs the images. A source of files turns and resizes a picture as
+ * it decodes it. */
 struct source_request {
     size_t channels;
     const struct preprocessing *preprocessing;

@@ -58,7 +58,7 @@ struct wanted_part {
     size_t partners;             /* images of each batch that are only read for mixing (mix.h) */
 };
 
-/* In which order the current epoch of a training reads the images. */
+/* The order in which the current epoch of a training reads the images. */
 struct current_order {
     struct class_images classes; /* with balanced sampling */
     uint32_t *images;            /* [images]: those of `epoch`, if `valid`; NULL: an evaluation */

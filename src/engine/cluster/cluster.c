@@ -99,7 +99,7 @@ static bool begin(struct cluster *cluster, struct error *error)
     return good;
 }
 
-/* What a rank tells the others first. */
+/* The first message of a rank to the others. */
 struct introduction {
     char host[CLUSTER_HOST], version[CLUSTER_HOST];
 };

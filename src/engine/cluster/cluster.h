@@ -77,7 +77,7 @@ bool cluster_shares_memory(const struct cluster *cluster);
  * did not ask. */
 const char *cluster_sharing_failure(const struct cluster *cluster);
 
-/* What a rank has done in the run that is on. Times are nanoseconds. */
+/* The work of a rank in the run that is on. Times are nanoseconds. */
 struct cluster_work {
     uint64_t process;    /* the ID of its process */
     uint64_t iterations; /* of this run, computed by this process */
@@ -93,7 +93,7 @@ void cluster_set_work(struct cluster *cluster, const struct cluster_work *work);
  * ranks, the others only their own. */
 void cluster_work(struct cluster *cluster, size_t rank, struct cluster_work *work);
 
-/* What the thread that trains does. */
+/* The activities of the thread that trains. */
 enum cluster_activity {
     CLUSTER_IDLE, /* it waits for a command, is paused, or does what nobody watches */
     CLUSTER_READING,

@@ -1,5 +1,5 @@
-/* What is known of a cluster: its ranks, what they have done, and whether one has failed. Any
- * thread may ask. */
+/* Answers questions about a cluster: its ranks, what they have done, and whether one has failed.
+ * Any thread may ask. */
 #include "engine/cluster/internal.h"
 
 /* --- facts --- */

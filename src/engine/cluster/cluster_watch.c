@@ -84,7 +84,7 @@ void cluster_watch_wait(struct cluster *cluster, bool waits)
 
 /* --- the cluster's thread --- */
 
-/* What it knows of the other thread. */
+/* The state of the thread that trains, as the cluster's thread has last seen it. */
 struct moment {
     enum cluster_activity activity;
     uint64_t iteration;

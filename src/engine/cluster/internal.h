@@ -26,7 +26,7 @@ struct cluster_collective {
     bool started; /* by the thread that asks: it is only to be tested */
 };
 
-/* What cluster_thread.c knows of another rank. */
+/* The state of another rank, as cluster_thread.c has learned it from messages. */
 struct cluster_peer {
     double silent; /* seconds since its last message, as far as this process was running */
     bool left;     /* it has said goodbye */
@@ -36,7 +36,7 @@ struct cluster_peer {
     double waiting;           /* seconds that it has waited for others, as it has told */
 };
 
-/* What is known of the thread that trains (cluster_watch.c). */
+/* The activity of the thread that trains, from which cluster_watch.c sees whether it hangs. */
 struct cluster_watch {
     double limit;               /* seconds that it may do the same; 0: it is not watched */
     atomic_uint changes, polls; /* of its activity; calls of cluster_note_wait */
@@ -70,7 +70,7 @@ enum { CLUSTER_IS_PAYLOAD = 'p' }; /* the first byte of its text */
 struct cluster_sums {
     struct cluster_sum *first, *last; /* guarded by the cluster's lock, as is `awaited` */
     bool awaited;                     /* nobody computes meanwhile */
-    /* What the thread has started for the first one. */
+    /* The MPI operation that the thread has started last for the first sum. */
     enum { SUM_QUEUED, SUM_SCATTERED, SUM_COLLECTED } step;
     size_t subtree; /* that was scattered last */
     size_t steps;   /* that it has taken so far */

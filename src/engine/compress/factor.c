@@ -1,4 +1,4 @@
-/* What the methods have in common: the spectra, the choice of ranks, and the sizes of the parts. */
+/* Computes the spectra, the choice of ranks and the sizes of the parts for all methods. */
 #include "engine/compress/factor.h"
 
 #include "base/memory.h"

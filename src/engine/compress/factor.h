@@ -61,8 +61,8 @@ struct factor_kernel {
     size_t groups, outputs, inputs, height, width;
 };
 
-/* What a rank loses: tails[r] is the sum of the squared singular values after the first r, of all
- * groups, for r = 0..full. */
+/* The squared error of each rank: tails[r] is the sum of the squared singular values after the
+ * first r, of all groups, for r = 0..full. */
 struct factor_spectrum {
     size_t full;
     double *tails;

@@ -3,7 +3,7 @@
  * bias, so the zeros that the second pads with are what the first would compute outside of the
  * image. A tucker factorization leaves the whole window to the middle convolution.
  *
- * What layers cost is counted by the operators themselves, in a graph of these layers alone. */
+ * The operators themselves count the parameters and FLOPs of layers, in a graph of these alone. */
 #include "base/memory.h"
 #include "engine/compress/factorize.h"
 #include "engine/network/network_write.h"

@@ -57,7 +57,7 @@ struct factor_layer {
     size_t part; /* of factor.h */
 };
 
-/* What layers cost. */
+/* The parameters and FLOPs of layers. */
 struct layer_cost {
     size_t parameters;
     uint64_t flops; /* of one image, forward */
@@ -103,7 +103,7 @@ struct factorize_settings {
     const char *keep;                      /* these not */
 };
 
-/* What becomes of a layer with weights. */
+/* A layer with weights is replaced by its parts, or kept for one of these reasons. */
 enum factor_state {
     FACTOR_REPLACED,
     FACTOR_NOT_SMALLER, /* its parts would have as many parameters or more FLOPs */

@@ -1,6 +1,6 @@
-/* What a pruned network takes follows from the number of channels that each node keeps, so a
- * candidate is measured without building it: every operator says what it takes with other shapes.
- */
+/* The parameters and FLOPs of a pruned network follow from the number of channels that each node
+ * keeps, so a candidate is measured without building it: every operator computes its own for other
+ * shapes. */
 #include "engine/compress/prune_selection.h"
 
 #include "base/language.h"

@@ -57,8 +57,9 @@ enum device_precision {
 /* The names of the precisions, by enum device_precision, then NULL. */
 extern const char *const device_precision_names[PRECISIONS + 1];
 
-/* What autotuning has found to be the fastest, kept by whoever opens the device. A key says what is
- * computed, a value by which algorithm; both are text without tabs. Thread safe. */
+/* The choices of autotuning, which whoever opens the device stores. A key says what is computed,
+ * its value which algorithm was measured to be the fastest; both are text without tabs. Thread
+ * safe. */
 enum { AUTOTUNE_HARDWARE = 192 };
 struct device_autotune {
     void *owner;

@@ -11,7 +11,7 @@
 #include "engine/cluster/cluster.h"
 #include "engine/devices/device.h"
 
-/* What a rank sees of its host. */
+/* The place of a rank on its host, and the GPUs that it sees there. */
 struct rank_gpus {
     size_t host;              /* the first rank of its host */
     size_t local_rank;        /* among the ranks of its host */

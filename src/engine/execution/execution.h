@@ -185,8 +185,8 @@ void execution_set_loss_scale(struct execution *execution, struct loss_scale sca
 /* Returns the scale without waiting: the last step may not yet have changed it. */
 struct loss_scale execution_last_loss_scale(const struct execution *execution);
 
-/* What a device refused to record as a CUDA graph. It launches each kernel by itself instead, which
- * costs time. */
+/* The recordings of a CUDA graph that a device has refused. It launches each kernel by itself
+ * instead, which costs time. */
 struct recording_refusals {
     const char *why;   /* valid as long as its execution; "": nothing was refused */
     uint64_t captures; /* recordings that were refused; after one, an execution begins no other */

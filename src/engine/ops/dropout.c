@@ -2,10 +2,10 @@
  * probability `rate`, and the others are scaled by 1 / (1 - rate). Inference leaves the values
  * unchanged, unless `always` is set, for the noise of a generator (Isola et al. 2017).
  *
- * Whether element i of the batch becomes zero depends on (seed, node, iteration, i) only, so the
- * backward pass draws the same mask and needs no saved values. With the attribute `channels`, i
- * counts the channels of all images instead, and a whole channel becomes zero, since neighbouring
- * values of a channel say nearly the same (Tompson et al. 2015).
+ * The mask of element i of the batch depends on (seed, node, iteration, i) only, so the backward
+ * pass draws the same mask and needs no saved values. With the attribute `channels`, i counts the
+ * channels of all images instead, and a whole channel becomes zero, since neighbouring values of a
+ * channel say nearly the same (Tompson et al. 2015).
  */
 #include "engine/graph/micro_batch.h"
 #include "engine/ops/op.h"

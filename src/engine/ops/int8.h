@@ -164,7 +164,7 @@ static inline double int8_most_bias(size_t products)
     return INT32_MAX - (double)most * QUANTIZED_MAX * QUANTIZED_WEIGHT_MAX;
 }
 
-/* What a kernel needs to know of one output channel. */
+/* The constants by which a kernel turns the sum of an output channel into its output. */
 struct int8_output {
     int32_t bias; /* in units of the sum */
     /* The sum of the channel's integer weights times the input's zero point: kernels that multiply

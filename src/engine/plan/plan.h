@@ -61,7 +61,8 @@ struct plan_array {
 
 enum { PLAN_CHOICE_SIZE = 384, PLAN_KERNEL_SIZE = 32 };
 
-/* What the execution rounds to bf16 before and after a call of a float32 kernel (rounding.h). */
+/* The operands and results of a float32 kernel that the execution rounds to bf16 before and after a
+ * call (rounding.h). */
 struct step_rounding {
     bool input, weights, output_gradient;    /* operands, which are copied to the workspace */
     bool output, gradients[NODE_MAX_INPUTS]; /* results, rounded where they are */
@@ -197,13 +198,14 @@ struct plan_settings {
                             (execution_batch); only for a device with separate memory */
     bool device_batches; /* batches are bound in device memory only (execution_bind_device), so
                             that the execution has no memory for them */
-    /* Of a device that computes on the host: float32, bf16 or, for a quantized network in
-     * inference, int8. A GPU's precision is that of the open device (device_set_precision); layouts
-     * depend on it. */
+    /* The precision of a device that computes on the host: float32, bf16 or, for a quantized
+     * network in inference, int8. A GPU's precision is that of the open device
+     * (device_set_precision); layouts depend on it. */
     enum device_precision precision;
     /* The figures of the machine, which the plan copies: device->machine. NULL: fixed rules. */
     const struct machine_model *machine;
-    /* What predictions decided earlier, which is then not predicted again. NULL: nothing. */
+    /* Choices that an earlier plan has predicted, and that this plan takes as they are. NULL: there
+     * are none. */
     const struct plan_choices *choices;
     /* The open device that will execute the plan and outlives it. Kernels of libraries are chosen
      * only if it is known, in the precision that is set. NULL: not known. */

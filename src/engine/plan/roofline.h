@@ -16,7 +16,7 @@ struct roofline_work {
     double flops, bytes;
 };
 
-/* What limits a pass; ROOFLINE_NONE if there is no work. */
+/* The resource that limits the speed of a pass; ROOFLINE_NONE if there is no work. */
 enum roofline_limit { ROOFLINE_NONE, ROOFLINE_COMPUTE, ROOFLINE_MEMORY };
 
 /* Returns the FLOPs of a step's backward pass for one image. Each gradient that it computes, of the

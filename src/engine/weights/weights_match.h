@@ -8,7 +8,7 @@
 
 enum { WEIGHTS_NAMES_SIZE = 64 };
 
-/* What of a file and a network fits. */
+/* The number of arrays of a file and of a network that fit each other, and of those that do not. */
 struct weights_match {
     size_t loaded;     /* arrays that were read from the file */
     size_t identities; /* arrays that the file lacks and that pass values on unchanged */
@@ -19,7 +19,8 @@ struct weights_match {
     char names[WEIGHTS_NAMES_SIZE]; /* the mapping of names; "": the file has the network's */
 };
 
-/* Whether the output layers (class_outputs.h) keep their values, as `reset` does. */
+/* Says when the output layers (class_outputs.h) keep their initial values, as those of `reset` do.
+ */
 enum weights_outputs {
     WEIGHTS_OUTPUTS_READ,
     WEIGHTS_OUTPUTS_FIT,  /* if the file's layers have another number of outputs */

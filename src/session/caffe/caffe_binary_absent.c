@@ -1,4 +1,4 @@
-/* What a build without protobuf-c says. */
+/* A build without protobuf-c refuses Caffe's binary files. */
 #include "session/caffe/internal.h"
 
 bool caffe_binary_check(const char *path, struct error *error)

@@ -1,5 +1,5 @@
-/* What the layers' functions share: errors, what names stand for, new nodes, and the values of
- * fields. After the first error nothing is added, and fields have their defaults. */
+/* Serves the functions of the layers: errors, the values that names stand for, new nodes, and the
+ * values of fields. After the first error nothing is added, and fields have their defaults. */
 #include "session/caffe/internal.h"
 
 #include "base/character.h"

@@ -129,7 +129,7 @@ enum caffe_value_kind {
     CAFFE_RESULT   /* a loss or an accuracy, which no layer may read */
 };
 
-/* What a name stands for after the layers so far. */
+/* The value that a name stands for after the layers so far. */
 struct caffe_value {
     const char *name;
     enum caffe_value_kind kind;

@@ -8,8 +8,7 @@
 
 /* --- the file of columns --- */
 
-/* What the two halves of journal_columns.h share: the lines of a journal in memory, and their form
- * in the file.
+/* The lines of a journal in memory, and their form in the column file (journal_columns_form.c).
  *
  * The file has numbers of the machine's byte order:
  *
@@ -110,7 +109,7 @@ unsigned char *journal_lines_encode(const struct journal_lines *lines,
 /* Puts another stamp into the header of a column file, of at least HEADER_SIZE bytes. */
 void journal_lines_stamp(unsigned char *bytes, const struct journal_stamp *stamp);
 
-/* What a column file says about its journal. */
+/* The journal that a column file was made of, as the file describes it. */
 struct journal_origin {
     struct journal_sum sum;
     struct journal_stamp stamp;

@@ -14,7 +14,7 @@
  * first and last 4 KiB. While the journal still has this stamp, its bytes are not read. Otherwise
  * the CRC-32 decides, and if it is right, the new stamp is noted in the file.
  *
- * What the stamp notices:
+ * The stamp notices these changes:
  * - Every write, and every program that sets the time of modification back, changes the time of
  *   change, which no program can set. A copy (cp -p, rsync -t), a restored backup and a file that
  *   was renamed over the journal have another inode or another time of change.
@@ -28,8 +28,8 @@
  *   CRC-32 of its first bytes decides.
  * - If a file system gives wrong times, or a power failure leaves a hole, mostly the size or the
  *   end of the file shows it.
- * What it does not notice is a change below the file system, as when a disk returns other bytes
- * than were written. `tinca runs --check` reads the whole journal and compares its CRC-32.
+ * It does not notice a change below the file system, as when a disk returns other bytes than were
+ * written. `tinca runs --check` reads the whole journal and compares its CRC-32.
  */
 #ifndef TINCA_SESSION_COLUMNS_JOURNAL_COLUMNS_H
 #define TINCA_SESSION_COLUMNS_JOURNAL_COLUMNS_H
@@ -46,7 +46,8 @@ enum journal_source {
     JOURNAL_COLUMNS_STAMPED, /* the column file, since the journal has its stamp */
 };
 
-/* What a reading found the first bytes of the journal to be; length 0: nothing is known. */
+/* The length and the checksum of the first bytes of the journal, as a reading has found them;
+ * length 0: nothing is known. */
 struct journal_sum {
     uint64_t length;
     uint32_t crc32;

@@ -6,7 +6,8 @@
 #include "base/error.h"
 #include "session/values/series.h"
 
-/* What is called for each; a function returns false, with an error, to end the reading. */
+/* The functions that are called for each iteration and each validation. One that returns false,
+ * with an error, ends the reading. */
 struct run_rows {
     void *context;
     bool (*point)(void *context, const struct series_point *point, struct error *error);

@@ -39,8 +39,8 @@ struct compare_row {
     char data[640];       /* what the accuracy was measured on */
     const char *accuracy; /* source of the accuracies: "validation", "measured", "published",
                              "none" */
-    /* What the run reached. Without validation its accuracies and its validation loss are those
-     * measured, and of a published row those published. */
+    /* The results of the run. Without validation its accuracies and its validation loss are those
+     * measured; a published row has those published. */
     struct run_figures figures;
     double efficiency;             /* E_P: best top-1 / parameters; NaN: unknown */
     size_t parameters;             /* 0: unknown */
@@ -50,12 +50,12 @@ struct compare_row {
     struct measurements ms;        /* times published or of turns have a mean, NaN as interval */
     size_t images;                 /* that the accuracies were measured on; 0: unknown */
     struct correct_images correct; /* of the validations; {0}: unknown */
-    /* Of a group of seeds, whose results are means. `run` is then one of its runs. */
+    /* The row of a group of seeds has means as results, and `run` is one of its runs. */
     struct seed_statistics seeds; /* runs 0: the row is a single run */
     const struct run **members;   /* seeds.runs runs, borrowed */
 };
 
-/* What the results of all rows together give. */
+/* The groups of columns that the results of the rows need. */
 struct compare_layout {
     bool tests;                   /* there are columns of a test set */
     bool energy[COMPARE_DEVICES]; /* and of the energy on a device */

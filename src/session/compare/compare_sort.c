@@ -9,7 +9,7 @@
 
 enum { TEXT = 128 }; /* bytes of a name that count */
 
-/* What a row is sorted by. `value` is lower for rows that come first. */
+/* Rows are sorted by these keys. `value` is lower for rows that come first. */
 struct sort_key {
     double value;
     char text[TEXT];

@@ -9,7 +9,7 @@
 
 /* --- advise_evidence.c --- */
 
-/* What the rows of a comparison say about the questions of the flowchart. */
+/* Answers the questions of the flowchart from the rows of a comparison. */
 
 #define ADVISE_NO_ROW SIZE_MAX
 

@@ -15,7 +15,7 @@
 #define FACTORIZE_USUAL_ENERGY 0.9                      /* without another target */
 #define FACTORIZE_UNTRAINED    ".untrained.safetensors" /* what a fine-tuning for an output trains */
 
-/* What the ranks are chosen by. */
+/* The target by which the ranks are chosen. */
 enum factorize_target {
     FACTORIZE_ENERGY,     /* the share of each layer's squared singular values that is kept */
     FACTORIZE_PARAMETERS, /* the share of the network's parameters that may be left */
@@ -38,7 +38,7 @@ struct factorize_request {
     struct run_config config;
 };
 
-/* What was done. */
+/* The result of a factorization. */
 struct factorized_model {
     struct model origin;
     struct factorization factorization;

@@ -223,7 +223,7 @@ bool fine_tune_find(const struct fine_tuning *tuning, bool *begun, struct error 
     return same;
 }
 
-/* What an interrupted call has left of a run. */
+/* The run that an interrupted call has left: none, one that goes on, or one that is done. */
 enum earlier { EARLIER_NONE, EARLIER_GOES_ON, EARLIER_DONE };
 
 static enum earlier find_earlier(const char *directory)

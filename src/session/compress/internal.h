@@ -108,7 +108,7 @@ bool sample_images_read(struct sample_images *sample, struct model *model, const
                         size_t count, uint64_t seed, struct error *error);
 void sample_images_free(struct sample_images *sample); /* may be {0} */
 
-/* What a network makes of a sample. */
+/* The accuracy and the loss of a network on a sample. */
 struct sample_result {
     size_t images, right; /* right: the most probable class is the label */
     double loss;          /* mean cross-entropy of the softmax */

@@ -5,9 +5,9 @@
  * fine-tunes the result in a run of its own, which is recorded like every run. The steps approach
  * the target evenly.
  *
- * What is done is stored in the folder OUTPUT.prune, until the output is complete: the same request
- * continues where an interrupted one stopped. A model whose values the steps have changed is saved
- * there, and each run is named, so that it is resumed.
+ * The folder OUTPUT.prune records the steps that are done, until the output is complete: the same
+ * request continues where an interrupted one stopped. A model whose values the steps have changed
+ * is saved there, and each run is named, so that it is resumed.
  */
 #ifndef TINCA_SESSION_COMPRESS_PRUNE_H
 #define TINCA_SESSION_COMPRESS_PRUNE_H

@@ -1,6 +1,6 @@
-/* What quantization costs, layer by layer: a layer alone by the accuracy on the sample, and all
- * together by the noise of the outputs, for which the original network and the quantized one are
- * observed on the same images. */
+/* Measures how much accuracy quantization costs, layer by layer: a layer alone by the accuracy on
+ * the sample, and all together by the noise of the outputs, for which the original network and the
+ * quantized one are observed on the same images. */
 #include "session/compress/internal.h"
 #include "session/config/settings.h"
 

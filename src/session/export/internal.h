@@ -172,8 +172,8 @@ void csv_key_write_further(const struct csv_key *key, const struct run *run, FIL
 
 /* --- export_record.c --- */
 
-/* What a session file says about a run besides settings and curves: its labels, how it came about,
- * its network, its data, its model and its measurements. */
+/* Besides settings and curves, a session file has the labels of a run, how it came about, its
+ * network, its data, its model and its measurements. */
 
 /* Returns an object with these members, each only if the run has it; "damaged" lists the files that
  * cannot be read. The caller frees it. Returns NULL with an error if memory is short. */

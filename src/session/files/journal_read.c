@@ -34,7 +34,7 @@ static const double powers[POWERS + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e
                                           1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                           1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* What is left of a line. */
+/* The part of a line that is not read yet. */
 struct rest {
     const char *at, *end;
 };

@@ -1,7 +1,7 @@
 /* run_prune.h: the disk space of a stored run, and how to free some of it: weights and checkpoints
  * that are no longer needed are deleted; settings, curves and results stay.
  *
- * What is kept:
+ * The user chooses which weights stay:
  *   best   the best model or, without validation, the final one; without either the last checkpoint
  *   last   the final model, and the last checkpoint, from which a stopped run can go on; without
  *          either what there is
@@ -30,7 +30,7 @@ enum run_keep { RUN_KEEP_BEST, RUN_KEEP_LAST, RUN_KEEP_NONE };
 /* The names of enum run_keep, NULL-terminated. */
 extern const char *const run_keep_names[];
 
-/* What pruning would delete, or has deleted. */
+/* The files that pruning would delete, or has deleted. */
 struct run_pruning {
     size_t files;
     uint64_t bytes;

@@ -80,7 +80,7 @@ static size_t least_window(const struct rate_point *points, size_t count, size_t
     return least;
 }
 
-/* What the windows of one width show, up to that of the least mean loss. */
+/* The slopes in the windows of one width, up to the window of the least mean loss. */
 struct slopes {
     size_t half;     /* of the windows */
     size_t steepest; /* the middle of the steepest window that counts; 0: none counts */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What fields are read from. Everything is borrowed; no text is NULL. */
+/* The facts about a run from which the fields are read. Everything is borrowed; no text is NULL. */
 struct run_record {
     const struct run_config *config;
     const struct run_snapshot *snapshot;

@@ -67,7 +67,7 @@ struct live_run {
 
 enum { RUN_QUEUE_LIVE = 8 };
 
-/* What the machine computes; `count` may be above RUN_QUEUE_LIVE. */
+/* The runs that the machine computes; `count` may be above RUN_QUEUE_LIVE. */
 struct live_runs {
     struct live_run runs[RUN_QUEUE_LIVE];
     size_t count;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the user knows about the log. Given values override those in the log. */
+/* The facts that the user gives about the log. They override those in the log. */
 struct import_request {
     const char *path;      /* the log; may be gzip-compressed; what messages call it */
     int input;             /* an open file or pipe that is read in its place, and closed; 0: none */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a bar says. */
+/* The progress and the values that a bar shows. */
 struct bar {
     uint64_t epoch, done, total;
     double rate;      /* iterations per second; NaN: unknown */

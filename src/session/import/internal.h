@@ -12,9 +12,8 @@
 
 /* --- import_names.c --- */
 
-/* What the name of a column, a key or a tag means. Trainers name the same quantity in many ways
- * (val_loss, Loss/validation, eval/loss), so a name is read as words.
- */
+/* Finds the quantity that the name of a column, a key or a tag means. Trainers name the same
+ * quantity in many ways (val_loss, Loss/validation, eval/loss), so a name is read as words. */
 
 enum import_quantity {
     IMPORT_STEP,
@@ -63,10 +62,10 @@ enum import_quantity import_names_offer(struct import_names *names, const char *
 /* Functions shared by the readers of the frameworks' logs. A framework is a table entry with a
  * function that takes lines and adds their values to the log. */
 
-/* Says how rows without a step are numbered. */
+/* Rows without a step are epochs, or are counted. */
 enum import_rows { ROWS_UNKNOWN, ROWS_ARE_EPOCHS, ROWS_ARE_COUNTED };
 
-/* How the rows of values are read (import_rows.c). */
+/* The state of the rows of values (import_rows.c). */
 struct rows_state {
     enum import_rows rows;
     double epoch;          /* of the last row with a loss; NaN: none */
@@ -87,7 +86,7 @@ struct lightning_state {
     bool validated;          /* a validation ran since */
 };
 
-/* Where a log of Caffe is (import_caffe.c). */
+/* The position in a log of Caffe (import_caffe.c). */
 struct caffe_state {
     bool testing;     /* the next outputs belong to a test, not to an iteration */
     bool in_solver;   /* inside the solver's parameters */
@@ -98,7 +97,7 @@ struct caffe_state {
     double year;      /* seconds of the years passed since the first line */
 };
 
-/* Where a log of Keras is, and the epochs that it has shown (import_keras.c). */
+/* The position in a log of Keras, and the epochs that it has shown (import_keras.c). */
 struct keras_state {
     uint64_t passes;           /* epochs started so far */
     uint64_t epoch, epochs;    /* current epoch and their number; 0: none yet */

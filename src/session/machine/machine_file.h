@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the figures belong to. */
+/* The processor, instruction set and number of threads that the figures were measured with. */
 struct machine_key {
     char processor[128];
     const char *instruction_set;

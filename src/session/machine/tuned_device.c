@@ -1,7 +1,7 @@
 /* Only one process measures at a time: it locks the folder of the cache, and the others wait a
  * moment and then read what it has stored. A lock that stays held does not stop anyone.
  *
- * What --tune has measured is kept for the process as well, in case it cannot be stored. */
+ * The process keeps the measurements of --tune in memory as well, in case they cannot be stored. */
 #include "session/machine/tuned_device.h"
 
 #include "base/clock.h"

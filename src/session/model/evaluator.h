@@ -19,7 +19,7 @@
  */
 enum { EVALUATOR_BATCH = 100, EVALUATOR_WARM_UP = 10 };
 
-/* What an evaluation finds out about an image. */
+/* The result of an image in an evaluation. */
 struct image_result {
     uint32_t index; /* of the image in the data set */
     float loss;

@@ -18,7 +18,7 @@ struct run_preprocessing {
     bool recorded;              /* by the run itself; settings that say otherwise are refused */
     char path[512];             /* of the model that is followed; "": there is none */
     struct preprocessing model; /* that model's own */
-    /* What the data sets are opened with: the model's, with the filter of the settings. Without a
+    /* The data sets are opened with this: the model's, with the filter of the settings. Without a
      * model or a record it has neither sizes nor the name of a normalisation. */
     struct preprocessing given;
 };

@@ -6,8 +6,8 @@
 
 /* --- an inquiry for means --- */
 
-/* What the files of the flowchart's second page (other_means.h) share: the question, the figures of
- * rows, and the techniques that can be taken. */
+/* The question of the flowchart's second page (other_means.h), the figures of rows, and the
+ * techniques that can be taken. */
 
 struct inquiry {
     const struct model_table *table;

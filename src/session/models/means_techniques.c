@@ -13,9 +13,11 @@
 #include <string.h>
 #include <zlib.h>
 
-/* What int8 is assumed to gain in time until the table has a measured row: about what resnet20 and
- * squeezenet gained with AVX2 (docs/performance.md). Then the shares of pruning. */
-static const double assumed_int8 = 1.3, least_share = 0.1, share_step = 0.05;
+/* int8 is assumed to be so many times faster until the table has a measured row: about as much as
+ * resnet20 and squeezenet gained with AVX2 (docs/performance.md). */
+static const double assumed_int8 = 1.3;
+/* Pruning leaves at least this share, which is tried in these steps. */
+static const double least_share = 0.1, share_step = 0.05;
 /* The share of the FLOPs from which on products of linear layers are worth factorizing for time. */
 static const double least_linear_flops = 0.3;
 

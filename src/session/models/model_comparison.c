@@ -1,5 +1,5 @@
-/* What follows from several rows of the table: which model a row was made from, what that gained,
- * the fronts of accuracy against time, size and FLOPs, and the order of the rows. */
+/* Compares the rows of the table: finds the model that a row was made from, the gain over it, the
+ * fronts of accuracy against time, size and FLOPs, and the order of the rows. */
 #include "session/models/model_table.h"
 
 #include "base/memory.h"

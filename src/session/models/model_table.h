@@ -36,7 +36,7 @@ enum model_source { MODEL_ACCURACY_UNKNOWN, MODEL_ACCURACY_MEASURED, MODEL_ACCUR
 /* The fronts that a row is on, as bits. */
 enum { MODEL_FRONT_MS = 1, MODEL_FRONT_BYTES = 2, MODEL_FRONT_FLOPS = 4 };
 
-/* What a model has compared with its origin; NaN if one figure is not known. */
+/* The gain of a model over its origin; NaN if one of the two figures is not known. */
 struct model_gain {
     double points; /* of top-1; negative: lost */
     double ms; /* ratio of the times taken in turns with the origin; 1 if no difference is shown */

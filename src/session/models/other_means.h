@@ -12,8 +12,8 @@
  *      to be smaller: half precision up to 2 times, int8 up to 4 times, beyond that factorize
  *        (linear layers) or prune to the share that int8 then makes small enough;
  *   5. nothing is left to try.
- * What int8 is expected to gain is the median of what it gained on the device in the rows of the
- * network or, without any, in all rows; without such a row it is assumed, and said so. A device
+ * The expected gain of int8 is the median of its gains on the device in the rows of the network or,
+ * without any, in all rows; without such a row a gain is assumed, and the advice says so. A device
  * that does not compute in int8 gains nothing. A technique whose result is in the table is not
  * tried again, factorization and pruning once in a chain; int8 and half precision end it. The
  * accuracies are compared as they were measured: the reasons name their intervals. */

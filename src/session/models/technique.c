@@ -1,4 +1,5 @@
-/* What is known of the steps of a chain without applying them, from the rows of techniques.inc. */
+/* Reads chains of techniques, and answers questions about their steps from the rows of
+ * techniques.inc, without applying them. */
 #include "session/models/technique.h"
 
 #include "base/language.h"

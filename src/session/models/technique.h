@@ -31,8 +31,9 @@ struct technique_chain {
 /* Splits a chain and checks its steps. Returns false with an error that names the step. */
 bool technique_chain_read(struct technique_chain *chain, const char *text, struct error *error);
 
-/* What a step makes smaller: what remains of FLOPs or parameters, the share of the weights that
- * become zero, milliseconds of one image, or the energy that singular values keep. */
+/* The argument of a step is the share of the FLOPs or of the energy of singular values that remains
+ * (TECHNIQUE_PLAIN), the share of the parameters that remains, the share of the weights that become
+ * zero, or the milliseconds of one image. */
 enum technique_goal { TECHNIQUE_PLAIN, TECHNIQUE_PARAMETERS, TECHNIQUE_ZEROS, TECHNIQUE_TIME };
 
 /* Returns the goal of the argument of a step prune or factorize, and sets *value to its number. */
@@ -52,7 +53,7 @@ size_t technique_choice(const char *name, const char *const *names, size_t other
 
 /* --- technique_apply.c --- */
 
-/* What a step is applied to. */
+/* The model and the settings that a step is applied with. */
 struct technique_target {
     const char *input, *output; /* model files */
     /* The data and the validation data ("": none), device, threads, seed, and all that a

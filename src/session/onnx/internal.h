@@ -187,8 +187,9 @@ enum onnx_value_kind {
     ONNX_LAYER      /* values of `node`, in the order of `integers` */
 };
 
-/* What the values of a layer mean while they are on the way to a local response normalisation,
- * which PyTorch writes as x / (mean of squares * alpha + k)^beta. */
+/* The meaning of a layer's values: plain; a step of a local response normalisation, which PyTorch
+ * exports as the nodes of x / (mean of squares * alpha + k)^beta; or rounded to integers
+ * (onnx_import_rounding.c). */
 enum onnx_meaning { ONNX_PLAIN, ONNX_SQUARES, ONNX_MEANS, ONNX_POWERS, ONNX_ROUNDED };
 
 struct onnx_value {

@@ -1,4 +1,4 @@
-/* What a build without protobuf-c says. */
+/* A build without protobuf-c refuses ONNX files. */
 #include "session/onnx/onnx.h"
 
 static bool refuse(const char *path, struct error *error)

@@ -33,7 +33,8 @@ static const struct message_step steps[] = {{MESSAGE_FILE, GRAPH, 7},
                                             {ATTRIBUTE, TENSOR, 5}};
 static const struct message_paths paths = {steps, sizeof steps / sizeof *steps, TENSOR, 9};
 
-/* What the arrays need is known once their types are: onnx_check_room. */
+/* Checks that there is memory for the message. onnx_check_room does that for the arrays, whose size
+ * is known once their types are. */
 static bool check_outline(const char *path, size_t count, uint64_t arrays, struct error *error)
 {
     (void)arrays;

@@ -42,9 +42,9 @@ bool ranks_measure_scaling(struct cluster *cluster, const struct run_config *con
 /* Broadcast the state of training: rank 0's becomes everybody's. */
 bool ranks_broadcast_state(struct cluster *cluster, struct preparation *preparation);
 
-/* What ranks other than 0 do when rank 0 divides the validation, and when it validates. The
- * command is that of rank 0. Return false with an error after a failure, of which the others know.
- */
+/* Ranks other than 0 call the first function when rank 0 divides the validation, and the second one
+ * when it validates. The command is that of rank 0. They return false with an error after a
+ * failure, of which the others know. */
 bool ranks_take_part(struct cluster *cluster, const struct ranks_command *divide,
                      struct preparation *prepared, struct ranks_validation *validation,
                      struct error *error);

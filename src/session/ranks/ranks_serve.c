@@ -1,5 +1,5 @@
-/* What a rank other than 0 does: it prepares the runs that rank 0 begins, without their folders and
- * samples, and computes its part of each iteration and validation.
+/* A rank other than 0 prepares the runs that rank 0 begins, without their folders and samples, and
+ * computes its part of each iteration and validation.
  *
  * A rank that cannot go on tells all others with cluster_fail; otherwise the others would wait for
  * its sums. */

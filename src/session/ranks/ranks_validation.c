@@ -23,7 +23,7 @@
 
 enum { FACTS = 6 };
 
-/* What a rank says about its validation set. */
+/* The message of a rank about its validation set. */
 struct readiness {
     bool ready; /* it has the set and an evaluator */
     struct error error;
@@ -291,7 +291,7 @@ bool ranks_validate(struct cluster *cluster, struct ranks_validation *validation
     return joined;
 }
 
-/* What a rank other than 0 looks at between two batches. */
+/* Between two batches a rank other than 0 checks with this whether the validation was ended. */
 struct part {
     struct cluster *cluster;
     uint64_t number; /* of the validation */

@@ -6,8 +6,7 @@
 
 /* --- tables in the making --- */
 
-/* What the files of tables.h share: tables as texts, and the search for the run that fills a row.
- */
+/* The tables as texts, and the search for the run that fills a row. */
 
 enum { TABLES_SHEETS = 6, TABLES_DEVICES = COMPARE_DEVICES };
 

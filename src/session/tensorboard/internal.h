@@ -106,7 +106,8 @@ void event_log_add_end(struct event_log *log, struct event_time time, bool succe
 
 /* --- run_records.c --- */
 
-/* What a run has to say, as records of an event file. Series have the names of series.h. */
+/* Writes the values and settings of a run as records of an event file. Series have the names of
+ * series.h. */
 
 /* Add the values of an iteration, and of a validation; `time.step` is their iteration. */
 void run_records_add_point(struct event_log *log, struct event_time time,

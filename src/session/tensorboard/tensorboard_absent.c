@@ -1,4 +1,4 @@
-/* What a build without protobuf-c does: a run with the setting is refused, and so is an export. */
+/* A build without protobuf-c refuses a run with the setting, and an export. */
 #include "session/config/settings.h"
 #include "session/tensorboard/event_reader.h"
 #include "session/tensorboard/run_events.h"

@@ -12,8 +12,8 @@
 
 enum { ENERGY_REASON_SIZE = 320 };
 
-/* What is shorter is not known: the counters of processors change about once in a millisecond,
- * those of GPUs once in 20 to 100 ms. */
+/* The energy of a shorter time is not known: the counters of processors change about once in a
+ * millisecond, those of GPUs once in 20 to 100 ms. */
 #define ENERGY_LEAST_SECONDS     0.05
 #define ENERGY_LEAST_GPU_SECONDS 0.5
 
@@ -74,9 +74,9 @@ struct run_snapshot {
     uint64_t checkpoints;          /* written so far */
     uint64_t checkpoint_iteration; /* iteration of the last one; 0: none yet */
     double checkpoint_seconds;     /* spent on all checkpoints */
-    /* What was used while the energy was measured, without pauses: J, s, and images trained. If
-     * that is too little (run_snapshot_has_energy), energy_unknown says why; "": it is not known
-     * yet, or an older version trained the run. */
+    /* The energy (J), the time (s) and the images trained while the energy was measured, without
+     * pauses. If that is too little (run_snapshot_has_energy), energy_unknown says why; "": it is
+     * not known yet, or an older version trained the run. */
     double energy_joules, energy_seconds, energy_images;
     char energy_unknown[ENERGY_REASON_SIZE];
     size_t finding_count;
@@ -120,7 +120,7 @@ static inline double run_snapshot_watts(const struct run_snapshot *snapshot)
 
 /* --- causes --- */
 
-/* What ended a run that can go on: a lack of memory or of disk space, as distinct from a fault of
+/* A lack of memory or of disk space can end a run that can go on later, as distinct from a fault of
  * its own. Thread-safe. */
 
 enum run_cause { RUN_CAUSE_OTHER, RUN_CAUSE_MEMORY, RUN_CAUSE_DISK };
@@ -141,8 +141,8 @@ enum run_cause run_cause_of(const struct run_snapshot *snapshot);
 
 /* --- figures --- */
 
-/* What the results of a run mean wherever they are shown: the list of runs, the comparison, sweeps,
- * reports, and messages at the end. Thread-safe. */
+/* These figures are shown as the results of a run everywhere: in the list of runs, the comparison,
+ * sweeps, reports, and messages at the end. Thread-safe. */
 
 struct series;
 

@@ -86,15 +86,16 @@ void app_start_resumed(struct app *app)
 
 /* --- starting the form's run ---
  *
- * What the form says is copied into a request, because the form may change while the disk is asked
- * what other processes compute, and while the dialog about them is open. */
+ * The form is copied into a request, because the user may change it while a thread reads what other
+ * processes compute, and while the dialog about them is open. */
 
 static void write_form(void *state)
 {
     last_form_write(state, NULL);
 }
 
-/* Stores what the form says. If that fails, the next session begins with an earlier form. */
+/* Stores the form in the background. If that fails, the next session begins with an earlier form.
+ */
 static void remember_form(struct app *app, const struct run_config *config)
 {
     struct run_config *copy = memory_new(1, sizeof *copy, "the form", NULL);
@@ -181,7 +182,7 @@ static void ask_about_others(struct app *app, const struct live_runs *live)
     dialog_offer(dialog, 'c', 0, _("neither"));
 }
 
-/* What a thread finds out about a requested run. */
+/* A thread checks a requested run: which runs are live, and whether its fork can be made. */
 struct start_check {
     struct start_request request;
     struct live_runs live;

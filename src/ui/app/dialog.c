@@ -170,7 +170,7 @@ void dialog_close(struct dialog *dialog)
 static const char stream_note[] =
     N_("This is not a regular file: devices and FIFOs cannot be written here.");
 
-/* What a thread finds out about a path. */
+/* A thread finds out what there is at a path. */
 struct path_look {
     char path[512];
     enum path_kind kind;

@@ -27,7 +27,7 @@ struct dialog_pick {
     size_t count, selected;
 };
 
-/* What the line names, as the path of a file to write. */
+/* The line is the path of a file to write; this says what is there already. */
 enum path_kind {
     PATH_UNKNOWN, /* the disk has not answered yet */
     PATH_FREE,

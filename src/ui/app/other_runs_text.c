@@ -178,7 +178,7 @@ bool others_reject_command(struct app *app, const struct run_entry *entry)
     return true;
 }
 
-/* What a thread does to a run of another process, and its result. */
+/* A thread asks the process of a run to stop it; `good` and `error` are the result. */
 struct stop {
     char directory[512];
     bool good;

@@ -86,8 +86,8 @@ void run_actions_clone(struct app *app, size_t index)
 
 /* --- a fork --- */
 
-/* What a thread reads of the run that is to be forked: first the checkpoints that it has, then the
- * settings and the place of the chosen one. */
+/* A thread reads the run that is to be forked: first which checkpoints it has, then the settings
+ * and the place of the chosen one. */
 struct fork_read {
     struct fork_request request;
     bool has[FORK_SOURCES];

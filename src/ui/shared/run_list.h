@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where a run waits in the queue of all processes (run_queue.h). */
+/* The place of a run in the queue of all processes (run_queue.h). */
 struct run_entry_queue {
     /* runs of this session */
     bool joins;                   /* it takes a place there before it starts */

@@ -88,9 +88,9 @@ bool log_matches(const struct log_line *line, const char *search);
 
 /* --- queue_list.c --- */
 
-/* What waits in the queue of other processes (session/history/run_queue.h), as entries of the list
- * of runs. A new run that waits has an entry of its own here; one that waits to be resumed is
- * marked in the list of saved runs. */
+/* The runs that wait in other processes (session/history/run_queue.h) are shown in the list of
+ * runs. A new run that waits has an entry of its own here; one that waits to be resumed is marked
+ * in the list of saved runs. */
 
 struct queue_list {            /* starts as {0} */
     struct queued_run *places; /* of all processes, first come first */

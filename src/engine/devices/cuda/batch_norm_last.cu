@@ -212,7 +212,7 @@ static __global__ void normalise_images(const float *x, float *y, struct scaling
 
 /* --- backward --- */
 
-/* What backward knows of the thread's channels. */
+/* The statistics and parameters of the thread's channels, which the backward pass reads. */
 template <int WIDE> struct known {
     struct neighbours<WIDE> mean, invstd, weight, bias;
 };
@@ -361,7 +361,7 @@ static size_t rows_of(const struct kernel_site *site)
     return site->batch * shape_area(site->inputs[0]);
 }
 
-/* What launches the kernels: the matrix, its parts, and their grid. */
+/* The arguments of a launch: the matrix, its parts, and their grid. */
 struct job {
     struct norm norm;
     struct matrix matrix;

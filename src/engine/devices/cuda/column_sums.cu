@@ -8,7 +8,7 @@
 
 enum { COLUMNS = 32, ROWS_OF_A_PART = 512 };
 
-/* What a thread reads at once: V values of a row. */
+/* V values of a row, which a thread reads at once. */
 template <int V> struct row_vector {
     float of[V];
 };

@@ -43,8 +43,8 @@ void conv_backward_bias(const struct kernel_call *call);
 
 enum conv_pass { CONV_FORWARD, CONV_INPUT, CONV_WEIGHTS, CONV_PASSES };
 
-/* Return whether the layer is a large 1x1 convolution of plain values, which are a product for each
- * image and computed so where cuDNN does not, and whether it is one of channels-last values. */
+/* Return whether the layer is a large 1x1 convolution with stride 1: the first function of plain
+ * (NCHW) values, each image of which is one product, the second of channels-last values. */
 bool conv_is_pointwise(const struct kernel_site *site);
 bool conv_is_pointwise_last(const struct kernel_site *site);
 

@@ -29,7 +29,7 @@ enum dnn_pass {
     DNN_CALLS
 };
 
-/* What distinguishes one convolution from others: the same shapes give the same choice. */
+/* The shape of a convolution. Convolutions of the same shape have the same choice. */
 struct dnn_shape {
     int batch, channels, height, width;
     int outputs, out_height, out_width, groups;
@@ -68,8 +68,8 @@ bool dnn_compute(const struct kernel_call *call, const struct dnn_shape *shape, 
 
 /* --- choices --- */
 
-/* What computes a pass: cuDNN, matrix products by cuBLAS (conv_pointwise.cu) or gemm_wgmma.cu, or
- * the general kernel. */
+/* A pass is computed by cuDNN, by matrix products of cuBLAS (conv_pointwise.cu) or gemm_wgmma.cu,
+ * or by the general kernel. */
 enum conv_source { CONV_BY_CUDNN, CONV_BY_PRODUCTS, CONV_BY_WGMMA, CONV_BY_GENERAL, CONV_SOURCES };
 
 struct conv_option {

@@ -241,8 +241,8 @@ static bool supports_last(const struct kernel_site *site, const char **reason)
     return is_wanted(site, &p);
 }
 
-/* What cuDNN's kernel does, where cuDNN is not used: products, where they were measured to be
- * faster than the general kernel. */
+/* Computes channels-last 1x1 convolutions by matrix products where cuDNN is not used and they were
+ * measured to be faster than the general kernel. Its functions are those of cuDNN's kernel. */
 struct cuda_kernel cuda_conv_pointwise_last = {
     .op = "conv",
     .kernel =

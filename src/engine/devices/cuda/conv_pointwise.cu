@@ -1,7 +1,7 @@
-/* 1x1 convolutions with stride 1 by matrix products (gemm.h).
+/* Computes 1x1 convolutions with stride 1 by matrix products (gemm.h).
  *
- * Of plain values, each image is a product: W x forward, W^T g for the input's gradient. The
- * general kernel computes the gradient of the weights.
+ * If the values are plain (NCHW), each image is a product: W x forward, W^T g for the input's
+ * gradient. The general kernel computes the gradient of the weights.
  *
  * Channels-last values are one matrix of all pixels, and each pass is one product: x W^T, g W, and
  * g^T x for the weights. There the general kernel reads as well as a library, so these products are

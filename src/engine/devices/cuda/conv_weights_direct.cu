@@ -117,7 +117,7 @@ template <class W> struct direct_sums {
     float of[SMALLS][LARGES][W::TAPS];
 };
 
-/* What four neighbouring windows read of a row, from the first one's first value on. */
+/* The values of a row that four neighbouring windows read, from the first one's first value on. */
 template <class W> struct direct_row {
     float of[3 * W::S + W::K];
 };

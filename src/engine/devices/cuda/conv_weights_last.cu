@@ -54,7 +54,7 @@ static __device__ __forceinline__ uint32_t place_of(const struct implicit_gemm *
     return channel * w->by_channel + tap;
 }
 
-/* What a thread loads: four rows and four terms of every STEP-th position. */
+/* Each thread loads four rows and four terms of every STEP-th position. */
 template <class P> struct last_load {
     typedef typename P::T T;
     enum { LEFT_STEP = T::THREADS * FOUR / T::ROWS, LEFT_COUNT = T::K / LEFT_STEP };

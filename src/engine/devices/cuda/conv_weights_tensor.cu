@@ -57,7 +57,7 @@ fill_tables(struct weights_tables *tables, const struct implicit_gemm *w,
     __syncthreads();
 }
 
-/* What a thread loads. */
+/* The share of the two operands that each thread loads. */
 template <class P, bool WIDE_ROWS, bool WIDE_VALUES> struct tensor_load {
     typedef typename P::T T;
     enum { NARROW = P::O::ASYNC ? 1 : 2 }; /* values that are stored together */

@@ -23,8 +23,8 @@ struct gemm_tile_size {
 };
 extern const struct gemm_tile_size gemm_tile_sizes[GEMM_TILES];
 
-/* What the products of a pass are computed with: below float32 by tensor cores, and from values
- * that are loaded by channels (gather_is_wide_by_channels) or one by one. */
+/* The operands of the products of a pass: float32, or a smaller type for tensor cores, whose values
+ * are loaded one by one or by channels (GEMM_TENSOR_LAST, see gather_is_wide_by_channels). */
 enum gemm_operands { GEMM_FLOAT32, GEMM_TENSOR, GEMM_TENSOR_LAST, GEMM_OPERANDS };
 
 struct gemm_division {

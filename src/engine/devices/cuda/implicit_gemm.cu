@@ -212,7 +212,8 @@ static __device__ __forceinline__ void store_to_shared(const struct gemm_load<ty
             A::convert(load->values[v]);
 }
 
-/* A is plain_products of a tile. */
+/* Computes one part of the product in float32. A is plain_products<tile>: the sizes of the tile,
+ * and how its values are stored and multiplied. MOVED: `source` is read through a channel move. */
 template <class A, bool MOVED>
 static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
     gemm_tiled(const __grid_constant__ struct implicit_gemm w, const float *weight,

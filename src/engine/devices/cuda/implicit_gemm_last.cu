@@ -45,7 +45,7 @@ fill_tables(struct last_tables *tables, const struct implicit_gemm *w,
     __syncthreads();
 }
 
-/* What a thread loads: four successive terms of every STEP-th row and column. */
+/* Each thread loads four successive terms of every STEP-th row and column. */
 template <class P> struct last_load {
     typedef typename P::T T;
     enum { STEP = T::THREADS * FOUR / T::K };

@@ -29,7 +29,7 @@ static __device__ __forceinline__ void fill_tables(struct gemm_tables *tables,
     __syncthreads();
 }
 
-/* What a thread loads. */
+/* The share of the two operands that each thread loads. */
 template <class P, bool WIDE_WEIGHTS, bool WIDE_VALUES> struct tensor_load {
     typedef typename P::T T;
     enum { NARROW = P::O::ASYNC ? 1 : 2 }; /* values that are stored together */

@@ -20,7 +20,8 @@
  * background job reads, the advice from it, and its application within a time budget. No drawing.
  */
 
-/* What the job works on. It owns this until it has ended. */
+/* The background job reads the table, advises and applies steps. It owns this struct until it has
+ * ended. */
 struct advisor_other_job {
     struct model_table table;
     char device[DEVICE_NAME_SIZE], network[MODEL_NAME];

@@ -315,7 +315,7 @@ enum compare_kind {
     COMPARE_KINDS
 };
 
-/* How the runs are read, one after the other (compare_gather.c). */
+/* The runs are read one after the other (compare_gather.c). */
 struct compare_gathering {
     bool running;                /* not all are read yet */
     bool marked_only;            /* only marked runs are compared */

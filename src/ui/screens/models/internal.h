@@ -19,7 +19,7 @@
 
 struct app;
 
-/* What the job makes. It owns this until it has ended. */
+/* The background job fills the table of models. It owns this struct until it has ended. */
 struct models_job {
     struct model_table table;
     char device[DEVICE_NAME_SIZE];

@@ -30,8 +30,8 @@
 
 /* --- insight.c --- */
 
-/* What the views of a run's insides (layers, GEMM, weights, arena) share: they request an
- * inspection from the run's worker, and show it in tables that scroll and can be sorted. */
+/* The views of a run's insides (layers, GEMM, weights, arena) request an inspection from the run's
+ * worker, and show it in tables that scroll and can be sorted. */
 
 struct app;
 

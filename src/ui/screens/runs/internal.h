@@ -191,8 +191,8 @@ double runs_preview_busy(const struct app *app);
 
 /* --- runs_undo.c --- */
 
-/* What can be undone in the list of runs: names, tags and notes as they were before this session
- * changed them, and in which order that and deletions were done. No drawing. */
+/* The changes in the list of runs that can be undone: names, tags and notes as they were before
+ * this session changed them, in one order with the deletions. No drawing. */
 
 enum { RUNS_UNDO_STEPS = 64 };
 
@@ -306,8 +306,8 @@ struct runs_group {
 
 enum runs_choice { RUNS_CHOOSE_GROUP, RUNS_CHOOSE_VIEW };
 
-/* Which row is selected. It is stored as what the row shows, so that it stays selected when the
- * order changes. */
+/* The selected row. It is stored as the run or the group that it shows, so that it stays selected
+ * when the order changes. */
 struct runs_selection {
     size_t row, top;     /* the selected row, the first one shown */
     bool moved;          /* the user has selected a run: the selection follows it */

@@ -1,8 +1,8 @@
 /* Pruning deletes weights and checkpoints for good (session/files/run_prune.h), unlike a
  * deletion, whose files wait in the trash: it is there to free space, and the question says so.
- * What each answer frees is measured before the question; the answer's runs are marked as those of
- * a deletion are, because both lists may change while it is open. Runs that are on or wait are left
- * alone. */
+ * The question says how much each answer frees, which is measured before. The runs in question are
+ * marked as those of a deletion are, because both lists may change while the dialog is open. Runs
+ * that are on or wait are left alone. */
 #include "ui/screens/runs/internal.h"
 
 #include "base/language.h"

@@ -59,7 +59,7 @@ const char *runs_queue_refuses(const struct run_entry *entry, enum action action
 
 /* --- taking it out --- */
 
-/* What the thread does, and its result. */
+/* A thread takes the run out of the queue; `good` and `error` are the result. */
 struct leave {
     struct queued_run place;
     bool good;

@@ -414,7 +414,7 @@ static bool offers(const struct app *app, enum action action)
         action == ACTION_REMOVE || action == ACTION_PRUNE || action == ACTION_TAGS;
     if (of_marked && runs_any_marked(app))
         return true;
-    /* `refuses` says the same, but not while a run that is on makes the rows change all the time */
+    /* `refuses` also says this, but only while the rows are up to date; a live run outdates them */
     return run_offers_action(entry, action) && !runs_queue_refuses(entry, action);
 }
 

@@ -75,7 +75,7 @@ static void free_texts(struct tables_texts *texts)
 
 /* --- the job --- */
 
-/* What the functions that tables_runs_open calls need. */
+/* tables_runs_open passes this to the functions that it calls. */
 struct reading {
     struct tables_texts *texts;
     struct background_job *job;
