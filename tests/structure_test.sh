@@ -283,6 +283,18 @@ quoted_settings() { # quoted_settings ROOT
         }' {} + | sort
 }
 
+# Which settings a command takes, a comparison ignores or a screen shows is said in their rows, not in a list of keys.
+# Presets are such lists; the check of a run knows which settings every version has written.
+lists_of_settings() { # lists_of_settings ROOT
+    find "$1/session" "$1/cli" "$1/ui" -name '*.c' ! -name presets.c ! -name run_check_json.c -exec awk '
+        BEGIN { RS = ";" }
+        {
+            list = /\[\] = [{]/ ? gsub(/KEY[(]/, "&") : gsub(/== KEY[(]|KEY[(][a-z0-9_]*[)][)] [!=]= 0/, "&")
+            if (list > 4 || (list == 4 && !/\[\] = [{]/))
+                print FILENAME ": a list of " list " settings"
+        }' {} + | sort
+}
+
 # Other folders read the settings by class (settings.h) and set them by functions.
 read_settings() { # read_settings ROOT
     [ -f "$1/session/config/settings.inc" ] || return 0
@@ -328,6 +340,8 @@ make_broken_tree() { # make_broken_tree ROOT
     printf 'SETTING(TRAINING, learning_rate, "lr",\n        NUMBER, 0.01)\n' >"$1/session/config/settings.inc"
     echo 'config_set(&run->config, "lr", text, NULL);' >"$1/session/study/key.c"
     echo 'return config->learning_rate;' >"$1/session/study/read.c"
+    echo 'keys[] = {KEY(a), KEY(b), KEY(c), KEY(d), KEY(e)};' >"$1/session/study/list.c"
+    echo 'return strcmp(key, KEY(a)) == 0 || key == KEY(b) || key == KEY(c) || key == KEY(d);' >"$1/session/study/chain.c"
 }
 
 # A small tree that comes close to breaking the rules about folders and functions, and does not.
@@ -344,12 +358,13 @@ make_sound_tree() { # make_sound_tree ROOT
     awk 'BEGIN { for (i = 0; i < 80; i++) print "" }' >"$1/engine/plan/short.c"
     mkdir -p "$1/session/config" "$1/session/files"
     echo 'SETTING(TRAINING, learning_rate, "lr", NUMBER, 0.01)' >"$1/session/config/settings.inc"
+    echo 'keys[] = {KEY(a), KEY(b), KEY(c), KEY(d)};' >"$1/session/files/few.c"
     echo 'json_add_number(line, "lr", training_settings(config).learning_rate);' >"$1/session/files/journal.c"
 }
 
 FOLDER_RULES='wrong_includes include_cycles library_reaches screens_that_meet capabilities_that_meet
     backends_that_meet long_functions silent_files wrong_libraries noisy_folders unescaped other_threads
-    quoted_settings read_settings unfinished'
+    quoted_settings lists_of_settings read_settings unfinished'
 
 # Prints the rules that miss a violation or report a sound tree.
 broken_rules() {
@@ -363,6 +378,8 @@ broken_rules() {
     done
     [ "$(backends_that_meet "$tree/broken" | wc -l)" -eq 2 ] ||
         echo "backends_that_meet does not name the call and the include"
+    [ "$(lists_of_settings "$tree/broken" | wc -l)" -eq 2 ] ||
+        echo "lists_of_settings does not name the list and the comparisons"
     [ "$(include_cycles "$tree/broken" | wc -l)" -eq 3 ] ||
         echo "include_cycles does not name the three edges of a cycle"
     rm -rf "$tree"
@@ -459,6 +476,7 @@ check_rule noisy_folders "nothing below cli/ and ui/ prints or exits"
 check_rule unescaped "text reaches the terminal through cli/output.c and ui/terminal/draw.c"
 check_rule other_threads "threads start through base/threads/thread.c"
 check_rule quoted_settings "settings are named by their rows: KEY(batch), not \"batch\""
+check_rule lists_of_settings "no list of keys says which settings are meant"
 check_rule read_settings "settings are read by class"
 check_rule unfinished "nothing is marked as unfinished"
 check_format

@@ -333,7 +333,6 @@ static void make_other_rows(struct advise_other *other, struct option_row rows[O
 
 static int advise_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {KEY(data), KEY(epochs), KEY(threads), KEY(seed), NULL};
     struct error error;
     struct operands operands;
     struct numbers numbers = {0};
@@ -349,7 +348,7 @@ static int advise_command_run(const struct command *command, int argc, char **ar
     rows[QUESTION_ROWS + OTHER_ROWS] = (struct option_row)OUTPUT_JSON_OPTION(&as_json);
     const struct option_set set = {.rows = rows,
                                    .config = &other.config,
-                                   .fields = fields,
+                                   .task = TASK_ADVISE,
                                    .unused = KEY(epochs),
                                    .operands_max = (size_t)-1};
     config_defaults(&other.config);

@@ -333,9 +333,6 @@ static struct bench_settings make_settings(const struct run_config *config, cons
 
 static int bench_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {KEY(batch),     KEY(device),        KEY(threads),
-                                         KEY(precision), KEY(strict_device), KEY(memory_limit),
-                                         KEY(blocks),    KEY(seed),          NULL};
     struct run_config config;
     struct bench bench;
     struct error error;
@@ -374,8 +371,7 @@ static int bench_command_run(const struct command *command, int argc, char **arg
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &config,
-                                   .classes = SETTINGS_NETWORK,
-                                   .fields = fields,
+                                   .task = TASK_BENCH,
                                    .operands_min = 1,
                                    .operands_max = 1,
                                    .network_operand = true};

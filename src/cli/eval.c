@@ -167,9 +167,6 @@ static int evaluate(const char *path, const struct run_config *config, struct ev
 
 static int eval_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {
-        KEY(data),      KEY(batch),         KEY(device),    KEY(threads),
-        KEY(precision), KEY(strict_device), KEY(tolerance), NULL};
     struct run_config config;
     struct error error;
     struct operands operands;
@@ -199,8 +196,11 @@ static int eval_run(const struct command *command, int argc, char **argv)
          .kind = OPTION_TEXT,
          .value = &errors.wrong},
         {0}};
-    const struct option_set set = {
-        .rows = rows, .config = &config, .fields = fields, .operands_min = 1, .operands_max = 1};
+    const struct option_set set = {.rows = rows,
+                                   .config = &config,
+                                   .task = TASK_EVALUATE,
+                                   .operands_min = 1,
+                                   .operands_max = 1};
     config_defaults(&config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;

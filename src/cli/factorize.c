@@ -332,7 +332,6 @@ static int factorize_run(const struct command *command, int argc, char **argv)
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = config,
-                                   .classes = FINE_TUNE_CLASSES,
                                    .task = TASK_FINE_TUNE,
                                    .unused = KEY(epochs),
                                    .operands_min = 1,

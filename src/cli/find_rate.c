@@ -148,7 +148,6 @@ static int find_rate_run(const struct command *command, int argc, char **argv)
                                       {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &search.config,
-                                   .classes = FIND_RATE_CLASSES,
                                    .task = TASK_FIND_RATE,
                                    .operands_min = 1,
                                    .operands_max = 1,

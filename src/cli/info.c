@@ -517,9 +517,6 @@ static int print_tables(const struct info *info)
 
 static int info_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {
-        KEY(batch),        KEY(device), KEY(threads), KEY(precision), KEY(strict_device),
-        KEY(memory_limit), KEY(blocks), KEY(solver),  KEY(teacher),   NULL};
     struct run_config config;
     struct info info = {0};
     struct error error;
@@ -547,8 +544,7 @@ static int info_run(const struct command *command, int argc, char **argv)
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &config,
-                                   .classes = SETTINGS_NETWORK,
-                                   .fields = fields,
+                                   .task = TASK_INFO,
                                    .operands_min = 1,
                                    .operands_max = 1,
                                    .network_operand = true};

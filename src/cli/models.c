@@ -311,7 +311,6 @@ static void make_rows(struct models_request *request, struct option_row rows[MOD
 
 static int models_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {KEY(data), KEY(device), KEY(threads), NULL};
     struct models_request request = {0};
     struct operands operands;
     struct error error;
@@ -319,7 +318,7 @@ static int models_run(const struct command *command, int argc, char **argv)
     struct option_row rows[MODELS_ROWS] = {0};
     make_rows(&request, rows);
     const struct option_set set = {
-        .rows = rows, .config = &request.config, .fields = fields, .operands_max = (size_t)-1};
+        .rows = rows, .config = &request.config, .task = TASK_MODELS, .operands_max = (size_t)-1};
     config_defaults(&request.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;

@@ -86,10 +86,8 @@ static bool offers_field(const struct option_set *set, const struct config_field
 {
     if (!set->config || field->key == KEY(network))
         return false;
-    if (!set->fields && !set->classes)
-        return true;
-    return ((set->classes & field->class) && config_has_meaning(field, set->task)) ||
-           has_key(set->fields, field->key);
+    const bool of_class = !set->classes || (set->classes & field->class);
+    return (of_class && config_has_meaning(field, set->task)) || has_key(set->fields, field->key);
 }
 
 static struct option *add_long(struct reader *reader, const char *name, int has_argument)

@@ -49,10 +49,10 @@ struct option_row {
 struct option_set {
     const struct option_row *rows; /* never NULL */
     struct run_config *config;     /* filled with defaults by the caller; NULL: no fields */
-    /* Its options are the settings of these classes that have a meaning in the task, and single
-     * ones by key, NULL-terminated. Neither classes nor keys: all but the network. */
-    unsigned classes; /* of enum config_class */
-    enum config_task task;
+    /* Its options are the settings but the network that have a meaning in the task, and single ones
+     * by key, NULL-terminated. */
+    enum config_task task; /* 0: none */
+    unsigned classes;      /* only of these, of enum config_class; 0: of all */
     const char *const *fields;
     size_t operands_min, operands_max;
     const char *unused;   /* the key of a field without which the command does: it has no default */

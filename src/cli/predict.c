@@ -381,8 +381,6 @@ static bool load_model(struct predict *predict, const char *operand,
            model_load(&predict->model, predict->model_path, machine.device, machine.threads, error);
 }
 
-static const char *const fields[] = {KEY(device), KEY(threads), KEY(precision), KEY(strict_device),
-                                     NULL};
 static const char *const formats[] = {"text", "csv", "json", NULL};
 
 static int predict_run(const struct command *command, int argc, char **argv)
@@ -427,7 +425,7 @@ static int predict_run(const struct command *command, int argc, char **argv)
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &config,
-                                   .fields = fields,
+                                   .task = TASK_PREDICT,
                                    .operands_min = 2,
                                    .operands_max = (size_t)-1};
     config_defaults(&config);

@@ -480,7 +480,6 @@ static int prune_command_run(const struct command *command, int argc, char **arg
     list_options(&wanted, rows);
     const struct option_set set = {.rows = rows,
                                    .config = &wanted.config,
-                                   .classes = FINE_TUNE_CLASSES,
                                    .task = TASK_FINE_TUNE,
                                    .unused = KEY(epochs),
                                    .operands_min = 1,

@@ -227,8 +227,8 @@ static int quantize_command_run(const struct command *command, int argc, char **
     list_options(&wanted, rows);
     const struct option_set set = {.rows = rows,
                                    .config = &wanted.config,
-                                   .classes = FINE_TUNE_CLASSES & ~(unsigned)SETTINGS_DATA,
                                    .task = TASK_FINE_TUNE,
+                                   .classes = SETTINGS_ALL & ~(unsigned)SETTINGS_DATA,
                                    .fields = fields,
                                    .unused = KEY(epochs),
                                    .operands_min = 1,

@@ -82,7 +82,6 @@ static int resume_run(const struct command *command, int argc, char **argv)
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &train.config,
-                                   .classes = SETTINGS_ALL,
                                    .task = TASK_RESUME,
                                    .operands_min = 1,
                                    .operands_max = 1};

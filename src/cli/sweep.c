@@ -326,18 +326,15 @@ static int run_request(const struct sweep_request *request, struct sweep_over *o
     return status;
 }
 
-/* Returns the keys of the configuration that are options here too: technique, batch and device are
- * lists instead. */
+/* Returns the keys of the configuration that are options here too. Those that are axes of every
+ * grid have an option for the list of their values instead. */
 static const char **offered_fields(void)
 {
     static const char *keys[CONFIG_MAX_FIELDS + 1];
     size_t count = 0;
-    for (size_t i = 0; i < config_field_count; i++) {
-        const char *key = config_fields[i].key;
-        if (strcmp(key, KEY(technique)) != 0 && strcmp(key, KEY(batch)) != 0 &&
-            strcmp(key, KEY(device)) != 0)
-            keys[count++] = key;
-    }
+    for (size_t i = 0; i < config_field_count; i++)
+        if (!config_fields[i].grid.plural)
+            keys[count++] = config_fields[i].key;
     keys[count] = NULL;
     return keys;
 }

@@ -208,8 +208,11 @@ static int train_run(const struct command *command, int argc, char **argv)
     size_t ranks = 0;
     struct option_row rows[OPTIONS];
     list_options(&train, &tags, &ranks, rows);
-    const struct option_set set = {
-        .rows = rows, .config = &train.config, .operands_max = 1, .network_operand = true};
+    const struct option_set set = {.rows = rows,
+                                   .config = &train.config,
+                                   .task = TASK_TRAIN,
+                                   .operands_max = 1,
+                                   .network_operand = true};
     config_defaults(&train.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;

@@ -141,8 +141,11 @@ static int ui_command_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     int status;
     make_rows(&start, rows);
-    const struct option_set set = {
-        .rows = rows, .config = &start.options.config, .operands_max = 1, .network_operand = true};
+    const struct option_set set = {.rows = rows,
+                                   .config = &start.options.config,
+                                   .task = TASK_TRAIN,
+                                   .operands_max = 1,
+                                   .network_operand = true};
     config_defaults(&start.options.config);
     if (!options_read(command, &set, argc, argv, &operands, &status) || !join(&start, &status))
         return status;

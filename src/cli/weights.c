@@ -402,7 +402,6 @@ static int work(struct weights_request *request)
 
 static int weights_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {KEY(names), KEY(reset), KEY(save_precision), NULL};
     int status;
     struct operands operands;
     struct weights_request request = {0};
@@ -433,8 +432,7 @@ static int weights_run(const struct command *command, int argc, char **argv)
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &request.config,
-                                   .classes = SETTINGS_NETWORK,
-                                   .fields = fields,
+                                   .task = TASK_WEIGHTS,
                                    .operands_min = 1,
                                    .operands_max = 1};
     config_defaults(&request.config);

@@ -107,6 +107,10 @@ static void test_same_ids(void)
     tap_ok(made && strcmp(one.cells[0].id, other.cells[0].id) == 0, "but not where they do not");
     sweep_free(&one);
     sweep_free(&other);
+    tap_ok(make_varied(&one, "max-time", "1m,2m", &error) && one.count == 2 &&
+               strcmp(one.cells[0].id, one.cells[1].id) != 0,
+           "nor is the longest time part of the id, except where it varies");
+    sweep_free(&one);
     tap_ok(!make_varied(&one, "epochs", "1,2", &error) && strcmp(error.what, "epochs") == 0 &&
                strstr(error.why, "cells 1 and 2"),
            "epochs beside iterations are refused: %s", error.why);

@@ -30,17 +30,6 @@ static const char stale[] = N_("stale, run tinca measure again");
 
 /* --- columns --- */
 
-/* Returns whether the network's name in a row contains the setting already. */
-static bool is_in_name(const struct config_field *field)
-{
-    static const char *const keys[] = {KEY(network), KEY(technique), KEY(groups), KEY(width_rate),
-                                       KEY(block_rate)};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (strcmp(field->key, keys[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Returns whether a run has a test set: the tables of others have no columns for its results. */
 static bool has_tests(const struct comparison *comparison)
 {
@@ -84,7 +73,7 @@ static size_t list_columns(const struct comparison *comparison, struct compare_f
     size_t count = 0;
     figures[count++] = (struct compare_figure){.kind = FIGURE_NETWORK};
     for (size_t i = 0; i < comparison->field_count; i++)
-        if (!is_in_name(comparison->fields[i]))
+        if (comparison->fields[i]->class != SETTINGS_NETWORK) /* the name has those: mlp-w800x400 */
             figures[count++] =
                 (struct compare_figure){.kind = FIGURE_SETTING, .field = comparison->fields[i]};
     for (size_t i = left_out; i < sizeof fixed / sizeof *fixed; i++)

@@ -57,7 +57,7 @@ static void follow(const struct technique_watch *watch, struct run *run)
 
 bool fine_tune_is_wanted(const struct run_config *settings)
 {
-    return config_is_given(settings, KEY(epochs)) || config_is_given(settings, KEY(iterations));
+    return config_gives(settings, ABOUT_LENGTH);
 }
 
 bool fine_tune_has_data(const struct run_config *settings, struct error *error)
@@ -76,7 +76,7 @@ static bool make_config(struct run_config *config, const struct run_config *sett
     if (!config_set(config, KEY(network), model, error) ||
         !config_set(config, KEY(weights), model, error))
         return false;
-    config_take(config, settings, FINE_TUNE_CLASSES, TASK_FINE_TUNE);
+    config_take(config, settings, TASK_FINE_TUNE);
     return config_check(config, error);
 }
 
@@ -103,23 +103,14 @@ bool fine_tune_check_layers(const struct run_config *settings, const struct grap
     return made;
 }
 
-/* Returns whether a setting has an effect only if something is trained. The seed also draws images,
- * and a preset names data. */
-static bool is_of_runs(const struct config_field *field)
-{
-    if (field->key == KEY(seed) || field->key == KEY(preset))
-        return false;
-    return field->key == KEY(test) || field->key == KEY(average_loss) ||
-           (field->class & (SETTINGS_TRAINING | SETTINGS_RECORD));
-}
-
 bool fine_tune_refuse_idle(const struct run_config *settings, const char *used, bool gradients,
                            struct error *error)
 {
     char option[64];
     for (size_t i = 0; !fine_tune_is_wanted(settings) && i < config_field_count; i++) {
         const struct config_field *field = &config_fields[i];
-        if (!config_is_given(settings, field->key) || !is_of_runs(field) || field->key == used ||
+        if (!config_is_given(settings, field->key) || field->key == used ||
+            config_has_meaning(field, TASK_COMPRESS) ||
             (gradients && (field->class & SETTINGS_TRAINING) &&
              config_has_meaning(field, TASK_FIND_RATE)))
             continue;
@@ -148,7 +139,7 @@ struct run *fine_tune_start(const struct fine_tuning *tuning, struct error *erro
 
 bool fine_tune_may_change(const struct config_field *field)
 {
-    return field->resumes && field->key != KEY(epochs) && field->key != KEY(iterations);
+    return config_has_meaning(field, TASK_RESUME) && field->about != ABOUT_LENGTH;
 }
 
 struct run *fine_tune_resume(const char *directory, const struct run_config *settings,
@@ -156,7 +147,7 @@ struct run *fine_tune_resume(const char *directory, const struct run_config *set
 {
     struct run_config changes;
     config_defaults(&changes);
-    config_take(&changes, settings, FINE_TUNE_CLASSES, TASK_RESUME);
+    config_take(&changes, settings, TASK_RESUME);
     for (size_t i = 0; i < config_field_count; i++)
         if (!fine_tune_may_change(&config_fields[i]))
             config_forget(&changes, config_fields[i].key);

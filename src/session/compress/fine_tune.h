@@ -33,14 +33,8 @@ bool technique_watch_step(const struct technique_watch *watch, const char *text,
 /* Does the same as the progress of an evaluation, whose context is the watch. */
 bool technique_watch_poll(void *watch, uint64_t done, uint64_t of, struct error *error);
 
-/* The classes of settings that a fine-tuning takes; some have no meaning in TASK_FINE_TUNE. */
-enum {
-    FINE_TUNE_CLASSES = SETTINGS_DATA | SETTINGS_TRAINING | SETTINGS_MEASUREMENT |
-                        SETTINGS_MACHINE | SETTINGS_RECORD
-};
-
 struct fine_tuning {
-    const struct run_config *settings; /* of these classes */
+    const struct run_config *settings; /* those of TASK_FINE_TUNE */
     const char *model;                 /* the file of both */
     const char *tag, *note;            /* of the run; note NULL: none */
     const char *output;                /* the file of the result; NULL: the run's folder has it */

@@ -28,7 +28,7 @@ static bool make_config(struct run_config *config, const char *path,
 {
     char spec[CONFIG_SPEC], batches[24];
     config_defaults(config);
-    config_take(config, &request->config, FINE_TUNE_CLASSES, TASK_FIND_RATE);
+    config_take(config, &request->config, TASK_FIND_RATE);
     config_training_spec(&request->config, spec);
     snprintf(batches, sizeof batches, "%zu", request->batches);
     return config_set(config, KEY(network), path, error) &&

@@ -1,5 +1,5 @@
 /* The values of a configuration: parsed into and printed from the members that the rows name, and
- * taken over by class. config_set.c sets given ones, with what follows from them. */
+ * taken over by task. config_set.c sets given ones, with what follows from them. */
 #include "session/config/internal.h"
 
 #include "base/language.h"
@@ -35,24 +35,40 @@ bool config_is_known(const struct run_config *config, const char *imported, cons
             strcmp((const char *)config + field->offset, "unknown") != 0);
 }
 
-/* --- classes --- */
+/* --- tasks --- */
+
+/* Returns the classes whose settings have a meaning in a task, unless they lack it. */
+static unsigned classes_of(enum config_task task)
+{
+    switch (task) {
+    case TASK_TRAIN:
+        return SETTINGS_ALL;
+    case TASK_FIND_RATE:
+        return SETTINGS_NETWORK | SETTINGS_DATA | SETTINGS_TRAINING | SETTINGS_MACHINE;
+    case TASK_FINE_TUNE: /* the network is that of the model */
+        return SETTINGS_ALL & ~(unsigned)SETTINGS_NETWORK;
+    case TASK_COMPRESS:
+        return SETTINGS_DATA | SETTINGS_MEASUREMENT | SETTINGS_MACHINE;
+    case TASK_TIME:
+    case TASK_BENCH:
+    case TASK_INFO:
+    case TASK_WEIGHTS:
+        return SETTINGS_NETWORK;
+    default:
+        return 0;
+    }
+}
 
 bool config_has_meaning(const struct config_field *field, enum config_task task)
 {
-    return task == TASK_RESUME ? field->resumes : !(field->lacks & task);
+    return field->class & classes_of(task) ? !(field->lacks & task) : field->serves & task;
 }
 
-static bool is_taken(const struct config_field *field, unsigned classes, enum config_task task)
-{
-    return (field->class & classes) && config_has_meaning(field, task);
-}
-
-void config_take(struct run_config *to, const struct run_config *from, unsigned classes,
-                 enum config_task task)
+void config_take(struct run_config *to, const struct run_config *from, enum config_task task)
 {
     for (size_t i = 0; i < config_field_count; i++) {
         const struct config_field *field = &config_fields[i];
-        if (!is_taken(field, classes, task))
+        if (!config_has_meaning(field, task))
             continue;
         memcpy((char *)to + field->offset, (const char *)from + field->offset, field->size);
         to->given.fields[i] = from->given.fields[i];
@@ -73,6 +89,24 @@ bool config_gives_any(const struct run_config *config)
         if (config->given.fields[i])
             return true;
     return false;
+}
+
+bool config_gives(const struct run_config *config, enum config_about about)
+{
+    for (size_t i = 0; i < config_field_count; i++)
+        if (config_fields[i].about == about && config->given.fields[i])
+            return true;
+    return false;
+}
+
+void config_reset(struct run_config *config, enum config_about about)
+{
+    struct run_config defaults;
+    config_defaults(&defaults);
+    for (size_t i = 0; i < config_field_count; i++)
+        if (config_fields[i].about == about)
+            memcpy((char *)config + config_fields[i].offset,
+                   (const char *)&defaults + config_fields[i].offset, config_fields[i].size);
 }
 
 void config_forget(struct run_config *config, const char *key)
@@ -197,8 +231,8 @@ bool config_store(struct run_config *config, const struct config_field *field, c
     char text[CONFIG_REWRITTEN];
     if (field->rewrite && !(value = field->rewrite(value, text, error)))
         return false;
-    if (field->fits && !field->fits(value))
-        return refuse(field, value, gettext(field->expected), error);
+    if (field->pattern.fits && !field->pattern.fits(value))
+        return refuse(field, value, gettext(field->pattern.expected), error);
     return parse_value(field, value, (char *)config + field->offset, error);
 }
 

@@ -75,13 +75,41 @@ enum config_class {
     SETTINGS_ALL = 63
 };
 
-/* What is done with the settings. Each setting has a meaning in a training. */
+/* What is done with the settings. */
 enum config_task {
     TASK_TRAIN = 1,
-    TASK_RESUME = 2,    /* the rest of a training, for which only some can change */
-    TASK_FIND_RATE = 4, /* iterations with a growing rate */
-    TASK_FINE_TUNE = 8  /* prune, factorize and quantize train a saved model */
+    TASK_RESUME = 2,     /* the rest of a training, for which only some can change */
+    TASK_FIND_RATE = 4,  /* iterations with a growing rate */
+    TASK_FINE_TUNE = 8,  /* prune, factorize and quantize train a saved model */
+    TASK_COMPRESS = 16,  /* they do without training */
+    TASK_TIME = 32,      /* an iteration takes its time and memory */
+    TASK_BENCH = 64,     /* tinca bench */
+    TASK_INFO = 128,     /* tinca info */
+    TASK_WEIGHTS = 256,  /* tinca weights */
+    TASK_EVALUATE = 512, /* tinca eval */
+    TASK_PREDICT = 1024, /* tinca predict */
+    TASK_MODELS = 2048,  /* tinca models */
+    TASK_ADVISE = 4096   /* tinca advise */
 };
+
+/* What two configurations are compared for. */
+enum config_comparison {
+    COMPARE_CELLS = 1,  /* cells of sweeps that have the same id are one */
+    COMPARE_WORK = 2,   /* a run that was interrupted goes on with the work of a cell */
+    COMPARE_RANKS = 4,  /* all ranks of a cluster are started with the same settings */
+    COMPARE_SEEDS = 8,  /* runs that differ in their seed alone are one group */
+    COMPARE_LABELS = 16 /* the user is told in what runs differ */
+};
+
+/* What a setting is about, where functions need to know more than its class. */
+enum config_about {
+    ABOUT_ITS_CLASS,
+    ABOUT_BEGINNING, /* the weights that a training begins with: one that goes on has its own */
+    ABOUT_LENGTH     /* how long a run is: only the one that applies counts */
+};
+
+/* The turn of a setting that no label leaves out. */
+enum { TOLD_ALWAYS = -1 };
 
 /* How an epoch chooses its images (data/loader/epoch_order.h). */
 enum sampling { SAMPLING_SHUFFLED, SAMPLING_BALANCED };
@@ -137,28 +165,46 @@ struct config_field {
     const char *(*suggest)(size_t n);
     /* Returns whether it has an effect with the present values of the others; NULL: no. */
     bool (*applies)(const struct run_config *config);
-    /* Returns whether a text has the form of `expected`; NULL: any has. */
-    bool (*fits)(const char *value);
-    const char *expected;
+    struct {
+        bool (*fits)(const char *value); /* returns whether a text is as `expected`; NULL: any is */
+        const char *expected;
+    } pattern;
     /* Writes the text as it is stored. Returns NULL with an error if it cannot be read. */
     const char *(*rewrite)(const char *value, char text[CONFIG_REWRITTEN], struct error *error);
     enum config_holds holds;
-    bool resumes;          /* it can change when a run is resumed */
+    enum config_about about;
+    /* The tasks in which it has no meaning although its class has one, and those in which it has
+     * one although its class has none (config_has_meaning). */
+    unsigned lacks, serves;
     enum config_fork fork; /* what a fork does when it changes */
-    unsigned lacks;        /* the tasks in which it has no meaning, of TASK_FIND_RATE and others */
+    unsigned ignored_by;   /* of enum config_comparison */
+    /* What a sweep's grid makes of it. Settings with a plural are axes of every grid. */
+    struct {
+        const char *plural; /* "networks": the axis in a grid's file; NULL: its key */
+        const char *label;  /* "Networks" */
+        int place; /* below 0: its axis varies more slowly than others; above 0: faster; 0: axes
+                      vary in the order of the rows */
+    } grid;
+    /* How the user is told of it beside other runs. */
+    struct {
+        bool by_value; /* its value needs no key before it: "resnet20", "dsc" */
+        bool usual;    /* it tells most runs apart: lists show it, and words are looked for in it */
+        int turn; /* when a label that is too long leaves it out: 1 first; 0: after those, the last
+                     row first; TOLD_ALWAYS: never */
+    } told;
 };
 
 extern const struct config_field config_fields[]; /* in the order of settings.inc */
 extern const size_t config_field_count;
 
-/* Returns whether a setting has a meaning in a task, and can be given there. */
+/* Returns whether a setting has a meaning in a task, and can be given there: the task has its
+ * class, which it does not lack, or it serves the task. */
 bool config_has_meaning(const struct config_field *field, enum config_task task);
 
-/* Copies the settings of these classes that have a meaning in the task: values, also those of a
- * preset, and whether they were given. The others of *to stay. Set network and data before, since
- * these fill what was not given. */
-void config_take(struct run_config *to, const struct run_config *from, unsigned classes,
-                 enum config_task task);
+/* Copies the settings that have a meaning in the task: values, also those of a preset, and whether
+ * they were given. The others of *to stay. Set network and data before, since these fill what was
+ * not given. */
+void config_take(struct run_config *to, const struct run_config *from, enum config_task task);
 
 /* Returns whether a field counts: of epochs and iterations, only the run's length does. */
 bool config_counts(const struct run_config *config, const struct config_field *field);
@@ -207,8 +253,12 @@ bool config_is_given(const struct run_config *config, const char *key);
  * "": tinca trained it), only what the log gives is known: neither a default nor "unknown" is. */
 bool config_is_known(const struct run_config *config, const char *imported, const char *key);
 
-/* Returns whether config_set has set any field. */
+/* Returns whether config_set has set any field, or one about this. */
 bool config_gives_any(const struct run_config *config);
+bool config_gives(const struct run_config *config, enum config_about about);
+
+/* Gives the fields about this their defaults; what was given stays given. */
+void config_reset(struct run_config *config, enum config_about about);
 
 /* Lets `validate` be set to another share than the option validate= of the data has named. */
 void config_allow_share(struct run_config *config);

@@ -38,11 +38,21 @@ bool config_field_equal(const struct run_config *a, const struct run_config *b,
     const bool same_bytes = has_equal_bytes(a, b, field);
     if (same_bytes && a->has_iterations == b->has_iterations)
         return true;
-    if (strcmp(field->key, KEY(epochs)) != 0 && strcmp(field->key, KEY(iterations)) != 0)
+    if (field->about != ABOUT_LENGTH)
         return same_bytes;
-    char first[VALUE_SIZE], second[VALUE_SIZE]; /* has_iterations decides which of the two counts */
+    char first[VALUE_SIZE], second[VALUE_SIZE]; /* has_iterations decides which length counts */
     return strcmp(effective_value(a, field, first, sizeof first),
                   effective_value(b, field, second, sizeof second)) == 0;
+}
+
+bool config_equal(const struct run_config *a, const struct run_config *b,
+                  enum config_comparison comparison)
+{
+    bool equal = true;
+    for (size_t i = 0; equal && i < config_field_count; i++)
+        equal =
+            config_fields[i].ignored_by & comparison || config_field_equal(a, b, &config_fields[i]);
+    return equal;
 }
 
 static bool differs(const struct run_config *const *configs, size_t count,
@@ -54,30 +64,15 @@ static bool differs(const struct run_config *const *configs, size_t count,
     return false;
 }
 
-/* Returns whether a field tells nothing about a run that its seed does not tell. */
-static bool names_group(const struct config_field *field)
-{
-    return strcmp(field->key, KEY(seeds)) == 0 || strcmp(field->key, KEY(seed_group)) == 0;
-}
-
 size_t config_differences(const struct run_config *const *configs, size_t count,
                           const struct config_field **fields)
 {
     size_t found = 0;
     for (size_t i = 0; i < config_field_count && found < CONFIG_MAX_FIELDS; i++)
-        if (!names_group(&config_fields[i]) && differs(configs, count, &config_fields[i]))
+        if (!(config_fields[i].ignored_by & COMPARE_LABELS) &&
+            differs(configs, count, &config_fields[i]))
             fields[found++] = &config_fields[i];
     return found;
-}
-
-/* Returns whether a value of the field is understood without the field's key. */
-static bool explains_itself(const struct config_field *field)
-{
-    static const char *const keys[] = {KEY(network), KEY(technique), KEY(data), KEY(device)};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (strcmp(field->key, keys[i]) == 0)
-            return true;
-    return false;
 }
 
 /* Writes the network's name, with its technique unless that is a field of the label, too:
@@ -109,7 +104,7 @@ static char *write_label(const struct run_config *config, const struct config_fi
         effective_value(config, fields[i], value, sizeof value);
         /* "none" alone would not say what is absent */
         const bool bare =
-            ((i > 0 ? i < bare_count : bare_count > count) || explains_itself(fields[i])) &&
+            ((i > 0 ? i < bare_count : bare_count > count) || fields[i]->told.by_value) &&
             value[0] && strcmp(value, "none") != 0;
         if (strcmp(fields[i]->key, KEY(network)) == 0)
             network_value(config, fields, count, value, sizeof value);
@@ -164,26 +159,18 @@ static bool is_needed(const struct run_config *const *configs, size_t count,
     return false;
 }
 
-/* Returns when a field is left out, 0 first; -1: never. */
+/* Returns when a field is left out, the lowest first; TOLD_ALWAYS: never. */
 static int turn_of(const struct config_field *field)
 {
-    static const char *const telling[] = {KEY(network), KEY(learning_rate)};
-    static const char *const first[] = {KEY(test), KEY(validate), KEY(data), KEY(epochs),
-                                        KEY(iterations)};
-    for (size_t i = 0; i < sizeof telling / sizeof *telling; i++)
-        if (strcmp(field->key, telling[i]) == 0)
-            return -1;
-    for (int i = 0; i < (int)(sizeof first / sizeof *first); i++)
-        if (strcmp(field->key, first[i]) == 0)
-            return i;
-    return CONFIG_MAX_FIELDS - (int)(field - config_fields);
+    const int behind = 2 * CONFIG_MAX_FIELDS - (int)(field - config_fields);
+    return field->told.turn ? field->told.turn : behind;
 }
 
 size_t config_differences_shorten(const struct run_config *const *configs, size_t count,
                                   const struct config_field **fields, size_t field_count,
                                   size_t length)
 {
-    for (int turn = 0; turn <= CONFIG_MAX_FIELDS; turn++)
+    for (int turn = 1; turn <= 2 * CONFIG_MAX_FIELDS; turn++)
         for (size_t i = field_count; i-- > 0;) {
             if (turn_of(fields[i]) != turn || is_needed(configs, count, fields, field_count, i) ||
                 longest_label(configs, count, fields, field_count) <= length)

@@ -13,6 +13,11 @@
 bool config_field_equal(const struct run_config *a, const struct run_config *b,
                         const struct config_field *field);
 
+/* Returns whether two configurations have the same values in all fields that the comparison does
+ * not ignore. */
+bool config_equal(const struct run_config *a, const struct run_config *b,
+                  enum config_comparison comparison);
+
 /* Writes the fields in which `count` configurations differ into `fields` (CONFIG_MAX_FIELDS
  * elements), in the order of config_fields. Returns their number; 0 for fewer than two
  * configurations. */

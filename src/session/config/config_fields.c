@@ -276,8 +276,7 @@ const char *config_suggestion(const char *key, size_t n)
 
 bool config_counts(const struct run_config *config, const struct config_field *field)
 {
-    return (field->key != KEY(epochs) || !config->has_iterations) &&
-           (field->key != KEY(iterations) || config->has_iterations);
+    return field->about != ABOUT_LENGTH || field->applies(config);
 }
 
 static bool is_changed(const struct run_config *config, const struct config_field *field)
@@ -290,9 +289,8 @@ static bool is_changed(const struct run_config *config, const struct config_fiel
 
 bool config_applies(const struct run_config *config, const struct config_field *field)
 {
-    /* only one of the two is the run's length, even if both differ from their defaults */
-    const bool length = field->key == KEY(epochs) || field->key == KEY(iterations);
-    if (field->in_form || (!length && is_changed(config, field)))
+    /* only one of the lengths counts, even if all differ from their defaults */
+    if (field->in_form || (field->about != ABOUT_LENGTH && is_changed(config, field)))
         return true;
     return field->applies && field->applies(config);
 }

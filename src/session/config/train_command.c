@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns the configuration without options. */
+/* Returns the configuration that the command has before further options. A run that is started
+ * joins no group of seeds. */
 static struct run_config without_options(const struct run_config *config)
 {
     struct run_config plain;
@@ -18,43 +19,44 @@ static struct run_config without_options(const struct run_config *config)
     if (config->preset[0])
         config_set(&plain, KEY(preset), config->preset, NULL);
     config_set(&plain, KEY(data), config->data, NULL);
+    config_put(&plain, KEY(seed_group), config->seed_group, NULL);
     return plain;
 }
 
 static void append_setting(struct text *text, const struct run_config *config,
-                           const struct run_config *plain, const char *key)
+                           const struct run_config *plain, const struct config_field *field)
 {
     char value[1024], without[1024];
-    config_get(config, key, value, sizeof value);
-    config_get(plain, key, without, sizeof without);
-    if (strcmp(value, without) == 0)
+    config_get(config, field->key, value, sizeof value);
+    config_get(plain, field->key, without, sizeof without);
+    if (!config_counts(config, field) || strcmp(value, without) == 0)
         return;
-    text_append(text, " --%s%s", key, config_find(key)->value_optional || !value[0] ? "=" : " ");
+    text_append(text, " --%s%s", field->key, field->value_optional || !value[0] ? "=" : " ");
     if (value[0]) /* else the preset has a value, and the run none */
         shell_word_append(text, value);
 }
 
-/* Appends the options. `shuffle`: the technique is shuffle, the only one that has groups. */
-static void append_settings(struct text *text, const struct run_config *config, bool shuffle)
+/* Appends the settings that have a meaning in the task, those of some classes alone. */
+static void append_settings(struct text *text, const struct run_config *config,
+                            const struct run_config *plain, unsigned classes, enum config_task task)
 {
-    static const char *const written[] = {KEY(network), KEY(technique), KEY(data), KEY(preset),
-                                          KEY(seed_group)};
-    const struct run_config plain = without_options(config);
-    for (size_t i = 0; i < config_field_count; i++) {
-        const char *key = config_fields[i].key;
-        bool skip = !config_counts(config, &config_fields[i]) || (!shuffle && key == KEY(groups));
-        for (size_t w = 0; w < sizeof written / sizeof *written; w++)
-            skip = skip || strcmp(key, written[w]) == 0;
-        if (!skip)
-            append_setting(text, config, &plain, key);
-    }
+    for (size_t i = 0; i < config_field_count; i++)
+        if ((config_fields[i].class & classes) && config_has_meaning(&config_fields[i], task))
+            append_setting(text, config, plain, &config_fields[i]);
+}
+
+/* Returns whether a technique has groups: no option gives them to the others. */
+static bool has_groups(const char *technique)
+{
+    return strcmp(technique, technique_names[TECHNIQUE_SHUFFLE]) == 0;
 }
 
 void train_command_append(struct text *text, const struct run_config *config, const char *network,
                           const char *technique)
 {
     char name[sizeof config->network + 64];
-    const char *own = config_find(KEY(technique))->choices[config->technique];
+    struct run_config written = without_options(config);
+    const char *own = technique_names[config->technique];
     const char *wanted = technique ? technique : config->technique ? own : "none";
     bool path = network_is_path(network ? network : config->network),
          plain = strcmp(wanted, "none") == 0;
@@ -69,18 +71,16 @@ void train_command_append(struct text *text, const struct run_config *config, co
         text_append(text, " --preset %s", config->preset);
     text_append(text, " --data ");
     shell_word_append(text, config->data);
-    append_settings(text, config, !technique || strcmp(technique, "shuffle") == 0);
+    written.technique = config->technique;
+    if (technique && !has_groups(technique))
+        written.groups = config->groups;
+    append_settings(text, config, &written, SETTINGS_ALL, TASK_TRAIN);
 }
 
 void bench_command_append(struct text *text, const struct run_config *config)
 {
-    static const char *const keys[] = {KEY(precision), KEY(strict_device), KEY(memory_limit),
-                                       KEY(blocks)}; /* beside those of the network */
-    const char *technique = config_find(KEY(technique))->choices[config->technique];
-    struct run_config plain;
+    struct run_config written = without_options(config);
     char network[4 * sizeof config->network + 8];
-    config_defaults(&plain);
-    config_set(&plain, KEY(network), config->network, NULL);
     text_append(text, "tinca bench");
     if (config->batch > 0) /* of an imported run it may be unknown, as the device */
         text_append(text, " --batch %zu", config->batch);
@@ -88,13 +88,14 @@ void bench_command_append(struct text *text, const struct run_config *config)
         text_append(text, " --device ");
         shell_word_append(text, config->device);
     }
-    for (size_t i = 0; i < config_field_count; i++) {
-        const struct config_field *field = &config_fields[i];
-        const bool meant = field->key != KEY(groups) || strcmp(technique, "shuffle") == 0;
-        if (field->class == SETTINGS_NETWORK && field->key != KEY(network) && meant)
-            append_setting(text, config, &plain, field->key);
-    }
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        append_setting(text, config, &plain, keys[i]);
+    written.batch = config->batch;
+    memcpy(written.device, config->device, sizeof written.device);
+    written.threads = config->threads; /* of the machine on which the command is started */
+    written.seed = config->seed;
+    if (!has_groups(technique_names[config->technique]))
+        written.groups = config->groups;
+    append_settings(text, config, &written, SETTINGS_NETWORK, TASK_BENCH);
+    append_settings(text, config, &written, SETTINGS_MACHINE, TASK_BENCH);
+    append_settings(text, config, &written, SETTINGS_TRAINING, TASK_BENCH);
     text_append(text, " --profile %s", shell_operand(config->network, network, sizeof network));
 }

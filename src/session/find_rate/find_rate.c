@@ -361,7 +361,7 @@ static bool keep_training_only(struct run_config *config, size_t iterations, str
     if (!config_check_validation(config, error))
         return false;
     config_defaults(&search);
-    config_take(&search, config, FIND_RATE_CLASSES, TASK_FIND_RATE);
+    config_take(&search, config, TASK_FIND_RATE);
     if (!config_put(&search, KEY(data), config_training_spec(config, data), NULL))
         return error_set(error, ERROR_USAGE, OPTION(data), "give it a shorter path",
                          "with the share that it trains on it is too long");

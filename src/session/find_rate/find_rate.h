@@ -35,11 +35,6 @@ struct rate_point {
     double loss, smoothed; /* of the batch, before the step at this rate */
 };
 
-/* The classes of settings that a search takes; some have no meaning in TASK_FIND_RATE. */
-enum {
-    FIND_RATE_CLASSES = SETTINGS_NETWORK | SETTINGS_DATA | SETTINGS_TRAINING | SETTINGS_MACHINE
-};
-
 enum { FIND_RATE_ITERATIONS = 100, FIND_RATE_LEAST = 10, FIND_RATE_MOST = 100000 };
 #define FIND_RATE_LOW  1e-6
 #define FIND_RATE_HIGH 10.0

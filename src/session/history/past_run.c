@@ -38,14 +38,9 @@ static size_t threads_of(const struct run_config *config)
 
 bool past_run_is_alike(const struct run_config *a, const struct run_config *b)
 {
-    static const char *const keys[] = {KEY(batch),  KEY(blocks), KEY(teacher), KEY(precision),
-                                       KEY(device), NULL}; /* beside the network's */
     for (size_t i = 0; i < config_field_count; i++)
-        if (config_fields[i].class == SETTINGS_NETWORK &&
+        if (config_has_meaning(&config_fields[i], TASK_TIME) &&
             !config_field_equal(a, b, &config_fields[i]))
-            return false;
-    for (size_t i = 0; keys[i]; i++)
-        if (!config_field_equal(a, b, config_find(keys[i])))
             return false;
     return machine_settings(a).memory_bytes == machine_settings(b).memory_bytes &&
            threads_of(a) == threads_of(b);

@@ -15,10 +15,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* The fields whose texts a word is looked for in, besides the ID. */
-static const char *const searched[] = {"name",      "tag",          "note",    "status",
-                                       "network",   KEY(technique), KEY(data), KEY(batch),
-                                       KEY(device), "begun"};
+/* The fields whose texts a word is looked for in, besides the ID and the usual settings. */
+static const size_t searched[] = {FIELD_NAME, FIELD_TAG, FIELD_NOTE, FIELD_STATUS, FIELD_BEGUN};
 
 /* --- parsing --- */
 
@@ -248,8 +246,13 @@ static bool word_occurs(const char *word, const struct run_record *record)
     if (!record->known)
         return false;
     for (size_t i = 0; i < sizeof searched / sizeof *searched; i++)
-        if (strcasestr(run_field_text(run_field_find(searched[i]), record, text, sizeof text),
-                       word))
+        if (strcasestr(run_field_text(searched[i], record, text, sizeof text), word))
+            return true;
+    for (size_t i = 0; i < config_field_count; i++)
+        if (config_fields[i].told.usual &&
+            strcasestr(
+                run_field_text(run_field_of_setting(&config_fields[i]), record, text, sizeof text),
+                word))
             return true;
     return strcasestr(language_text(record->status), word);
 }

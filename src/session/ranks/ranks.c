@@ -52,8 +52,7 @@ static bool compare_configs(const struct cluster *cluster, const struct run_conf
     for (size_t r = 1; r < cluster_ranks(cluster); r++)
         for (size_t i = 0; i < config_field_count; i++) {
             const struct config_field *field = &config_fields[i];
-            if (strcmp(field->key, KEY(threads)) != 0 &&
-                strcmp(field->key, KEY(tensorboard)) != 0 &&
+            if (!(field->ignored_by & COMPARE_RANKS) &&
                 !config_field_equal(&configs[0], &configs[r], field))
                 return refuse_setting(cluster, r, field->key,
                                       config_get(&configs[0], field->key, first, sizeof first),

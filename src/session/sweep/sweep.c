@@ -428,26 +428,13 @@ void sweep_read_progress(struct sweep *sweep, size_t index)
 
 /* --- computing cells --- */
 
-/* Returns whether a setting does not affect what a run computes. */
-static bool changes_nothing(const char *key)
-{
-    return strcmp(key, KEY(threads)) == 0 || strcmp(key, KEY(tensorboard)) == 0 ||
-           strcmp(key, KEY(checkpoint)) == 0 || strcmp(key, KEY(checkpoint_share)) == 0;
-}
-
 /* Returns whether a run computes what the cell asks for. Sweeps and runs of older versions may have
  * relative paths. */
 static bool is_same_work(const struct run_config *cell, const struct run_config *run)
 {
     struct run_config absolute[2] = {*cell, *run};
-    const struct run_config *one = &absolute[0], *other = &absolute[1];
-    bool same =
-        config_make_absolute(&absolute[0], NULL) && config_make_absolute(&absolute[1], NULL);
-    for (size_t i = 0; same && i < config_field_count; i++) {
-        const struct config_field *field = &config_fields[i];
-        same = changes_nothing(field->key) || config_field_equal(one, other, field);
-    }
-    return same;
+    return config_make_absolute(&absolute[0], NULL) && config_make_absolute(&absolute[1], NULL) &&
+           config_equal(&absolute[0], &absolute[1], COMPARE_WORK);
 }
 
 char *sweep_interrupted_run(const struct sweep *sweep, size_t index)

@@ -226,24 +226,16 @@ static bool is_wanted(const struct sweep *sweep, size_t number)
     return false;
 }
 
-/* Returns whether the setting says what the cell's training begins with: a fine-tuning begins with
- * the model that came out of it. */
-static bool is_of_beginning(const struct config_field *field)
-{
-    return field->key == KEY(weights) || field->key == KEY(names) || field->key == KEY(reset) ||
-           field->key == KEY(reset_classes);
-}
-
-/* Refuses a setting of the cell that its fine-tuning would not have. */
+/* Refuses a setting of the cell that its fine-tuning would not have. Those of the machine change
+ * nothing in one process, and a fine-tuning begins with the model that came out of the cell. */
 static bool check_meaning(const struct run_config *cell, struct error *error)
 {
     char option[64];
     for (size_t i = 0; i < config_field_count; i++) {
         const struct config_field *field = &config_fields[i];
-        if (!config_is_given(cell, field->key) ||
-            !(field->class & (FINE_TUNE_CLASSES & ~(unsigned)SETTINGS_RECORD)) ||
-            config_has_meaning(field, TASK_FINE_TUNE) || is_of_beginning(field) ||
-            (field->class & SETTINGS_MACHINE)) /* it changes nothing in one process */
+        if (!config_is_given(cell, field->key) || field->about == ABOUT_BEGINNING ||
+            !(field->class & (SETTINGS_DATA | SETTINGS_TRAINING | SETTINGS_MEASUREMENT)) ||
+            config_has_meaning(field, TASK_FINE_TUNE))
             continue;
         snprintf(option, sizeof option, "--%s", field->key);
         return error_set(error, ERROR_USAGE, option, "leave it out, or the techniques that train",
@@ -257,7 +249,7 @@ bool sweep_after_settings(const struct run_config *cell, size_t epochs, struct r
 {
     char text[24];
     config_defaults(settings);
-    config_take(settings, cell, FINE_TUNE_CLASSES, TASK_FINE_TUNE);
+    config_take(settings, cell, TASK_FINE_TUNE);
     config_forget(settings, KEY(epochs)); /* the length is that of the grid */
     snprintf(text, sizeof text, "%zu", epochs);
     return config_set(settings, KEY(iterations), "", error) &&

@@ -54,13 +54,9 @@ void sweep_grid_free(struct sweep_grid *grid)
 /* Returns the key of the setting that a name such as "networks" stands for. */
 static const char *key_of(const char *name)
 {
-    static const char *const plurals[][2] = {{"networks", KEY(network)},
-                                             {"techniques", KEY(technique)},
-                                             {"batches", KEY(batch)},
-                                             {"devices", KEY(device)}};
-    for (size_t i = 0; i < sizeof plurals / sizeof *plurals; i++)
-        if (strcmp(plurals[i][0], name) == 0)
-            return plurals[i][1];
+    for (size_t i = 0; i < config_field_count; i++)
+        if (config_fields[i].grid.plural && strcmp(config_fields[i].grid.plural, name) == 0)
+            return config_fields[i].key;
     return name;
 }
 
@@ -78,18 +74,10 @@ bool sweep_grid_varies(const struct sweep_grid *grid, const char *key)
     return axis && axis->count > 1;
 }
 
-/* Returns the position of an axis in the order of variation: 0 varies slowest. */
-static size_t rank(const struct config_field *field)
+/* Returns the position of an axis in the order of variation: the lowest varies slowest. */
+static long rank(const struct config_field *field)
 {
-    static const char *const first[] = {KEY(network), KEY(technique)};
-    static const char *const last[] = {KEY(device), KEY(batch)};
-    for (size_t i = 0; i < 2; i++) {
-        if (strcmp(field->key, first[i]) == 0)
-            return i;
-        if (strcmp(field->key, last[i]) == 0)
-            return 1000 + i;
-    }
-    return 2 + (size_t)(field - config_fields);
+    return field->grid.place * CONFIG_MAX_FIELDS + (field - config_fields);
 }
 
 static struct sweep_axis *find_or_add(struct sweep_grid *grid, const struct config_field *field,
@@ -413,12 +401,13 @@ bool sweep_grid_complete(struct sweep_grid *grid, struct error *error)
 {
     if (!vary_seeds(grid, error))
         return false;
-    static const char *const always[] = {KEY(network), KEY(technique), KEY(device), KEY(batch)};
     char value[512];
-    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
-        if (!vary_unless_there(grid, always[i],
-                               config_get(&grid->base, always[i], value, sizeof value), error))
+    for (size_t i = 0; i < config_field_count; i++) {
+        const char *key = config_fields[i].key;
+        if (config_fields[i].grid.plural &&
+            !vary_unless_there(grid, key, config_get(&grid->base, key, value, sizeof value), error))
             return false;
+    }
     if (!grid->name[0])
         find_name(grid);
     size_t cells = sweep_grid_cells(grid);
@@ -455,18 +444,18 @@ size_t sweep_grid_devices(const struct sweep_grid *grid)
     return grid->axes[grid->axis_count - 2].count;
 }
 
-/* Returns whether a setting is left out of the hash because it does not change what a run computes.
- * The number of threads counts if the grid varies it. */
-static bool is_left_out(const char *key, bool with_threads)
+/* Returns whether a setting is left out of the hash. What does not change the work of a cell counts
+ * if the grid varies it. */
+static bool is_left_out(const struct sweep_grid *grid, const struct run_config *config,
+                        const struct config_field *field)
 {
-    return strcmp(key, KEY(max_time)) == 0 || strcmp(key, KEY(tensorboard)) == 0 ||
-           strcmp(key, KEY(seeds)) == 0 || strcmp(key, KEY(seed_group)) == 0 ||
-           (!with_threads && strcmp(key, KEY(threads)) == 0);
+    return !config_counts(config, field) ||
+           ((field->ignored_by & COMPARE_CELLS) && !sweep_grid_varies(grid, field->key));
 }
 
 /* Returns the FNV-1a hash (Fowler, Noll, Vo) of the settings that differ from the defaults. So a
  * setting added by a later version changes no id as long as it has its default. */
-static uint32_t hash_config(const struct run_config *config, bool with_threads)
+static uint32_t hash_config(const struct sweep_grid *grid, const struct run_config *config)
 {
     struct run_config defaults;
     char value[1024], fallback[1024];
@@ -476,8 +465,7 @@ static uint32_t hash_config(const struct run_config *config, bool with_threads)
         const char *key = config_fields[i].key;
         config_get(config, key, value, sizeof value);
         config_get(&defaults, key, fallback, sizeof fallback);
-        if (!config_counts(config, &config_fields[i]) || is_left_out(key, with_threads) ||
-            strcmp(value, fallback) == 0)
+        if (strcmp(value, fallback) == 0 || is_left_out(grid, config, &config_fields[i]))
             continue;
         const char *const parts[] = {key, "=", value, "\n"};
         for (size_t p = 0; p < 4; p++)
@@ -487,14 +475,14 @@ static uint32_t hash_config(const struct run_config *config, bool with_threads)
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-static void make_id(const struct run_config *config, bool with_threads, char *id)
+static void make_id(const struct sweep_grid *grid, const struct run_config *config, char *id)
 {
     const struct network_settings network = network_settings(config);
     const char *technique = config_find(KEY(technique))->choices[network.technique];
     snprintf(id, SWEEP_ID, "%.32s%s%s-b%03zu-%.16s-%08" PRIx32, file_base_name(network.network),
              network.technique ? "-" : "", network.technique ? technique : "",
              training_settings(config).batch, machine_settings(config).device,
-             hash_config(config, with_threads));
+             hash_config(grid, config));
     clean(id);
 }
 
@@ -507,8 +495,7 @@ static void name_seed_group(const struct sweep_grid *grid, struct run_config *co
     if (record_settings(config).seeds < 2)
         return;
     config_put_count(&same, KEY(seed), 0);
-    snprintf(group, sizeof group, "%.40s-%08" PRIx32, grid->name,
-             hash_config(&same, sweep_grid_varies(grid, KEY(threads))));
+    snprintf(group, sizeof group, "%.40s-%08" PRIx32, grid->name, hash_config(grid, &same));
     config_put(config, KEY(seed_group), group, NULL);
 }
 
@@ -522,7 +509,7 @@ bool sweep_grid_cell(const struct sweep_grid *grid, size_t index, struct run_con
         if (!config_set(config, axis->field->key, value, error))
             return false;
     }
-    make_id(config, sweep_grid_varies(grid, KEY(threads)), id);
+    make_id(grid, config, id);
     name_seed_group(grid, config);
     return true;
 }
@@ -536,11 +523,10 @@ static size_t write_network(const char *network, char *text, size_t size)
     return (size_t)snprintf(text, size, "%.*s", stem < 64 ? (int)stem : 64, name);
 }
 
-/* Returns whether an axis beside networks, techniques, devices and batches has several values. */
+/* Returns whether an axis has several values that not every grid has. */
 static bool is_varied_setting(const struct sweep_grid *grid, size_t axis)
 {
-    return axis > 1 && axis + 1 < grid->axis_count && grid->axes[axis].count > 1 &&
-           strcmp(grid->axes[axis].field->key, KEY(device)) != 0;
+    return grid->axes[axis].count > 1 && !grid->axes[axis].field->grid.plural;
 }
 
 bool sweep_grid_varies_settings(const struct sweep_grid *grid)

@@ -161,18 +161,6 @@ bool sweep_grid_read(struct sweep_grid *grid, const char *path, struct error *er
 
 /* --- writing --- */
 
-static const char *plural(const char *key)
-{
-    static const char *const names[][2] = {{KEY(network), "networks"},
-                                           {KEY(technique), "techniques"},
-                                           {KEY(batch), "batches"},
-                                           {KEY(device), "devices"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i][0], key) == 0)
-            return names[i][1];
-    return key;
-}
-
 bool sweep_grid_add_value(struct json *parent, const char *key, const struct config_field *field,
                           const char *value)
 {
@@ -184,7 +172,8 @@ bool sweep_grid_add_value(struct json *parent, const char *key, const struct con
 
 static bool add_axis(struct json *root, const struct sweep_axis *axis)
 {
-    struct json *array = json_add_array(root, plural(axis->field->key));
+    const char *plural = axis->field->grid.plural;
+    struct json *array = json_add_array(root, plural ? plural : axis->field->key);
     bool added = array;
     for (size_t i = 0; added && i < axis->count; i++)
         added = sweep_grid_add_value(array, NULL, axis->field, axis->values[i]);

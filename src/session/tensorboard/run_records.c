@@ -47,12 +47,9 @@ void run_records_add_test(struct event_log *log, struct event_time time,
 static bool is_shown(const struct run_config *config, const struct run_facts *facts,
                      const struct config_field *field)
 {
-    static const char *const left_out[] = {KEY(tensorboard), KEY(seed_group), KEY(seeds)};
-    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
-        if (strcmp(field->key, left_out[i]) == 0)
-            return false;
     const char *value = (const char *)config + field->offset;
-    return config_is_known(config, facts->imported, field->key) && config_applies(config, field) &&
+    return field->key != KEY(tensorboard) && !(field->ignored_by & COMPARE_LABELS) &&
+           config_is_known(config, facts->imported, field->key) && config_applies(config, field) &&
            (field->kind != CONFIG_TEXT || value[0]);
 }
 

@@ -103,11 +103,9 @@ bool fork_read_config(const struct fork_request *request, struct run_config *con
         return false;
     /* a fork begins with the ancestor's weights, not with those that the ancestor began with, and
      * has the output layers that these may have made anew */
-    const struct training_settings training = training_settings(config);
-    return (!training.weights[0] || training.outputs_kept ||
-            config_put(config, KEY(reset_classes), "yes", error)) &&
-           config_put(config, KEY(weights), "", error) &&
-           config_put(config, KEY(reset), "", error) && config_put(config, KEY(names), "", error);
+    const bool remade = network_settings(config).request.remake_outputs;
+    config_reset(config, ABOUT_BEGINNING);
+    return config_put(config, KEY(reset_classes), remade ? "yes" : "no", error);
 }
 
 /* --- the settings --- */

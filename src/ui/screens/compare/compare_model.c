@@ -81,18 +81,10 @@ static void place_record(struct compare_curves *curves, size_t at, const struct 
  * even if both groups have the same settings. */
 static bool differ_in_seed_only(const struct run_config *a, const struct run_config *b)
 {
-    static const char *const of_seeds[] = {KEY(seed), KEY(seeds), KEY(seed_group)};
     const char *group = record_settings(a).seed_group, *other = record_settings(b).seed_group;
     if (group[0] && other[0] && strcmp(group, other) != 0)
         return false;
-    for (size_t i = 0; i < config_field_count; i++) {
-        bool skip = false;
-        for (size_t k = 0; k < sizeof of_seeds / sizeof *of_seeds; k++)
-            skip = skip || strcmp(config_fields[i].key, of_seeds[k]) == 0;
-        if (!skip && !config_field_equal(a, b, &config_fields[i]))
-            return false;
-    }
-    return true;
+    return config_equal(a, b, COMPARE_SEEDS);
 }
 
 static void find_groups(struct compare_curves *curves)

@@ -79,7 +79,6 @@ static size_t count_changes(const struct run_record *records, size_t count,
 static void add_differences(struct runs_columns *columns, const struct run_record *records,
                             size_t count)
 {
-    static const char *const usual[] = {KEY(technique), KEY(data), KEY(batch), KEY(device)};
     size_t changes[CONFIG_MAX_FIELDS] = {0};
     const size_t known = count_changes(records, count, changes);
     for (size_t n = 0; n < config_field_count; n++)
@@ -89,8 +88,9 @@ static void add_differences(struct runs_columns *columns, const struct run_recor
             if (columns->count > 0)
                 columns->list[columns->count - 1].changes = changes[n];
         }
-    for (size_t i = 0; known < 2 && i < sizeof usual / sizeof *usual; i++)
-        add(columns, run_field_find(usual[i]));
+    for (size_t n = 0; known < 2 && n < config_field_count; n++)
+        if (config_fields[n].told.usual)
+            add(columns, run_field_of_setting(&config_fields[n]));
 }
 
 static void choose_fields(struct runs_columns *columns, const struct run_record *records,

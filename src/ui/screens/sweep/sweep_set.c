@@ -12,25 +12,27 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A row is a list with a key, a line with a key, or neither. */
+/* A row is a list with a key, a line with a key, or neither. The label of a row with a key is the
+ * setting's. */
 static const struct {
     const char *label, *key;
     bool list;
 } rows[SWEEP_ROWS] = {[SWEEP_ROW_GRID] = {N_("Study's grid"), NULL, false},
-                      [SWEEP_ROW_NETWORKS] = {N_("Networks"), KEY(network), true},
-                      [SWEEP_ROW_TECHNIQUES] = {N_("Techniques"), KEY(technique), true},
-                      [SWEEP_ROW_BATCHES] = {N_("Batch sizes"), KEY(batch), true},
-                      [SWEEP_ROW_DEVICES] = {N_("Devices"), KEY(device), true},
+                      [SWEEP_ROW_NETWORKS] = {NULL, KEY(network), true},
+                      [SWEEP_ROW_TECHNIQUES] = {NULL, KEY(technique), true},
+                      [SWEEP_ROW_BATCHES] = {NULL, KEY(batch), true},
+                      [SWEEP_ROW_DEVICES] = {NULL, KEY(device), true},
                       [SWEEP_ROW_VARY] = {N_("Other lists"), NULL, false},
-                      [SWEEP_ROW_DATA] = {N_("Training data"), KEY(data), false},
-                      [SWEEP_ROW_ITERATIONS] = {N_("Iterations"), KEY(iterations), false},
-                      [SWEEP_ROW_EPOCHS] = {N_("Epochs"), KEY(epochs), false},
+                      [SWEEP_ROW_DATA] = {NULL, KEY(data), false},
+                      [SWEEP_ROW_ITERATIONS] = {NULL, KEY(iterations), false},
+                      [SWEEP_ROW_EPOCHS] = {NULL, KEY(epochs), false},
                       [SWEEP_ROW_AFTER] = {N_("After training"), NULL, false},
                       [SWEEP_ROW_NAME] = {N_("Name"), NULL, false}};
 
 const char *sweep_set_label(enum sweep_row row)
 {
-    return gettext(rows[row].label);
+    const struct config_field *field = rows[row].key ? config_find(rows[row].key) : NULL;
+    return gettext(!field ? rows[row].label : rows[row].list ? field->grid.label : field->label);
 }
 
 bool sweep_set_is_list(enum sweep_row row)
@@ -404,7 +406,7 @@ bool sweep_set_grid(const struct sweep_set *set, struct sweep_grid *grid, struct
             if (list->items[i].chosen && ++chosen)
                 made = sweep_grid_add(grid, rows[row].key, list->items[i].text, error);
         if (made && rows[row].list && chosen == 0)
-            made = error_set(error, ERROR_USAGE, gettext(rows[row].label),
+            made = error_set(error, ERROR_USAGE, sweep_set_label((enum sweep_row)row),
                              _("space chooses the selected value"), _("nothing is chosen"));
     }
     made = made && vary(grid, set->vary, error) &&
