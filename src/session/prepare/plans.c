@@ -396,7 +396,7 @@ bool prepare_expected_network(struct preparation *prepared, size_t classes, stru
         outputs = method_classes(&prepared->method);
     }
     return prepare_network(prepared, outputs, error) && check_kind(prepared, error) &&
-           (known == 0 || keeps_outputs(prepared) ||
+           (known == 0 || keeps_outputs(prepared) || prepared->settings.training.outputs_kept ||
             class_match_outputs(prepared->network, known, data, error));
 }
 
