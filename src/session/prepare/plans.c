@@ -395,9 +395,12 @@ bool prepare_expected_network(struct preparation *prepared, size_t classes, stru
             return false;
         outputs = method_classes(&prepared->method);
     }
-    return prepare_network(prepared, outputs, error) && check_kind(prepared, error) &&
-           (known == 0 || keeps_outputs(prepared) ||
-            class_match_outputs(prepared->network, known, data, error));
+    if (!prepare_network(prepared, outputs, error) || !check_kind(prepared, error))
+        return false;
+    /* a run of an earlier version may go on with more outputs than its files have classes */
+    const bool settled = classes || dataset_kind_of(data)->classes;
+    return !settled || keeps_outputs(prepared) ||
+           class_match_outputs(prepared->network, known, data, error);
 }
 
 bool prepare_unopened(struct preparation *prepared, size_t classes, struct error *error)
