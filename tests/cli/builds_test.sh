@@ -1,7 +1,8 @@
 #!/bin/sh
 # Counts the networks and plans that commands build: each that a run needs is built once, for its forecast, and is the
 # one that the run computes with. The program is counted_tinca (tests/count_builds.c). Plans that are searched for a
-# smaller batch, when a run is refused, are not counted.
+# smaller batch, when a run is refused, are not counted. Nor are those of a GPU, where a run has two: the forecast asks the
+# libraries without measuring, since another run may be using the GPU, and the run's worker measures its kernels.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 TINCA=$(dirname "$TINCA")/counted_tinca
@@ -95,6 +96,10 @@ END
     builds 1 1 "a pruned model" train "$T/pruned.safetensors" $job
     builds 1 1 "find-rate" find-rate lenet --data digits,limit=200 --batch 20 --threads 1 --iterations 10
     builds 1 2 "info" info lenet --threads 1
+    # Of a saved model, the plan of one image says before the weights are read whether it fits. Settings of the command
+    # come after that, and most commands compute other batches.
+    builds 1 2 "eval" eval "$T/teacher.safetensors" --data digits,limit=200 --threads 1
+    builds 1 2 "predict" predict "$T/teacher.safetensors" "$T"/two/cat/*.png --threads 1
     builds 1 1 "bench" bench lenet --threads 1 --iterations 2
     builds 1 3 "bench of two networks" bench "$T/tiny.json" --threads 1 --iterations 2
     builds 1 5 "info of two networks" info "$T/tiny.json" --threads 1

@@ -57,7 +57,7 @@ static void free_plans(void *plans)
 static void *plan_adversarial(const struct method *method, const struct device_driver *driver,
                               const struct plan_settings *settings, struct error *error)
 {
-    struct gan_plan *plans = memory_new(1, sizeof *plans, "the plans", error);
+    struct gan_plan *plans = memory_new(1, sizeof *plans, "the plan", error);
     if (plans && gan_plan_build(plans, method->network, driver, settings, error))
         return plans;
     free_plans(plans);

@@ -269,7 +269,7 @@ static void *plan_distilled(const struct method *method, const struct device_dri
 {
     const struct distilled *state = method->state;
     struct plan_settings taught = *settings;
-    struct distillation_plan *plans = memory_new(1, sizeof *plans, "the plans", error);
+    struct distillation_plan *plans = memory_new(1, sizeof *plans, "the plan", error);
     taught.distillation = &state->teacher.settings;
     if (plans && distillation_plan_build(plans, &method->network->graph, driver, &taught, error))
         return plans;
