@@ -50,7 +50,7 @@ struct cuda_group; /* group.cu: a process group */
 struct cuda_gate;  /* hold.cu */
 struct cuda_dnn;   /* conv_choice.h: cuDNN's handle, and the choices of algorithms */
 
-/* How convolutions are computed, by their shapes. */
+/* The choices of algorithms for the convolutions, by their shapes. */
 struct conv_choices {
     struct conv_choice **choices; /* conv_choice.h */
     size_t count, capacity;
