@@ -60,7 +60,8 @@ static bool report(struct json *list, const struct import_results *results, cons
     return complete;
 }
 
-/* Where a folder's trainings are reported, and whether that has not failed. */
+/* The list to which imported runs are reported (NULL: they are printed), and whether it is
+ * complete: memory may run out. */
 struct reports {
     struct json *list;
     bool complete;

@@ -34,8 +34,8 @@ static bool add_dims(struct json *object, const char *key, const size_t *dims, s
     return added;
 }
 
-static bool add_misfits(struct json *missing, struct json *shapes,
-                        const struct weights_pairing *pairing)
+static bool add_mismatches(struct json *missing, struct json *shapes,
+                           const struct weights_pairing *pairing)
 {
     bool added = true;
     for (size_t p = 0; p < pairing->graph->parameter_count; p++) {
@@ -65,7 +65,7 @@ static int print_json(const struct torch_import *import, const char *model)
         json_add_string(root, "network", network_full_name(import->network, name, sizeof name)) &&
         json_add_count(root, "classes", import->network->classes) &&
         json_add_string(root, "names", pairing->names);
-    if (import->misfits == 0)
+    if (import->mismatches == 0)
         added = json_add_string(root, "model", model) &&
                 json_add_string(root, "normalisation", import->normalisation) &&
                 json_add_count(root, "loaded", import->match.loaded) &&
@@ -73,7 +73,7 @@ static int print_json(const struct torch_import *import, const char *model)
     struct json *missing = json_add_array(root, "missing");
     struct json *shapes = json_add_array(root, "another_shape");
     struct json *unexpected = json_add_array(root, "unexpected");
-    added = add_misfits(missing, shapes, pairing) && added;
+    added = add_mismatches(missing, shapes, pairing) && added;
     for (size_t i = 0; i < pairing->file.count; i++)
         if (!weights_pairing_uses(pairing, i))
             added = json_add_string(unexpected, NULL, pairing->original[i].name) && added;
@@ -82,7 +82,7 @@ static int print_json(const struct torch_import *import, const char *model)
 
 /* --- as text --- */
 
-static void list_misfits(const struct weights_pairing *pairing)
+static void list_mismatches(const struct weights_pairing *pairing)
 {
     char here[96], there[96];
     for (size_t p = 0; p < pairing->graph->parameter_count; p++) {
@@ -185,15 +185,15 @@ int import_torch(const char *path, const struct import_torch_options *options)
     int status = EXIT_DONE;
     const bool imported = choose_model(path, options->output, model, sizeof model, &error) &&
                           torch_import(&request, &import, &error);
-    if (options->as_json && import.network && (imported || import.misfits > 0))
+    if (options->as_json && import.network && (imported || import.mismatches > 0))
         status = print_json(&import, model);
     else if (imported)
         print_result(&import, path, model);
     if (!imported) {
         status = output_error(&error);
-        if (import.misfits > 0 && !options->as_json) {
+        if (import.mismatches > 0 && !options->as_json) {
             note_choice(&import, path);
-            list_misfits(&import.pairing);
+            list_mismatches(&import.pairing);
             list_unexpected(&import.pairing);
         }
     }

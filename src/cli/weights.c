@@ -258,12 +258,12 @@ static bool is_fit(enum weights_fit fit)
 }
 
 static void add_fit(struct table *table, const struct weights_pairing *pairing,
-                    const struct parameter *parameter, size_t *misfits)
+                    const struct parameter *parameter, size_t *mismatches)
 {
     char here[96], there[96];
     size_t entry = SIZE_MAX;
     const enum weights_fit fit = weights_pairing_fit(pairing, parameter, &entry);
-    *misfits += !is_fit(fit);
+    *mismatches += !is_fit(fit);
     table_cell(table, "%s", parameter->name);
     table_cell(table, "%s", shape_text(parameter->dims, parameter->rank, here, sizeof here));
     if (entry == SIZE_MAX) {
@@ -294,11 +294,11 @@ static void print_unused(const struct weights_pairing *pairing)
 /* Prints how each array of the network fits. The exit status says whether all do. */
 static int print_pairing(const struct weights_pairing *pairing)
 {
-    size_t misfits = 0;
+    size_t mismatches = 0;
     const struct graph *graph = pairing->graph;
     struct table table = table_begin("lllll", _("NETWORK|SHAPE|FILE|SHAPE|STATE"));
     for (size_t p = 0; p < graph->parameter_count; p++)
-        add_fit(&table, pairing, &graph->parameters[p], &misfits);
+        add_fit(&table, pairing, &graph->parameters[p], &mismatches);
     const int status = table_print(&table);
     print_unused(pairing);
     output_print("\n");
@@ -306,8 +306,8 @@ static int print_pairing(const struct weights_pairing *pairing)
         output_print(_("Names by the mapping %s.\n"), pairing->names);
     output_print(ngettext("%zu of %zu array does not fit.\n", "%zu of %zu arrays do not fit.\n",
                           graph->parameter_count),
-                 misfits, graph->parameter_count);
-    return status == EXIT_DONE && misfits > 0 ? EXIT_FAILED : status;
+                 mismatches, graph->parameter_count);
+    return status == EXIT_DONE && mismatches > 0 ? EXIT_FAILED : status;
 }
 
 static int pairing_json(const struct weights_pairing *pairing)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Which signals of the terminal reach the child. */
+/* The process group of a child decides which signals of the terminal reach it. */
 enum spawn_group {
     SPAWN_GROUP_SHARED, /* Ctrl-C and the end of the terminal, as they reach this process */
     SPAWN_GROUP_OWN,    /* none: it has a process group of its own */

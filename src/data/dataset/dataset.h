@@ -48,8 +48,8 @@ struct dataset_facts {
     size_t generator;      /* GENERATOR_VERSION of a generated set; 0: the set comes from files */
     uint64_t decode_bytes; /* peak memory in bytes of decoding an image */
     uint64_t draw;         /* the seed of what is drawn: the option `draw`, or 1 */
-    /* How pictures become examples; fixed: they are as they are stored, and only normalised.
-     * Without a normalisation. */
+    /* The steps by which pictures become examples, without the normalisation; fixed: there are
+     * none, since images are as they are stored. */
     struct preprocessing preprocessing;
     bool fixed;
 };
@@ -71,7 +71,7 @@ void dataset_free(struct dataset *dataset);
 /* Returns the properties of the set, which belong to it. */
 const struct dataset_facts *dataset_facts(const struct dataset *dataset);
 
-/* How many images the classes have. */
+/* The number of images of each class. */
 struct dataset_balance {
     size_t *images;                     /* [classes]; free() it */
     size_t classes, most, least, empty; /* empty: classes without an image */

@@ -290,7 +290,8 @@ bool image_pad_reflected(struct image *out, const struct image *in, size_t left,
 
 enum { TILE = 32 }; /* columns of the output stay in the cache while rows of the input are read */
 
-/* How the pixel (x, y) of the upright picture is found: EXIF counts the orientations from 1. */
+/* The place of the pixel (x, y) of the upright picture in the stored one, by the orientation, which
+ * EXIF counts from 1. */
 struct turn {
     bool swapped;       /* its row is a column as stored */
     bool right, bottom; /* columns, rows as stored are counted from the right, the bottom */

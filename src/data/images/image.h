@@ -21,7 +21,7 @@ struct image {
     float *deep;
 };
 
-/* How pictures get another size. */
+/* The filters by which pictures are resized. */
 enum image_filter {
     IMAGE_BILINEAR,  /* a triangle, as wide as the reduction: BILINEAR of Pillow, and torchvision */
     IMAGE_BICUBIC,   /* the cubic of Keys with a = -0.5, as wide: BICUBIC of Pillow */

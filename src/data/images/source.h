@@ -13,7 +13,7 @@
 #include "data/images/preprocessing.h"
 #include "data/images/spec.h"
 
-/* How a stored image is brought to the size of the network's input. */
+/* The ways to bring a stored image to the size of the network's input. */
 enum source_fit {
     SOURCE_FIXED, /* not at all: a network with another input size is refused */
     SOURCE_CROP,  /* the shorter side is resized, then a window is cropped */

@@ -15,7 +15,7 @@ struct crop {
 /* Returns the window in the centre of `image`. */
 struct crop crop_centre(const struct image *image, size_t width, size_t height);
 
-/* How training images are cropped. */
+/* The settings and random numbers by which training images are cropped. */
 struct crop_draw {
     const struct augmentation *augmentation; /* as augmentation_for returns it */
     uint64_t seed, epoch;

@@ -16,7 +16,7 @@
 
 #include "data/loader/augmentation.h"
 
-/* How an image is mixed with its partner. */
+/* The mixture of an image with its partner. */
 struct mix {
     float share; /* of its own label */
     bool cuts;   /* the rectangle below comes from the partner; else all pixels are mixed */

@@ -5,7 +5,7 @@
 
 #include "data/loader/augment.h"
 
-/* How the images of a run are prepared. */
+/* The settings by which the images of a run are prepared. */
 struct example_style {
     const struct dataset *dataset;
     const struct augmentation *augmentation; /* as augmentation_for returns it */
@@ -15,7 +15,7 @@ struct example_style {
     float mask; /* what cutout writes: 0, the mean, in training */
 };
 
-/* Which image is prepared, and where its random numbers come from. */
+/* The image that is prepared, and the numbers on which its random numbers depend. */
 struct example_draw {
     size_t index;    /* of the image */
     uint64_t epoch;  /* augmentation depends on the epoch and `number` */

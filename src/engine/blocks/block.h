@@ -24,9 +24,9 @@ struct variation {
     double block_rate;     /* residual blocks become bottlenecks of width / rate; 0: they do not */
 };
 
-/* Where a block is built. After a failure the functions below append nothing, so that one check of
- * `failed` at the end is enough. The last flags report which parts of the variation changed the
- * block. */
+/* The place where a block is built. After a failure the functions below append nothing, so that one
+ * check of `failed` at the end is enough. The last flags report which parts of the variation
+ * changed the block. */
 struct block_site {
     struct graph *graph;
     const struct variation *variation;

@@ -19,7 +19,7 @@ enum { CLUSTER_MODULE_ABI = 5, CLUSTER_REASON = 256, CLUSTER_LIBRARY = 96, CLUST
 #define CLUSTER_MODULE_FILE     "tinca-mpi.so"
 #define CLUSTER_MODULE_FUNCTION "tinca_cluster_module"
 
-/* Where a process is, as MPI says. */
+/* The place of a process among the ranks, as MPI says. */
 struct cluster_place {
     size_t rank, ranks;
     size_t local_rank;             /* its number among the ranks of its host */

@@ -74,7 +74,8 @@ bool cluster_window_sum(const struct cluster_window *window, const struct batch_
 
 /* --- the cost of a sum --- */
 
-/* How long a sum takes: latency + bytes * seconds_per_byte, for the float32 values of a rank. */
+/* The cost of a sum: it takes latency + bytes * seconds_per_byte, for the float32 values of a rank.
+ */
 struct cluster_cost {
     double latency, seconds_per_byte;
 };

@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Why the channels of a group must stay. */
+/* The reasons why the channels of a group must stay. */
 enum channel_hold {
     CHANNEL_FREE,
     CHANNEL_INPUT,      /* they are the network's input */

@@ -79,7 +79,7 @@ struct factor {
     double squares;   /* the sum of all squared weights */
 };
 
-/* How well the parts of a layer fit. All three are relative to the weights' Frobenius norm, 0 for
+/* The errors of the parts of a layer. All three are relative to the weights' Frobenius norm, 0 for
  * a layer of zeros. */
 struct factor_fit {
     double energy; /* 1 - tail^2: the share of the squared singular values that is kept */

@@ -166,7 +166,7 @@ bool execution_set_clipping(struct execution *execution, const struct gradient_c
 bool execution_set_groups(struct execution *execution, const struct parameter_groups *groups,
                           struct error *error);
 
-/* How several processes add their gradients (cluster_sums.h). */
+/* The way in which several processes add their gradients (cluster_sums.h). */
 struct gradient_sums {
     enum cluster_sum_kind kind;
     bool share;          /* add exact sums in memory that the ranks share, if they can */

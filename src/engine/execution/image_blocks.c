@@ -22,7 +22,7 @@ struct tree {
     const struct kernel_call *call; /* for the whole batch */
 };
 
-/* Where the gradients of a tree's parameters are written. */
+/* The arrays to which the gradients of a tree's parameters are written. */
 struct sums {
     float *gradients[NODE_MAX_PARAMETERS]; /* NULL: not needed */
     char *workspace;                       /* for the sums of right halves */

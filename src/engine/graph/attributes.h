@@ -22,7 +22,7 @@ enum initialiser_kind {
     INITIALISE_HE,       /* gaussian, standard deviation sqrt(2 / fan_in) (He et al. 2015) */
 };
 
-/* How the initial values of a parameter are drawn. */
+/* The distribution from which the initial values of a parameter are drawn. */
 struct initialiser {
     enum initialiser_kind kind;
     float value;

@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-/* How the blocks of a batch are divided among ranks. */
+/* The division of the blocks of a batch among ranks. */
 struct batch_subtrees {
     size_t blocks, ranks; /* of the whole batch; ranks divides blocks */
     size_t most;          /* subtrees that a rank has, at most */

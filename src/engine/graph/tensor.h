@@ -46,7 +46,7 @@ static inline bool shape_equal(struct shape a, struct shape b)
     return a.channels == b.channels && a.height == b.height && a.width == b.width;
 }
 
-/* How an activation lies in memory. The plain layout, {0}, is [N, C, H, W]. A channel-blocked
+/* The layout of an activation in memory. The plain layout, {0}, is [N, C, H, W]. A channel-blocked
  * layout is [N, C / block, H + 2 pad, W + 2 pad, block], with C / block rounded up: `block`
  * channels of a position are neighbours, so that they fill a vector register (the layout nChw16c of
  * oneDNN). The pad is filled with zeros, as are the unused channels of the last block.

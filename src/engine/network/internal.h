@@ -76,8 +76,7 @@ bool builder_count_classes(struct builder *builder);
  * which the caller frees; NULL with an error. Changes the document's tree. */
 char *builder_remake_outputs(struct builder *builder, size_t classes);
 
-/* How a network is named: by a path, or by a name with suffixes. Only the files of
- * this folder use it. */
+/* A network is named by a path, or by a name with suffixes. */
 
 /* Completes the request by the suffixes of its name. Sets *builtin to the named network, or to NULL
  * if the request has a path or a text. Returns false with an error if there is no such network, if

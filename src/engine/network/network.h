@@ -40,7 +40,7 @@ char *network_widths_print(const struct network_widths *widths, char separator, 
 /* The operators that the word "activation" of a network file can stand for; NULL-terminated. */
 extern const char *const network_activations[];
 
-/* Which network to build. The name can have suffixes in any order, as the studies print them: a
+/* The network to build. The name can have suffixes in any order, as the studies print them: a
  * technique, a width rate, a block rate ("resnet20-dsc-0.36", "resnet110-2.3_block"), widths and an
  * activation ("mlp-w800x400-tanh"). A suffix means the same as the member below; if the two differ,
  * that is an error. */

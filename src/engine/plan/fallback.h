@@ -66,7 +66,8 @@ size_t fallback_saved_bytes(const struct plan *plan, const struct plan_step *ste
 /* Returns the bytes of host memory for the whole plan: scratch and saved values. */
 size_t fallback_host_bytes(const struct plan *plan);
 
-/* How many nodes fall back, and how many bytes an iteration of the whole batch copies for them. */
+/* The number of nodes that fall back, and the bytes that an iteration of the whole batch copies for
+ * them. */
 struct fallback_cost {
     size_t nodes;
     uint64_t bytes;

@@ -124,7 +124,7 @@ void step_order_make(struct step_order *order, const bool *keep);
 void step_order_find_chains(struct plan *plan);
 void step_order_split_chains(struct plan *plan);
 
-/* Which values to recompute so that training fits a memory limit. */
+/* Finds the values to recompute so that training fits a memory limit. */
 
 struct recompute_search {
     struct step_order *order;
@@ -145,8 +145,8 @@ bool recompute_choose(const struct recompute_search *search, bool *keep, struct 
  * that saves less than a tenth of the arena. Returns false with an error if out of memory. */
 bool recompute_choose_norms(const struct recompute_search *search, bool *keep, struct error *error);
 
-/* Which arrays an iteration needs, when each is in use, and which of them share
- * memory. */
+/* Finds the arrays that an iteration needs, the steps in which each is in use, and which of them
+ * share memory. */
 
 /* The number of a block that does not exist. */
 #define LIVE_RANGES_NONE ((size_t)-1)

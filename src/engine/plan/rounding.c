@@ -1,5 +1,5 @@
-/* Which operands and results of a plan in bf16 are rounded. A value that is rounded where it is
- * written need not be rounded again where a product reads it. */
+/* Decides which operands and results of a plan in bf16 are rounded. A value that is rounded where
+ * it is written need not be rounded again where a product reads it. */
 #include "engine/plan/rounding.h"
 
 #include "base/language.h"

@@ -130,7 +130,7 @@ static void append(char *text, size_t size, const char *heading, const struct li
 /* Fills `error` with the arrays that are missing from the file, those that have another shape in
  * it, and those that it has besides, and returns false. Each of the three lists ends with how many
  * more there are if it is long. The caller has found that an array of the network does not fit. */
-static bool weights_misfits_refuse(const struct weights_pairing *pairing, struct error *error)
+static bool weights_mismatches_refuse(const struct weights_pairing *pairing, struct error *error)
 {
     struct list lists[LISTS] = {0};
     char text[sizeof error->why - 64] = "";
@@ -196,15 +196,15 @@ enum weights_fit weights_pairing_fit(const struct weights_pairing *pairing,
     return has_shape(&pairing->file, found, parameter) ? WEIGHTS_FIT_LOADED : WEIGHTS_FIT_SHAPE;
 }
 
-size_t weights_pairing_misfits(const struct weights_pairing *pairing)
+size_t weights_pairing_mismatches(const struct weights_pairing *pairing)
 {
-    size_t misfits = 0, entry;
+    size_t mismatches = 0, entry;
     for (size_t p = 0; p < pairing->graph->parameter_count; p++) {
         const enum weights_fit fit =
             weights_pairing_fit(pairing, &pairing->graph->parameters[p], &entry);
-        misfits += fit == WEIGHTS_FIT_MISSING || fit == WEIGHTS_FIT_SHAPE;
+        mismatches += fit == WEIGHTS_FIT_MISSING || fit == WEIGHTS_FIT_SHAPE;
     }
-    return misfits;
+    return mismatches;
 }
 
 size_t weights_pairing_unused(const struct weights_pairing *pairing)
@@ -235,19 +235,19 @@ static bool use_mapping(struct weights_pairing *pairing, const char *name, struc
     return rename_entries(pairing, error);
 }
 
-/* Takes the built-in mapping with the fewest misfits, or none; of those with as many, the one that
- * leaves the fewest arrays of the file unused. */
+/* Takes the built-in mapping with the fewest mismatches, or none; of those with as many, the one
+ * that leaves the fewest arrays of the file unused. */
 static bool choose_mapping(struct weights_pairing *pairing, struct error *error)
 {
-    size_t fewest = weights_pairing_misfits(pairing), least = weights_pairing_unused(pairing);
+    size_t fewest = weights_pairing_mismatches(pairing), least = weights_pairing_unused(pairing);
     const char *best = "";
     for (size_t i = 0; fewest + least > 0 && i < weights_names_builtin_count; i++) {
         if (!use_mapping(pairing, weights_names_builtins[i].name, error))
             return false;
-        const size_t misfits = weights_pairing_misfits(pairing);
+        const size_t mismatches = weights_pairing_mismatches(pairing);
         const size_t unused = weights_pairing_unused(pairing);
-        if (misfits < fewest || (misfits == fewest && unused < least)) {
-            fewest = misfits;
+        if (mismatches < fewest || (mismatches == fewest && unused < least)) {
+            fewest = mismatches;
             least = unused;
             best = weights_names_builtins[i].name;
         }
@@ -410,7 +410,7 @@ bool weights_begin(struct weights *weights, const struct weights_source *source,
     if (!weights_pairing_open(&pairing, weights->graph, source, error))
         return false;
     const bool fits =
-        weights_pairing_misfits(&pairing) == 0 || weights_misfits_refuse(&pairing, error);
+        weights_pairing_mismatches(&pairing) == 0 || weights_mismatches_refuse(&pairing, error);
     const bool read =
         fits &&
         (!safetensors_has_checksum(&pairing.file) || safetensors_check(&pairing.file, error)) &&

@@ -70,7 +70,7 @@ enum weights_fit weights_pairing_fit(const struct weights_pairing *pairing,
 bool weights_pairing_uses(const struct weights_pairing *pairing, size_t i);
 
 /* Returns how many arrays of the network are missing or have another shape in the file. */
-size_t weights_pairing_misfits(const struct weights_pairing *pairing);
+size_t weights_pairing_mismatches(const struct weights_pairing *pairing);
 
 /* Returns how many arrays of the file have no place in the network. */
 size_t weights_pairing_unused(const struct weights_pairing *pairing);

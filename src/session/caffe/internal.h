@@ -136,7 +136,7 @@ struct caffe_value {
     size_t node;
 };
 
-/* How an array of tinca is made of one of Caffe. */
+/* The ways to make an array of tinca of one of Caffe. */
 enum caffe_copy {
     CAFFE_COPY,
     CAFFE_REPEAT,    /* one value for all */

@@ -39,7 +39,7 @@
 enum { JOURNAL_COLUMNS_LEAST = 4 << 20 };
 #define JOURNAL_COLUMNS_FILE "journal.columns"
 
-/* Where a reading got the iterations from. */
+/* The file from which a reading got the iterations. */
 enum journal_source {
     JOURNAL_TEXT,            /* the journal */
     JOURNAL_COLUMNS_SUMMED,  /* the column file, after the CRC-32 of the journal was computed */

@@ -58,7 +58,7 @@ static bool any_mark(const struct comparison *comparison)
     return false;
 }
 
-/* How lines of notes are written: their bullet, and the escaping of names in them. */
+/* The style of lines of notes: their bullet, and the escaping of names in them. */
 struct style {
     const char *bullet;
     visible_appender *append;

@@ -19,7 +19,7 @@ struct pareto_point {
  * Equal points are on the front together. */
 size_t pareto_front(struct pareto_point *points, size_t count, bool high_x, bool high_y);
 
-/* How the figure of point `a` stands to that of point `b`. */
+/* The relation of the figure of point `a` to that of point `b`. */
 enum pareto_order { PARETO_UNKNOWN, PARETO_EQUAL, PARETO_BETTER, PARETO_WORSE };
 
 /* Returns PARETO_BETTER, _WORSE or _EQUAL of two numbers; `high`: high ones are better. */

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How the caller of a technique watches it. The functions may block. */
+/* The functions with which the caller of a technique watches it. They may block. */
 struct technique_watch {
     void *context;
     /* Reports what begins, a translated sentence (NULL: nothing new); it is called at least every

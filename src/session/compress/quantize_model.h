@@ -36,7 +36,7 @@ struct quantize_request {
     struct run_config config;
 };
 
-/* Why a layer stays float32. */
+/* The reasons why a layer stays float32. */
 enum quantize_kept { KEPT_NOT, KEPT_ASKED, KEPT_SENSITIVE };
 extern const char *const quantize_kept_names[]; /* no, asked, sensitive */
 

@@ -65,7 +65,7 @@ char *kernel_choices_summarise(const char *text, char summary[KERNEL_CHOICES_SUM
 
 /* --- provenance.json --- */
 
-/* How a run came about, stored in RUN/provenance.json when it begins: the command line, and the
+/* The provenance of a run, stored in RUN/provenance.json when it begins: the command line, and the
  * versions of program, arithmetic, compiler, BLAS library, system kernel and microcode. Runs of
  * earlier versions lack the file; resuming a run does not change it.
  *

@@ -80,8 +80,9 @@ struct inspection {
                        without an effect on what the run saved */
     double seconds; /* duration of the training steps, without the wait for data */
     double cost;    /* seconds that the inspection delayed the run */
-    /* Why the driver refused CUDA graphs, since the run or its last part began; "": it did not.
-     * How many it refused, and how many passes ran without one: struct recording_refusals. */
+    /* The reason why the driver refused CUDA graphs, since the run or its last part began; "": it
+     * did not refuse any. Then the number of refused graphs and of passes without one, as in struct
+     * recording_refusals. */
     char graph_refused[128];
     uint64_t graphs_refused, passes_without_graph;
     size_t network_count, arena_count;

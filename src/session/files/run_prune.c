@@ -1,6 +1,6 @@
-/* Which files go is decided from those that exist, by one table: a bit for each file. The list of
- * deleted files is written before the first one is deleted, so that a crash in between leaves no
- * file that is missing without a reason. */
+/* One table decides from the files that exist which of them go: it has a bit for each file. The
+ * list of deleted files is written before the first one is deleted, so that a crash in between
+ * leaves no file that is missing without a reason. */
 #include "session/files/run_prune.h"
 
 #include "base/files/file.h"

@@ -14,7 +14,7 @@
 
 #include "engine/devices/device.h"
 
-/* Where the figures of a device come from. */
+/* The origins of the figures of a device. */
 enum machine_source {
     MACHINE_UNUSED,   /* the device does not use figures */
     MACHINE_FIXED,    /* they cannot be stored, or not be measured: fixed rules */

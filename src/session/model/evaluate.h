@@ -94,7 +94,7 @@ typedef void outcome_watch(void *watcher, const struct outcome *outcome, const f
  * reason in `error`, ends the evaluation. */
 typedef bool evaluation_progress(void *context, uint64_t done, uint64_t of, struct error *error);
 
-/* How to evaluate a set; {0}: all images, without times. */
+/* The options of an evaluation; {0}: all images, without times. */
 struct evaluation_request {
     size_t batch;   /* 0: chosen by what fits into memory */
     size_t images;  /* only the first so many; 0: all */

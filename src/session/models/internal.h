@@ -47,7 +47,8 @@ double inquiry_loss(const struct inquiry *inquiry, size_t reference, size_t row)
 
 /* --- techniques (means_techniques.c) --- */
 
-/* How much smaller int8 makes a file for certain: four times, less its scales and its report. */
+/* The factor by which int8 makes a file smaller for certain: four, less for its scales and its
+ * report. */
 static const double means_int8_bytes = 3.7;
 
 /* Returns whether a name contains a technique of this kind: "resnet20+prune:0.5" has "prune". */

@@ -6,7 +6,7 @@
 #include "session/model/evaluate.h"
 #include "session/models/model_figures.h"
 
-/* How many images times are measured on, unless the request says otherwise. */
+/* The number of images that are timed, unless the request says otherwise. */
 enum { MODEL_TIMED_IMAGES = 500 };
 
 struct model_measure_request {

@@ -45,7 +45,7 @@ enum onnx_attribute_type {
 /* The zero point of unsigned integers that stand for signed ones. */
 enum { ONNX_OFFSET = 128 };
 
-/* Where an array lies that is not in the model's file. */
+/* The data_location of an array that is not in the model's file. */
 enum { ONNX_EXTERNAL = 1 };
 
 /* The model's metadata: the head of its network file, a JSON object. The other keys are those of a
@@ -218,7 +218,8 @@ struct onnx_value {
 
 struct onnx_model;
 
-/* Where a parameter's values come from; neither: it begins as the layer says. */
+/* The values of a parameter: `floats` or `stored`; if both are NULL, it begins as the layer says.
+ */
 struct onnx_source {
     const float *floats;
     const struct onnx_value *stored; /* instead of floats */

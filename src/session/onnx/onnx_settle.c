@@ -1,5 +1,5 @@
-/* Which operator of tinca moves values as a value says: none, channel_shift, channel_shuffle, or
- * flatten. All images of the batch must move alike, and none into another. */
+/* Finds the operator of tinca that moves values as a value of the file says: none, channel_shift,
+ * channel_shuffle, or flatten. All images of the batch must move alike, and none into another. */
 #include "session/onnx/internal.h"
 
 #include "base/language.h"

@@ -48,7 +48,7 @@ bool ranks_agree(struct cluster *cluster, const struct run_config *config,
 bool ranks_share_state(struct cluster *cluster, struct preparation *preparation,
                        struct error *error);
 
-/* How the ranks divide a validation. */
+/* The division of a validation among the ranks. */
 struct ranks_validation {
     size_t parts;    /* at most 1: rank 0 validates alone */
     size_t part;     /* of this rank; `parts` or more: none */

@@ -300,7 +300,7 @@ static bool same_field(const struct row *a, const struct row *b, size_t field)
     return differences_same(a->fields[field], b->fields[field]);
 }
 
-/* How the rows of a list are compared, and the messages about them. */
+/* A kind of lists: the comparison of their rows, and the messages about them. */
 struct kind {
     const char *key, *missing, *added, *moved; /* moved NULL: contents do not distinguish rows */
     void (*compare)(const struct row *then, const struct row *now, struct differences *differences);

@@ -1,4 +1,4 @@
-/* Which runs can be resumed, and which settings can change then. */
+/* Decides which runs can be resumed, and which settings can change then. */
 #include "session/record/resume.h"
 
 #include "base/escape/shell.h"

@@ -46,7 +46,7 @@ struct event_log {
     uint64_t lost;       /* records that were left out */
 };
 
-/* When something happened, and at which step: the iterations done. */
+/* The time of an event, and its step: the iterations that were done. */
 struct event_time {
     double wall; /* seconds since 1970 */
     uint64_t step;

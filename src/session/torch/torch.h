@@ -54,13 +54,13 @@ struct torch_import_request {
 struct torch_import {
     struct network *network;        /* NULL: none was found or built */
     struct weights_pairing pairing; /* valid if `network` is not NULL */
-    size_t misfits;                 /* arrays that are missing or have another shape */
+    size_t mismatches;              /* arrays that are missing or have another shape */
     struct weights_match match;     /* valid if the import succeeded */
     char normalisation[16];         /* likewise */
 };
 
 /* Makes a saved model of a state dict. Returns false with an error; if that is because arrays do
- * not fit, import->misfits is above 0. Nothing is then written. */
+ * not fit, import->mismatches is above 0. Nothing is then written. */
 bool torch_import(const struct torch_import_request *request, struct torch_import *import,
                   struct error *error);
 void torch_import_free(struct torch_import *import);

@@ -76,7 +76,7 @@ static bool open_fitting(const struct torch_import_request *request, const char 
 
 static bool fits_exactly(const struct torch_import *import)
 {
-    return weights_pairing_misfits(&import->pairing) == 0 &&
+    return weights_pairing_mismatches(&import->pairing) == 0 &&
            weights_pairing_unused(&import->pairing) == 0;
 }
 
@@ -160,12 +160,12 @@ bool torch_import(const struct torch_import_request *request, struct torch_impor
     if (!model_output_check(request->path, request->model, error) ||
         !torch_find_network(request, import, error))
         return false;
-    import->misfits = weights_pairing_misfits(&import->pairing);
-    if (import->misfits > 0)
+    import->mismatches = weights_pairing_mismatches(&import->pairing);
+    if (import->mismatches > 0)
         return error_set(error, ERROR_INPUT, request->path,
                          "take the network that it was saved from, or another mapping with --names",
                          "%zu arrays of the network are missing or have another shape",
-                         import->misfits);
+                         import->mismatches);
     return save(request, import, error);
 }
 

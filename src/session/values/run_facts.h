@@ -31,7 +31,7 @@ char *run_id_new(const char *name, char *id);
 
 /* --- facts --- */
 
-/* Where a forked run comes from (session/training/fork.h). */
+/* The checkpoint that a forked run comes from (session/training/fork.h). */
 struct run_fork {
     char ancestor[RUN_ID_SIZE]; /* "": the run is no fork */
     char checkpoint[12];        /* "last", "previous", "final" or "best" */

@@ -40,7 +40,7 @@ enum trace {
 /* Traces of the same unit share a y axis. */
 enum trace_unit { UNIT_LOSS, UNIT_PERCENT, UNIT_MS, UNIT_RATE, UNITS };
 
-/* How a trace is drawn. */
+/* The kinds of traces, which are drawn differently. */
 enum trace_kind { TRACE_IS_LINE, TRACE_IS_RAW, TRACE_IS_VALIDATION, TRACE_KINDS };
 
 /* Sets of traces are bit masks. */

@@ -52,7 +52,7 @@ struct layout_part {
  * needs while they last, then the rest is given out. Sets `given`. */
 void layout_share(int rows, struct layout_part *parts, size_t count);
 
-/* How densely facts about a run are written. */
+/* The densities at which facts about a run are written. */
 enum density { DENSITY_TINY, DENSITY_SMALL, DENSITY_NORMAL, DENSITY_PANEL };
 
 struct run_layout {

@@ -58,7 +58,7 @@ size_t terminal_restore_bytes(const char **bytes);
  * sequence that was being sent past ncurses. Borrowed until terminal_close; NULL: none. */
 void terminal_set_crash_prefix(const char *bytes);
 
-/* Why terminal_wait returned: a set of bits. */
+/* The reasons why terminal_wait has returned, as a set of bits. */
 enum {
     WAKE_INPUT = 1,  /* a key can be read */
     WAKE_RESIZE = 2, /* the size has changed, and ncurses has the new one */

@@ -7,7 +7,7 @@
 #include "session/inspect/preview.h"
 #include "ui/terminal/draw.h"
 
-/* How many pictures fit into an area, and the size of each in cells. */
+/* The number of pictures that fit into an area, and the size of each in cells. */
 struct grid_fit {
     size_t across, down; /* 0: not even one fits */
     int rows, columns;   /* size of one picture, without the label below it */

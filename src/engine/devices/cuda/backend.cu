@@ -459,7 +459,7 @@ static void stamp(struct device *device, size_t i)
     cuda_enter(context);
     context->measuring = i % 2 == 0;
     if (i == 0) /* the first layer of a pass */
-        cuda_hold(context);
+        cuda_gate_close(context);
     if (make_stamps(context, i + 1))
         cuda_note(context, "cudaEventRecord", cudaEventRecord(context->stamps[i], context->stream));
 }

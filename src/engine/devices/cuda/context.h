@@ -47,10 +47,10 @@ struct cuda_allocation {
 };
 
 struct cuda_group; /* group.cu: a process group */
-struct cuda_gate;  /* hold.cu */
+struct cuda_gate;  /* gate.cu */
 struct cuda_dnn;   /* conv_choice.h: cuDNN's handle, and the choices of algorithms */
 
-/* How convolutions are computed, by their shapes. */
+/* The choices of algorithms for the convolutions, by their shapes. */
 struct conv_choices {
     struct conv_choice **choices; /* conv_choice.h */
     size_t count, capacity;
@@ -89,7 +89,7 @@ struct cuda_context {
     bool recording;              /* `stream` is being captured: nothing may wait for it */
     char failure_before[256];    /* the failure before the capture */
     enum cuda_failure_kind failure_kind_before;
-    struct cuda_gate *gate; /* hold.cu; NULL: nothing was profiled */
+    struct cuda_gate *gate; /* gate.cu; NULL: nothing was profiled */
     cudaEvent_t *stamps;    /* events that a profile records */
     size_t stamp_count;
     bool measuring; /* a layer and the matrix products inside it are being measured */
@@ -144,13 +144,13 @@ void *cuda_allocate_host(struct cuda_context *context, size_t bytes);
 void cuda_release_device(struct cuda_context *context, void *on_device);
 void cuda_release_host(struct cuda_context *context, void *pinned);
 
-/* hold.cu: enqueue a point at which the stream waits, for at most 0.2 s, until cuda_let_go is
- * called, so that the GPU runs what follows without waiting for the host. cuda_wait_event and
- * cuda_wait_stream let go. cuda_hold_free waits for the stream, and must be called before that is
- * destroyed. */
-void cuda_hold(struct cuda_context *context);
-void cuda_let_go(struct cuda_context *context);
-void cuda_hold_free(struct cuda_context *context);
+/* gate.cu: cuda_gate_close enqueues a point at which the stream waits, for at most 0.2 s, until
+ * cuda_gate_open is called, so that the GPU runs the next kernels without waiting for the host.
+ * cuda_wait_event and cuda_wait_stream open the gate. cuda_gate_free waits for the stream, and must
+ * be called before that is destroyed. */
+void cuda_gate_close(struct cuda_context *context);
+void cuda_gate_open(struct cuda_context *context);
+void cuda_gate_free(struct cuda_context *context);
 
 /* Measure a library's matrix product, or a batch of `count` products, for a profile. Without a
  * profile they do nothing. */

@@ -362,13 +362,13 @@ static cudaError_t wait_for(struct cuda_context *context, cudaError_t (*query)(H
 
 cudaError_t cuda_wait_event(struct cuda_context *context, cudaEvent_t event)
 {
-    cuda_let_go(context);
+    cuda_gate_open(context);
     return context->group ? wait_for(context, cudaEventQuery, event) : cudaEventSynchronize(event);
 }
 
 cudaError_t cuda_wait_stream(struct cuda_context *context, cudaStream_t stream)
 {
-    cuda_let_go(context);
+    cuda_gate_open(context);
     return context->group ? wait_for(context, cudaStreamQuery, stream)
                           : cudaStreamSynchronize(stream);
 }

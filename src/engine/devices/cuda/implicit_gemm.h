@@ -49,8 +49,8 @@ struct implicit_gemm {
     uint32_t by_group, by_row, by_channel, window_width;
     uint32_t by_tap, window_taps; /* by_tap is 1, or `channels` where weights are packed */
     struct divisor by_channels;   /* divides by `channels` */
-    /* How source and target lie in memory: their values from one channel to the next, and from one
-     * position of an image to the next. The other one of these is 1. */
+    /* The strides of source and target in memory, in values: from one channel to the next, and from
+     * one position of an image to the next. One of the two is 1. */
     uint32_t source_by_channel, source_by_position, target_by_channel, target_by_position;
     struct moves source_moves, target_moves;
 };

@@ -332,7 +332,7 @@ static __device__ __forceinline__ void subtract_ratio_at_top(struct log_softmax 
     student->log_sum = teacher->log_sum = 0;
 }
 
-/* Where the gradients of student and teacher go; NULL: nowhere. */
+/* The arrays to which the gradients of student and teacher are written; NULL: nowhere. */
 struct distillation_gradients {
     float *student, *teacher;
     bool accumulate[2];

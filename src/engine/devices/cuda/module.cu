@@ -155,7 +155,7 @@ static void close_gpu(void *state)
 {
     struct cuda_context *context = (struct cuda_context *)state;
     cuda_enter(context);
-    cuda_hold_free(context);
+    cuda_gate_free(context);
     cuda_forget_measurements(context);
     cuda_dnn_close(context);
     cuda_choices_free(context);

@@ -31,8 +31,9 @@ int compare_table_rows(const struct compare_model *model)
 
 /* --- columns --- */
 
-/* Where the columns are drawn. If not all of them fit, they stand closer together, names are cut,
- * and a network that is the same in all rows is left out, so that what differs comes first. */
+/* The places where the columns are drawn. If not all of them fit, they stand closer together, names
+ * are cut, and a network that is the same in all rows is left out, so that what differs comes
+ * first. */
 struct placing {
     int columns; /* of the table */
     bool narrow;

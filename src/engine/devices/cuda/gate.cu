@@ -1,10 +1,10 @@
-/* Holds the stream while the host enqueues a pass that is profiled. Otherwise the GPU waits for the
- * host between the kernels of a layer, and the layer's time is that of the host: in a replayed
- * graph, as in training, there is no such wait.
+/* The stream waits at a gate while the host enqueues a pass that is profiled. Otherwise the GPU
+ * waits for the host between the kernels of a layer, and the layer's time is that of the host: in a
+ * replayed graph, as in training, there is no such wait.
  *
- * A host function on the stream waits until the host has enqueued the pass and lets go, which it
- * does at the latest before it waits for the stream. The queue of a stream is finite, and a full
- * one stops the host: so the function goes on by itself after a while. */
+ * A host function on the stream waits until the host has enqueued the pass and opens the gate,
+ * which it does at the latest before it waits for the stream. The queue of a stream is finite, and
+ * a full one stops the host: so the function goes on by itself after a while. */
 #include "engine/devices/cuda/context.h"
 
 #include <errno.h>
@@ -12,20 +12,21 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { LONGEST_HOLD = 200000000 }; /* nanoseconds */
+enum { LONGEST_WAIT = 200000000 }; /* nanoseconds */
 
 struct cuda_gate {
     pthread_mutex_t mutex;
-    pthread_cond_t let_go;
-    unsigned begun, ended; /* holds that were enqueued, and those of them that were let go */
-    unsigned reached;      /* holds that the stream has reached */
+    pthread_cond_t opens;
+    unsigned closed;  /* waits that were enqueued */
+    unsigned opened;  /* those of them that may end */
+    unsigned reached; /* those that the stream has reached */
 };
 
 static struct timespec deadline(void)
 {
     struct timespec at;
     clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_nsec += LONGEST_HOLD;
+    at.tv_nsec += LONGEST_WAIT;
     at.tv_sec += at.tv_nsec / 1000000000;
     at.tv_nsec %= 1000000000;
     return at;
@@ -37,8 +38,8 @@ static void CUDART_CB wait_here(void *data)
     const struct timespec last = deadline();
     pthread_mutex_lock(&gate->mutex);
     const unsigned number = ++gate->reached;
-    while (gate->ended < number &&
-           pthread_cond_timedwait(&gate->let_go, &gate->mutex, &last) != ETIMEDOUT)
+    while (gate->opened < number &&
+           pthread_cond_timedwait(&gate->opens, &gate->mutex, &last) != ETIMEDOUT)
         ;
     pthread_mutex_unlock(&gate->mutex);
 }
@@ -53,12 +54,12 @@ static struct cuda_gate *create(void)
     }
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&gate->mutex, NULL);
-    pthread_cond_init(&gate->let_go, &attributes);
+    pthread_cond_init(&gate->opens, &attributes);
     pthread_condattr_destroy(&attributes);
     return gate;
 }
 
-void cuda_hold(struct cuda_context *context)
+void cuda_gate_close(struct cuda_context *context)
 {
     if (!context->gate)
         context->gate = create();
@@ -66,30 +67,30 @@ void cuda_hold(struct cuda_context *context)
     if (!gate) /* the profile has the host's times in it */
         return;
     pthread_mutex_lock(&gate->mutex);
-    gate->begun++;
+    gate->closed++;
     pthread_mutex_unlock(&gate->mutex);
     cuda_note(context, "cudaLaunchHostFunc", cudaLaunchHostFunc(context->stream, wait_here, gate));
 }
 
-void cuda_let_go(struct cuda_context *context)
+void cuda_gate_open(struct cuda_context *context)
 {
     struct cuda_gate *gate = context->gate;
     if (!gate)
         return;
     pthread_mutex_lock(&gate->mutex);
-    gate->ended = gate->begun;
-    pthread_cond_broadcast(&gate->let_go);
+    gate->opened = gate->closed;
+    pthread_cond_broadcast(&gate->opens);
     pthread_mutex_unlock(&gate->mutex);
 }
 
-void cuda_hold_free(struct cuda_context *context)
+void cuda_gate_free(struct cuda_context *context)
 {
     struct cuda_gate *gate = context->gate;
     if (!gate)
         return;
-    cuda_let_go(context);
+    cuda_gate_open(context);
     cudaStreamSynchronize(context->stream); /* the function may be waiting */
-    pthread_cond_destroy(&gate->let_go);
+    pthread_cond_destroy(&gate->opens);
     pthread_mutex_destroy(&gate->mutex);
     free(gate);
     context->gate = NULL;
