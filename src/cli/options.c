@@ -265,7 +265,7 @@ static int refuse_unknown(const struct reader *reader, const char *given)
     const char *name = given + strspn(given, "-");
     snprintf(word, sizeof word, "%.*s", (int)strcspn(name, "="), name);
     const struct config_field *field = config_find(word);
-    if (field && reader->set->classes) {
+    if (field && reader->set->task > TASK_TRAIN) {
         snprintf(why, sizeof why, _("this setting of a run has no meaning in tinca %s"),
                  reader->command->name);
         return refuse(reader, given, why);
