@@ -53,7 +53,7 @@ static void describe(const struct run_snapshot *snapshot, char *line, size_t siz
         snprintf(line, size, _("preparing"));
         return;
     }
-    if (snapshot->status == RUN_VALIDATING && snapshot->validation_of == 0) {
+    if (snapshot->status == RUN_VALIDATING && snapshot->validation.of == 0) {
         snprintf(line, size, _("validating")); /* another process, which reports no progress */
         return;
     }
@@ -61,8 +61,8 @@ static void describe(const struct run_snapshot *snapshot, char *line, size_t siz
         snprintf(line, size,
                  snapshot->testing ? _("testing %llu/%llu images")
                                    : _("validating %llu/%llu images"),
-                 (unsigned long long)snapshot->validation_done,
-                 (unsigned long long)snapshot->validation_of);
+                 (unsigned long long)snapshot->validation.done,
+                 (unsigned long long)snapshot->validation.of);
         return;
     }
     used = (size_t)snprintf(line, size, _("%llu/%llu  epoch %.2f/%g  loss %s"),
@@ -137,15 +137,15 @@ static void obey_save(struct progress *progress, struct run *run)
     run_snapshot(run, &snapshot);
     if (signals_take_save() && run_send(run, COMMAND_SAVE, 0)) {
         progress->saving = true;
-        progress->checkpoints = snapshot.checkpoints;
+        progress->checkpoints = snapshot.checkpoint.count;
     }
-    if (!progress->saving || snapshot.checkpoints == progress->checkpoints)
+    if (!progress->saving || snapshot.checkpoint.count == progress->checkpoints)
         return;
     progress->saving = false;
     clear_line(progress);
     if (!progress->quiet)
         output_note(_("a signal asked for a checkpoint: saved after iteration %llu\n"),
-                    (unsigned long long)snapshot.checkpoint_iteration);
+                    (unsigned long long)snapshot.checkpoint.iteration);
 }
 
 static void show_live(struct progress *progress, const char *line)

@@ -56,7 +56,7 @@ static bool is_summed_up(const struct run_outline *outline)
     const bool regular = journal && lstat(journal, &status) == 0 && S_ISREG(status.st_mode);
     free(journal);
     return regular && run_status_is_over(now->status) && now->status != RUN_INTERRUPTED &&
-           now->iterations > 0 && !(now->has_validation && isnan(now->best_validation_loss));
+           now->iterations > 0 && !(now->validation.known && isnan(now->validation.best_loss));
 }
 
 /* Reads a run as a whole, with its journal. */

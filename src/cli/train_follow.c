@@ -80,13 +80,14 @@ char *train_operand(const struct run *run, char *out, size_t size)
 /* Prints the number and the time of the checkpoints. */
 static void print_checkpoints(output_printer *print_line, const struct run_snapshot *snapshot)
 {
-    const double seconds = snapshot->checkpoint_seconds, all = snapshot->elapsed_seconds;
-    if (snapshot->checkpoints == 0)
+    const double seconds = snapshot->checkpoint.seconds, all = snapshot->elapsed_seconds;
+    if (snapshot->checkpoint.count == 0)
         return;
-    print_line(
-        ngettext("  %llu checkpoint, %.3g s (%.2g %% of the run)\n",
-                 "  %llu checkpoints, %.3g s in all (%.2g %% of the run)\n", snapshot->checkpoints),
-        (unsigned long long)snapshot->checkpoints, seconds, all > 0 ? 100 * seconds / all : 0);
+    print_line(ngettext("  %llu checkpoint, %.3g s (%.2g %% of the run)\n",
+                        "  %llu checkpoints, %.3g s in all (%.2g %% of the run)\n",
+                        snapshot->checkpoint.count),
+               (unsigned long long)snapshot->checkpoint.count, seconds,
+               all > 0 ? 100 * seconds / all : 0);
 }
 
 /* Prints the energy of training, or why it is not known. */
@@ -95,8 +96,8 @@ static void print_energy(output_printer *print_line, const struct run_snapshot *
     if (run_snapshot_has_energy(snapshot))
         print_line(_("  energy %.4g J/image, %.4g W\n"), run_snapshot_joules_per_image(snapshot),
                    run_snapshot_watts(snapshot));
-    else if (snapshot->energy_unknown[0])
-        print_line(_("  energy not known: %s\n"), snapshot->energy_unknown);
+    else if (snapshot->energy.unknown[0])
+        print_line(_("  energy not known: %s\n"), snapshot->energy.unknown);
 }
 
 /* Prints how the loss of a run in fp16 was scaled. */
@@ -168,11 +169,11 @@ static void print_summary(const struct train *train, const struct run *run,
                      "%.2f %%)\n"),
                    TEXT_NUMBER(figures.loss, 6), snapshot->ms_per_image_median,
                    TEXT_NUMBER(figures.validation_loss, 4), figures.top1, figures.best_top1);
-    else if (snapshot->has_validation && isfinite(snapshot->pixel_accuracy))
+    else if (snapshot->validation.known && isfinite(snapshot->validation.pixel_accuracy))
         print_line(_("  loss %s, %.4g ms/image (median), validation loss %s, pixel accuracy "
                      "%.2f %%\n"),
                    TEXT_NUMBER(figures.loss, 6), snapshot->ms_per_image_median,
-                   TEXT_NUMBER(figures.validation_loss, 4), snapshot->pixel_accuracy);
+                   TEXT_NUMBER(figures.validation_loss, 4), snapshot->validation.pixel_accuracy);
     else if (snapshot->iteration > 0)
         print_line(_("  loss %s, %.4g ms/image (median)\n"), TEXT_NUMBER(figures.loss, 6),
                    snapshot->ms_per_image_median);
@@ -211,11 +212,11 @@ int train_finish(const struct train *train, struct run *run, bool interrupted)
     run_snapshot(run, &snapshot);
     if (snapshot.status == RUN_FAILED || snapshot.status == RUN_REFUSED) {
         status = output_error(&snapshot.error);
-        if (snapshot.checkpoints > 0 && snapshot.error.kind != ERROR_DIVERGED && !train->quiet &&
-            train_is_kept(run))
+        if (snapshot.checkpoint.count > 0 && snapshot.error.kind != ERROR_DIVERGED &&
+            !train->quiet && train_is_kept(run))
             output_note(_("tinca resume %s continues after iteration %llu\n"),
                         train_operand(run, operand, sizeof operand),
-                        (unsigned long long)snapshot.checkpoint_iteration);
+                        (unsigned long long)snapshot.checkpoint.iteration);
     } else if (snapshot.error.kind != ERROR_NONE) {
         output_error(&snapshot.error);
         status = EXIT_FAILED;

@@ -155,11 +155,12 @@ static void add_point(struct run *run, uint64_t iteration)
     }
     series_add_validation(&run->series, &validation);
     run_snapshot_take_validation_loss(&run->snapshot, (double)validation.loss);
-    run->snapshot.has_validation = true;
-    run->snapshot.validation_loss = (double)validation.loss;
-    run->snapshot.top1 = (double)validation.top1;
-    run->snapshot.pixel_accuracy = (double)validation.pixel_accuracy;
-    run->snapshot.best_top1 = fmax(run->snapshot.best_top1, run->snapshot.top1);
+    run->snapshot.validation.known = true;
+    run->snapshot.validation.loss = (double)validation.loss;
+    run->snapshot.validation.top1 = (double)validation.top1;
+    run->snapshot.validation.pixel_accuracy = (double)validation.pixel_accuracy;
+    run->snapshot.validation.best_top1 =
+        fmax(run->snapshot.validation.best_top1, run->snapshot.validation.top1);
     if (epoch >= 5 && !is_contest(run))
         run->snapshot.finding_count = 1;
 }
@@ -196,9 +197,9 @@ static void advance(struct run *run)
     now->memory_measured = 48 << 20;
     now->loss_scale = getenv("UI_FAKE_FP16") ? 32768 : 0; /* as if it had a GPU */
     now->skipped_steps = now->loss_scale > 0 ? 3 : 0;
-    now->energy_seconds = now->elapsed_seconds;
-    now->energy_images = (double)now->iteration * 64;
-    now->energy_joules = 0.025 * now->energy_images;
+    now->energy.seconds = now->elapsed_seconds;
+    now->energy.images = (double)now->iteration * 64;
+    now->energy.joules = 0.025 * now->energy.images;
     if (now->iteration == now->iterations)
         now->status = RUN_DONE;
     else if (now->iteration == run->stop_at)

@@ -173,8 +173,9 @@ static void test_end(void)
     close(lock);
     follow_step(run);
     const struct run_snapshot end = look(run), real = look(done);
-    tap_ok(end.status == RUN_DONE && end.iteration == ITERATIONS && end.top1 == real.top1 &&
-               end.checkpoints == real.checkpoints,
+    tap_ok(end.status == RUN_DONE && end.iteration == ITERATIONS &&
+               end.validation.top1 == real.validation.top1 &&
+               end.checkpoint.count == real.checkpoint.count,
            "then the summary gives its end");
     tap_ok(series_count(run_series(run)) == ITERATIONS &&
                begins_alike(run_series(run), run_series(done)) &&
@@ -247,12 +248,12 @@ static void test_pieces(void)
     const int lock = run_directory_lock(directory, &error);
     hand_out(directory, behind(2, NULL), more ? more : "");
     struct run *run = follow_open(directory, &error);
-    const uint64_t first = run ? look(run).checkpoints : 0;
+    const uint64_t first = run ? look(run).checkpoint.count : 0;
     tap_ok(first > 0 && first < LINES, "a long journal is read in pieces");
     size_t steps = 0;
     while (run && follow_step(run) == FOLLOW_MORE)
         steps++;
-    tap_ok(run && steps > 0 && look(run).checkpoints == LINES, "to its end, each line once");
+    tap_ok(run && steps > 0 && look(run).checkpoint.count == LINES, "to its end, each line once");
     run_free(run);
     free(more);
     close(lock);

@@ -104,8 +104,8 @@ static void check_model(const struct run *run)
         return note_error(&error);
     model.tolerance = 40;
     bool evaluated = model_evaluate(&model, "maps,split=test,limit=2", 0, &evaluation, &error);
-    tap_ok(evaluated && evaluation.pixel_accuracy == snapshot.pixel_accuracy &&
-               evaluation.loss == snapshot.validation_loss,
+    tap_ok(evaluated && evaluation.pixel_accuracy == snapshot.validation.pixel_accuracy &&
+               evaluation.loss == snapshot.validation.loss,
            "and its evaluation equals the validation: %g %%", evaluation.pixel_accuracy);
     model.tolerance = 255;
     tap_ok(model_evaluate(&model, "maps,split=test,limit=2", 0, &evaluation, &error) &&
@@ -179,7 +179,7 @@ static void check_reopened(const struct run *run)
         same = a->points[i].loss_discriminator == b->points[i].loss_discriminator &&
                a->points[i].loss_l1 == b->points[i].loss_l1;
     tap_ok(same, "with the same losses");
-    tap_ok(fabs(first.pixel_accuracy - second.pixel_accuracy) < 1e-6 &&
+    tap_ok(fabs(first.validation.pixel_accuracy - second.validation.pixel_accuracy) < 1e-6 &&
                first.loss_discriminator == second.loss_discriminator &&
                run_facts(opened)->discriminator_parameters ==
                    run_facts(run)->discriminator_parameters &&

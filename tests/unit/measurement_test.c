@@ -366,7 +366,8 @@ static void test_run(void)
     tap_ok(measure_run(run, &request, &all, &error), "it is measured");
     tap_ok(all.images == 30 && all.ms_per_image.mean > 0 && all.ms_per_image.ci95 > 0,
            "on every image of the validation data");
-    tap_ok(fabs(all.top1 - snapshot.best_top1) < 1e-4, "with the accuracy of the best model");
+    tap_ok(fabs(all.top1 - snapshot.validation.best_top1) < 1e-4,
+           "with the accuracy of the best model");
     tap_ok(strcmp(all.weights, "best.safetensors") == 0 && all.model_bytes > 2000000 &&
                all.memory_bytes > 2000000,
            "of the best weights, with their size");

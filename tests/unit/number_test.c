@@ -57,10 +57,10 @@ static void test_journal(void)
             run_snapshot(run, &snapshot);
         run_free(run);
         tap_ok(snapshot.begun_at == cases[i].iteration &&
-                   snapshot.checkpoint_iteration == cases[i].iteration,
+                   snapshot.checkpoint.iteration == cases[i].iteration,
                "as %llu (%llu, %llu)", (unsigned long long)cases[i].iteration,
                (unsigned long long)snapshot.begun_at,
-               (unsigned long long)snapshot.checkpoint_iteration);
+               (unsigned long long)snapshot.checkpoint.iteration);
     }
 }
 

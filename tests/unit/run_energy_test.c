@@ -55,11 +55,11 @@ static struct run_snapshot stop(struct run *run)
 
 static bool has_energy(const struct run_snapshot *snapshot, double joules)
 {
-    return fabs(snapshot->energy_joules - joules) < 1e-9 && run_snapshot_has_energy(snapshot) &&
-           snapshot->energy_unknown[0] == '\0' &&
-           fabs(run_snapshot_joules_per_image(snapshot) * snapshot->energy_images - joules) <
+    return fabs(snapshot->energy.joules - joules) < 1e-9 && run_snapshot_has_energy(snapshot) &&
+           snapshot->energy.unknown[0] == '\0' &&
+           fabs(run_snapshot_joules_per_image(snapshot) * snapshot->energy.images - joules) <
                1e-9 &&
-           fabs(run_snapshot_watts(snapshot) * snapshot->energy_seconds - joules) < 1e-9;
+           fabs(run_snapshot_watts(snapshot) * snapshot->energy.seconds - joules) < 1e-9;
 }
 
 /* Leaves the folder of a stopped run that has used 7 J in `directory`. */
@@ -78,8 +78,8 @@ static void test_pause(char *directory, size_t size)
     set_joules(1005);
     const struct run_snapshot end = stop(run);
     tap_ok(has_energy(&end, 7), "2 J before a pause and 5 J after it: %g J of %g images",
-           end.energy_joules, end.energy_images);
-    tap_ok(end.energy_images == (double)end.iteration * 8, "all images count");
+           end.energy.joules, end.energy.images);
+    tap_ok(end.energy.images == (double)end.iteration * 8, "all images count");
     snprintf(directory, size, "%s", run_facts(run)->directory);
     run_free(run);
 }
@@ -92,7 +92,7 @@ static void test_stored(const char *directory)
     if (run)
         run_snapshot(run, &snapshot);
     tap_ok(run && has_energy(&snapshot, 7), "the run's folder has it: %g J",
-           snapshot.energy_joules);
+           snapshot.energy.joules);
     run_free(run);
 }
 
@@ -106,7 +106,7 @@ static void test_resumed(const char *directory)
         return;
     set_joules(1013);
     const struct run_snapshot end = stop(run);
-    tap_ok(has_energy(&end, 15), "8 J more: %g J", end.energy_joules);
+    tap_ok(has_energy(&end, 15), "8 J more: %g J", end.energy.joules);
     run_free(run);
 }
 
@@ -119,11 +119,11 @@ static void test_failing(void)
     powercap_remove(counters);
     do
         run_snapshot(run, &snapshot);
-    while (snapshot.energy_unknown[0] == '\0' && !run_wait(run, 0.001));
-    tap_ok(strstr(snapshot.energy_unknown, "intel-rapl:0"), "a counter that fails is named: %s",
-           snapshot.energy_unknown);
+    while (snapshot.energy.unknown[0] == '\0' && !run_wait(run, 0.001));
+    tap_ok(strstr(snapshot.energy.unknown, "intel-rapl:0"), "a counter that fails is named: %s",
+           snapshot.energy.unknown);
     snapshot = stop(run);
-    tap_ok(snapshot.status == RUN_STOPPED && snapshot.energy_images == 0 &&
+    tap_ok(snapshot.status == RUN_STOPPED && snapshot.energy.images == 0 &&
                isnan(run_snapshot_joules_per_image(&snapshot)) &&
                isnan(run_snapshot_watts(&snapshot)),
            "the run goes on, and its energy is not known");
@@ -136,8 +136,8 @@ static void test_none(void)
     if (!tap_ok(run && wait_for(run, RUN_RUNNING), "a run without counters starts"))
         return;
     const struct run_snapshot end = stop(run);
-    tap_ok(strstr(end.energy_unknown, "no energy counters") && end.energy_joules == 0,
-           "and says why there is no energy: %s", end.energy_unknown);
+    tap_ok(strstr(end.energy.unknown, "no energy counters") && end.energy.joules == 0,
+           "and says why there is no energy: %s", end.energy.unknown);
     run_free(run);
 }
 
@@ -153,12 +153,12 @@ static void test_short(void)
         run_wait(run, -1);
         run_snapshot(run, &end);
     }
-    if (strstr(end.energy_unknown, "did not change"))
+    if (strstr(end.energy.unknown, "did not change"))
         tap_skip("the machine is too busy for a run of less than 50 ms");
     else
         tap_ok(end.status == RUN_DONE && isnan(run_snapshot_watts(&end)) &&
-                   strstr(end.energy_unknown, "too short"),
-               "a run of one iteration: %s", end.energy_unknown);
+                   strstr(end.energy.unknown, "too short"),
+               "a run of one iteration: %s", end.energy.unknown);
     run_free(run);
 }
 

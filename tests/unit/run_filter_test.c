@@ -22,9 +22,9 @@ static struct run_snapshot snapshot = {.status = RUN_DONE,
                                        .loss = 0.25F,
                                        .ms_per_image_median = 1.5,
                                        .memory_highest = 512U << 20,
-                                       .has_validation = true,
-                                       .top1 = 91.5,
-                                       .top5 = 99};
+                                       .validation.known = true,
+                                       .validation.top1 = 91.5,
+                                       .validation.top5 = 99};
 static struct run_record record = {.config = &config,
                                    .snapshot = &snapshot,
                                    .id = "20260101-101500-resnet20-0001",
@@ -148,9 +148,9 @@ static void check_unknown(void)
     tap_ok(matches("resnet20") && !matches("lr:0.1") && !matches("study"),
            "a run that is not read yet matches by its ID alone");
     record = before;
-    snapshot.has_validation = false;
+    snapshot.validation.known = false;
     tap_ok(!matches("top1>0") && !matches("top1<100"), "an unknown number matches no comparison");
-    snapshot.has_validation = true;
+    snapshot.validation.known = true;
     snapshot.loss = INFINITY;
     tap_ok(matches("loss>1") && !matches("loss<=1") && !matches("loss:0.1..1"),
            "an infinite loss is above every bound");

@@ -92,7 +92,8 @@ static void check_reopened(const struct run *run, const struct run_snapshot *sna
         return note_error(&error);
     run_snapshot(opened, &again);
     tap_ok(again.status == RUN_DONE && again.iteration == snapshot->iteration &&
-               fabs(again.top1 - snapshot->top1) < 1e-9 && again.loss == snapshot->loss &&
+               fabs(again.validation.top1 - snapshot->validation.top1) < 1e-9 &&
+               again.loss == snapshot->loss &&
                fabs(again.elapsed_seconds - snapshot->elapsed_seconds) < 1e-9,
            "with the same end");
     tap_ok(same_points(run_series(run), run_series(opened)), "and the same curves, to the bit");
@@ -113,8 +114,9 @@ static void check_saved_model(const char *path, const struct run_snapshot *snaps
     if (!tap_ok(model_load(&model, path, "cpu", 1, &error), "the saved model can be loaded"))
         return note_error(&error);
     bool evaluated = model_evaluate(&model, "digits,split=test,limit=130", 0, &evaluation, &error);
-    if (!tap_ok(evaluated && evaluation.images == 130 && evaluation.top1 == snapshot->top1 &&
-                    evaluation.loss == snapshot->validation_loss,
+    if (!tap_ok(evaluated && evaluation.images == 130 &&
+                    evaluation.top1 == snapshot->validation.top1 &&
+                    evaluation.loss == snapshot->validation.loss,
                 "and eval repeats the last validation to the bit") &&
         !evaluated)
         note_error(&error);
@@ -144,10 +146,10 @@ static void test_whole_run(void)
                series->points[19].loss < series->points[0].loss,
            "a point an iteration, and the loss falls");
     tap_ok(series_validation_count(series) == 2 && series->validations[0].iteration == 10 &&
-               snapshot.top1 > 15,
+               snapshot.validation.top1 > 15,
            "a validation an epoch, better than chance");
-    tap_ok(snapshot.best_top1 >= snapshot.top1 && snapshot.memory_measured > 0 &&
-               snapshot.ms_per_image_median > 0,
+    tap_ok(snapshot.validation.best_top1 >= snapshot.validation.top1 &&
+               snapshot.memory_measured > 0 && snapshot.ms_per_image_median > 0,
            "best accuracy, memory and tempo are known");
     tap_ok(run_facts(run)->parameters == 784 * 24 + 24 + 24 * 10 + 10 &&
                run_facts(run)->validation_images == 130,
@@ -205,7 +207,7 @@ static void test_best_is_saved(void)
     for (size_t i = 0; i < series_validation_count(series); i++)
         most = fmax(most, (double)series->validations[i].top1);
     snprintf(best, sizeof best, "%s/best.safetensors", run_facts(run)->directory);
-    tap_ok(snapshot.status == RUN_DONE && fabs(snapshot.best_top1 - most) < 1e-4 &&
+    tap_ok(snapshot.status == RUN_DONE && fabs(snapshot.validation.best_top1 - most) < 1e-4 &&
                same_files(save, best),
            "and saves the model with the best accuracy");
     run_free(run);

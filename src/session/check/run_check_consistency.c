@@ -62,23 +62,23 @@ static void compare_validations(struct check *check)
     const struct run_snapshot *end = &check->summary.snapshot;
     const struct check_record *record = &check->record;
     const struct series_validation *last = &record->last_validation;
-    if (end->has_validation != (record->validations > 0)) {
-        differ(check, "has_validation", end->has_validation, record->validations > 0);
+    if (end->validation.known != (record->validations > 0)) {
+        differ(check, "has_validation", end->validation.known, record->validations > 0);
         return;
     }
-    if (!end->has_validation)
+    if (!end->validation.known)
         return;
-    if (!is_same(end->validation_loss, (double)last->loss))
-        differ(check, "validation_loss", end->validation_loss, (double)last->loss);
-    if (!is_same(end->top1, (double)last->top1))
-        differ(check, "top1", end->top1, (double)last->top1);
-    if (!is_same(end->top5, (double)last->top5))
-        differ(check, "top5", end->top5, (double)last->top5);
-    if (!is_same(end->best_top1, record->best_top1))
-        differ(check, "best_top1", end->best_top1, record->best_top1);
-    if (!isnan(end->best_validation_loss) && /* of an earlier version: unknown */
-        !is_same(end->best_validation_loss, record->best_validation_loss))
-        differ(check, "best_validation_loss", end->best_validation_loss,
+    if (!is_same(end->validation.loss, (double)last->loss))
+        differ(check, "validation_loss", end->validation.loss, (double)last->loss);
+    if (!is_same(end->validation.top1, (double)last->top1))
+        differ(check, "top1", end->validation.top1, (double)last->top1);
+    if (!is_same(end->validation.top5, (double)last->top5))
+        differ(check, "top5", end->validation.top5, (double)last->top5);
+    if (!is_same(end->validation.best_top1, record->best_top1))
+        differ(check, "best_top1", end->validation.best_top1, record->best_top1);
+    if (!isnan(end->validation.best_loss) && /* of an earlier version: unknown */
+        !is_same(end->validation.best_loss, record->best_validation_loss))
+        differ(check, "best_validation_loss", end->validation.best_loss,
                record->best_validation_loss);
 }
 

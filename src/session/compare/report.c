@@ -123,7 +123,7 @@ static void put_validation(struct text *text, const struct run *run, const struc
 {
     size_t best = series_best(run_series(run));
     const struct run_figures figures = run_figures_of(now, run_series(run));
-    if (!now->has_validation) {
+    if (!now->validation.known) {
         put_row(text, _("validation"),
                 run_facts(run)->imported[0] ? _("none in the log")
                 : data_settings(run_config(run)).validate[0]
@@ -133,8 +133,8 @@ static void put_validation(struct text *text, const struct run *run, const struc
     }
     put_result(text, run, _("validation loss"), figures.validation_loss, "");
     put_result(text, run, _("best validation loss"), figures.best_validation_loss, "");
-    if (isfinite(now->pixel_accuracy) && run_facts(run)->classes == 0)
-        put_number(text, _("pixel accuracy"), now->pixel_accuracy, " %");
+    if (isfinite(now->validation.pixel_accuracy) && run_facts(run)->classes == 0)
+        put_number(text, _("pixel accuracy"), now->validation.pixel_accuracy, " %");
     else {
         put_result(text, run, _("top-1 accuracy"), figures.top1, " %");
         put_result(text, run, _("top-5 accuracy"), figures.top5, " %");
@@ -262,7 +262,7 @@ static void put_energy(struct text *text, const struct run_snapshot *now)
                   run_snapshot_joules_per_image(now), run_snapshot_watts(now));
     else
         put_row(text, _("energy of training"),
-                now->energy_unknown[0] ? now->energy_unknown : _("not known"));
+                now->energy.unknown[0] ? now->energy.unknown : _("not known"));
 }
 
 static bool put_timing(struct text *text, const struct run *run, const struct run_snapshot *now,

@@ -200,7 +200,7 @@ static bool put_findings(FILE *stream, const struct run *run, size_t count, stru
  * known. */
 static bool add_energy(struct json *tree, const struct run_snapshot *snapshot)
 {
-    const char *unknown = snapshot->energy_unknown;
+    const char *unknown = snapshot->energy.unknown;
     return json_add_number(tree, "joules_per_image", run_snapshot_joules_per_image(snapshot)) &&
            json_add_number(tree, "watts", run_snapshot_watts(snapshot)) &&
            (!unknown[0] || json_add_string(tree, "energy_unknown", unknown));

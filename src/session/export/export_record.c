@@ -146,11 +146,11 @@ static bool add_model(struct json *tree, const char *directory)
 /* Adds the energy of training, without pauses, if it was measured. */
 static bool add_energy(struct json *tree, const struct run_snapshot *snapshot)
 {
-    struct json *energy = snapshot->energy_joules > 0 ? json_add_object(tree, "energy") : NULL;
-    return !(snapshot->energy_joules > 0) ||
-           (json_add_number(energy, "joules", snapshot->energy_joules) &&
-            json_add_number(energy, "seconds", snapshot->energy_seconds) &&
-            json_add_number(energy, "images", snapshot->energy_images));
+    struct json *energy = snapshot->energy.joules > 0 ? json_add_object(tree, "energy") : NULL;
+    return !(snapshot->energy.joules > 0) ||
+           (json_add_number(energy, "joules", snapshot->energy.joules) &&
+            json_add_number(energy, "seconds", snapshot->energy.seconds) &&
+            json_add_number(energy, "images", snapshot->energy.images));
 }
 
 struct json *export_record(const struct run_facts *facts, const struct run_snapshot *snapshot,

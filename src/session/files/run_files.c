@@ -18,9 +18,10 @@ enum { FILE_LIMIT = 1 << 20, START_LIMIT = 1 << 20, START_ROOM = 2048 };
 
 /* --- tables of members --- */
 
-#define COUNT(type, member)                                                                        \
+#define COUNT(type, member) NAMED(#member, type, member)
+#define NAMED(key, type, member)                                                                   \
     {                                                                                              \
-#member, offsetof(struct type, member)                                                     \
+        key, offsetof(struct type, member)                                                         \
     }
 
 struct place {
@@ -47,26 +48,27 @@ static const struct place fact_places[] = {COUNT(run_facts, parameters),
                                            COUNT(run_facts, memory_peak),
                                            COUNT(run_facts, threads)};
 
-static const struct place number_places[] = {COUNT(run_snapshot, epoch),
-                                             COUNT(run_snapshot, epochs),
-                                             COUNT(run_snapshot, loss_mean),
-                                             COUNT(run_snapshot, learning_rate),
-                                             COUNT(run_snapshot, loss_scale),
-                                             COUNT(run_snapshot, ms_per_image_now),
-                                             COUNT(run_snapshot, ms_per_image_median),
-                                             COUNT(run_snapshot, images_per_second),
-                                             COUNT(run_snapshot, elapsed_seconds),
-                                             COUNT(run_snapshot, feed_wait_seconds),
-                                             COUNT(run_snapshot, validation_loss),
-                                             COUNT(run_snapshot, top1),
-                                             COUNT(run_snapshot, top5),
-                                             COUNT(run_snapshot, best_top1),
-                                             COUNT(run_snapshot, best_validation_loss),
-                                             COUNT(run_snapshot, pixel_accuracy),
-                                             COUNT(run_snapshot, checkpoint_seconds),
-                                             COUNT(run_snapshot, energy_joules),
-                                             COUNT(run_snapshot, energy_seconds),
-                                             COUNT(run_snapshot, energy_images)};
+static const struct place number_places[] = {
+    COUNT(run_snapshot, epoch),
+    COUNT(run_snapshot, epochs),
+    COUNT(run_snapshot, loss_mean),
+    COUNT(run_snapshot, learning_rate),
+    COUNT(run_snapshot, loss_scale),
+    COUNT(run_snapshot, ms_per_image_now),
+    COUNT(run_snapshot, ms_per_image_median),
+    COUNT(run_snapshot, images_per_second),
+    COUNT(run_snapshot, elapsed_seconds),
+    COUNT(run_snapshot, feed_wait_seconds),
+    NAMED("validation_loss", run_snapshot, validation.loss),
+    NAMED("top1", run_snapshot, validation.top1),
+    NAMED("top5", run_snapshot, validation.top5),
+    NAMED("best_top1", run_snapshot, validation.best_top1),
+    NAMED("best_validation_loss", run_snapshot, validation.best_loss),
+    NAMED("pixel_accuracy", run_snapshot, validation.pixel_accuracy),
+    NAMED("checkpoint_seconds", run_snapshot, checkpoint.seconds),
+    NAMED("energy_joules", run_snapshot, energy.joules),
+    NAMED("energy_seconds", run_snapshot, energy.seconds),
+    NAMED("energy_images", run_snapshot, energy.images)};
 
 /* Members of the object "test". */
 static const struct place test_places[] = {COUNT(run_test, epoch), COUNT(run_test, loss),
@@ -74,10 +76,14 @@ static const struct place test_places[] = {COUNT(run_test, epoch), COUNT(run_tes
                                            COUNT(run_test, pixel_accuracy)};
 
 static const struct place count_places[] = {
-    COUNT(run_snapshot, iteration),      COUNT(run_snapshot, iterations),
-    COUNT(run_snapshot, skipped_steps),  COUNT(run_snapshot, memory_measured),
-    COUNT(run_snapshot, memory_highest), COUNT(run_snapshot, begun_at),
-    COUNT(run_snapshot, checkpoints),    COUNT(run_snapshot, checkpoint_iteration)};
+    COUNT(run_snapshot, iteration),
+    COUNT(run_snapshot, iterations),
+    COUNT(run_snapshot, skipped_steps),
+    COUNT(run_snapshot, memory_measured),
+    COUNT(run_snapshot, memory_highest),
+    COUNT(run_snapshot, begun_at),
+    NAMED("checkpoints", run_snapshot, checkpoint.count),
+    NAMED("checkpoint_iteration", run_snapshot, checkpoint.iteration)};
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are kept in 64 bits");
 #define LENGTH(table) (sizeof(table) / sizeof *(table))
@@ -371,11 +377,11 @@ bool run_files_read_test(const struct json *object, struct run_test *test)
  * begins with zeros, and earlier versions wrote them. */
 static void forget_unmeasured(struct run_snapshot *snapshot)
 {
-    if (!snapshot->has_validation)
-        snapshot->validation_loss = snapshot->best_validation_loss = snapshot->top1 =
-            snapshot->top5 = snapshot->best_top1 = (double)NAN;
-    if (snapshot->energy_unknown[0] && !(snapshot->energy_joules > 0))
-        snapshot->energy_joules = snapshot->energy_seconds = snapshot->energy_images = (double)NAN;
+    if (!snapshot->validation.known)
+        snapshot->validation.loss = snapshot->validation.best_loss = snapshot->validation.top1 =
+            snapshot->validation.top5 = snapshot->validation.best_top1 = (double)NAN;
+    if (snapshot->energy.unknown[0] && !(snapshot->energy.joules > 0))
+        snapshot->energy.joules = snapshot->energy.seconds = snapshot->energy.images = (double)NAN;
     if (snapshot->iteration > 0)
         return;
     snapshot->loss = snapshot->loss_caffe = NAN;
@@ -401,8 +407,8 @@ bool run_files_write_summary(const char *directory, const struct journal *journa
                      run_files_add_test(json_add_object(tree, "test"), &snapshot->test)) &&
                     json_add_float(tree, "loss", measured.loss) &&
                     json_add_float(tree, "loss_caffe", measured.loss_caffe) &&
-                    json_add_bool(tree, "has_validation", snapshot->has_validation) &&
-                    json_add_string(tree, "energy_unknown", snapshot->energy_unknown) &&
+                    json_add_bool(tree, "has_validation", snapshot->validation.known) &&
+                    json_add_string(tree, "energy_unknown", snapshot->energy.unknown) &&
                     json_add_count(tree, "journal", journal->synced) &&
                     json_add_count(tree, "journal_crc32", journal->crc32) &&
                     (!ranks || ranks->count == 0 || run_ranks_add(tree, ranks));
@@ -469,18 +475,18 @@ bool run_files_read_summary(const char *directory, struct run_snapshot *snapshot
         snapshot->status = status;
         read_error(json_member(tree, "error"), &snapshot->error);
         read_counts(tree, snapshot, count_places, LENGTH(count_places));
-        if (!snapshot
-                 ->has_validation) /* else the journal's; an earlier version has not written it */
-            snapshot->best_validation_loss = NAN;
+        if (!snapshot->validation
+                 .known) /* else the journal's; an earlier version has not written it */
+            snapshot->validation.best_loss = NAN;
         read_numbers(tree, snapshot, number_places, LENGTH(number_places));
         run_files_read_test(json_member(tree, "test"), &snapshot->test);
-        read_text(tree, "energy_unknown", snapshot->energy_unknown,
-                  sizeof snapshot->energy_unknown);
+        read_text(tree, "energy_unknown", snapshot->energy.unknown,
+                  sizeof snapshot->energy.unknown);
         json_number(json_member(tree, "loss"), &loss);
         json_number(json_member(tree, "loss_caffe"), &caffe);
         snapshot->loss = (float)loss;
         snapshot->loss_caffe = (float)caffe;
-        snapshot->has_validation = flag && json_bool(flag, &read) && read;
+        snapshot->validation.known = flag && json_bool(flag, &read) && read;
         forget_unmeasured(snapshot);
     }
     json_document_free(&document);

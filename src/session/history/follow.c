@@ -45,7 +45,7 @@ static struct follower *create(struct run *run, struct error *error)
     follower->snapshot = (struct run_snapshot){.eta_seconds = -1,
                                                .loss_discriminator = NAN,
                                                .loss_l1 = NAN,
-                                               .pixel_accuracy = NAN,
+                                               .validation.pixel_accuracy = NAN,
                                                .feed_wait_seconds = NAN}; /* not in the journal */
     follower->path = file_join(run->directory, "journal.jsonl");
     if (follower->path)

@@ -221,21 +221,21 @@ static struct run_snapshot end_of(const struct imported_log *log, bool stopped)
                                .ms_per_image_median = median,
                                .images_per_second = NAN,
                                .elapsed_seconds = (double)last->seconds,
-                               .validation_loss = NAN,
-                               .top1 = NAN,
-                               .top5 = NAN,
-                               .best_top1 = NAN,
-                               .best_validation_loss = NAN,
-                               .pixel_accuracy = NAN,
+                               .validation.loss = NAN,
+                               .validation.top1 = NAN,
+                               .validation.top5 = NAN,
+                               .validation.best_top1 = NAN,
+                               .validation.best_loss = NAN,
+                               .validation.pixel_accuracy = NAN,
                                .feed_wait_seconds = NAN};
     for (size_t i = 0; i < log->validation_count; i++) {
         const struct series_validation *test = &log->validations[i];
         run_snapshot_take_validation_loss(&end, (double)test->loss);
-        end.has_validation = true;
-        end.validation_loss = (double)test->loss;
-        end.top1 = (double)test->top1;
-        end.top5 = (double)test->top5;
-        end.best_top1 = fmax(end.best_top1, end.top1);
+        end.validation.known = true;
+        end.validation.loss = (double)test->loss;
+        end.validation.top1 = (double)test->top1;
+        end.validation.top5 = (double)test->top5;
+        end.validation.best_top1 = fmax(end.validation.best_top1, end.validation.top1);
     }
     return end;
 }

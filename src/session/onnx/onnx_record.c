@@ -9,13 +9,13 @@
 
 static bool add_validation(struct json *root, const struct run_snapshot *snapshot)
 {
-    if (!snapshot->has_validation)
+    if (!snapshot->validation.known)
         return true;
     struct json *tree = json_add_object(root, "validation");
-    return json_add_number(tree, "loss", snapshot->validation_loss) &&
-           json_add_number(tree, "top1", snapshot->top1) &&
-           json_add_number(tree, "top5", snapshot->top5) &&
-           json_add_number(tree, "best_top1", snapshot->best_top1);
+    return json_add_number(tree, "loss", snapshot->validation.loss) &&
+           json_add_number(tree, "top1", snapshot->validation.top1) &&
+           json_add_number(tree, "top5", snapshot->validation.top5) &&
+           json_add_number(tree, "best_top1", snapshot->validation.best_top1);
 }
 
 /* Adds the result on the test set. */

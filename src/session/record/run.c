@@ -110,8 +110,8 @@ void snapshot_read(const struct snapshot_cell *cell, struct run_snapshot *snapsh
 /* Uses the monotonic clock, so that run_wait does not depend on changes of the time of day. */
 static void create_condition(struct run *run)
 {
-    condition_create(&run->became_over);
-    pthread_mutex_init(&run->lock_over, NULL);
+    condition_create(&run->thread.became_over);
+    pthread_mutex_init(&run->thread.lock, NULL);
 }
 
 struct run *run_state_create(const struct run_config *config, struct error *error)
@@ -126,11 +126,11 @@ struct run *run_state_create(const struct run_config *config, struct error *erro
         return NULL;
     }
     atomic_init(&run->users, 1);
-    atomic_init(&run->has_inspection_error, false);
+    atomic_init(&run->inspections.has_error, false);
     atomic_init(&run->facts, &run->early_facts);
     atomic_init(&run->series, &run->no_series);
     atomic_init(&run->finding_count, 0);
-    atomic_init(&run->inspection_new, NULL);
+    atomic_init(&run->inspections.published, NULL);
     pthread_mutex_init(&run->lock_ranks, NULL);
     create_condition(run);
     return run;
@@ -140,20 +140,20 @@ void run_free(struct run *run)
 {
     if (!run || atomic_fetch_sub(&run->users, 1) != 1)
         return;
-    if (run->has_worker) {
+    if (run->thread.started) {
         commands_send(&run->commands, COMMAND_STOP, 0);
-        pthread_join(run->worker, NULL);
+        pthread_join(run->thread.worker, NULL);
     }
     journal_close(&run->journal);
     run_hold_release(&run->hold);
     series_free(&run->own_series);
     run_state_put_inspection(run, NULL);
-    inspection_free(run->inspection);
+    inspection_free(run->inspections.taken);
     if (run->follower_free)
         run->follower_free(run->follower);
     commands_free(&run->commands);
-    pthread_cond_destroy(&run->became_over);
-    pthread_mutex_destroy(&run->lock_over);
+    pthread_cond_destroy(&run->thread.became_over);
+    pthread_mutex_destroy(&run->thread.lock);
     pthread_mutex_destroy(&run->lock_ranks);
     run_ranks_free(&run->ranks);
     free(run->save_path);
@@ -183,7 +183,7 @@ bool run_state_add_finding(struct run *run, const struct finding *finding)
 void run_state_put_inspection(struct run *run, struct inspection *inspection)
 {
     inspection_free(
-        atomic_exchange_explicit(&run->inspection_new, inspection, memory_order_acq_rel));
+        atomic_exchange_explicit(&run->inspections.published, inspection, memory_order_acq_rel));
 }
 
 void run_state_put_ranks(struct run *run, const struct run_ranks *ranks)
@@ -200,10 +200,10 @@ void run_state_read_inspection(struct run *run)
     struct inspection *kept = inspection_load(run->directory, &error);
     if (kept)
         run_state_put_inspection(run, kept);
-    if (error.kind == ERROR_NONE || atomic_load(&run->has_inspection_error))
+    if (error.kind == ERROR_NONE || atomic_load(&run->inspections.has_error))
         return;
-    run->inspection_error = error;
-    atomic_store_explicit(&run->has_inspection_error, true, memory_order_release);
+    run->inspections.error = error;
+    atomic_store_explicit(&run->inspections.has_error, true, memory_order_release);
 }
 
 /* --- for readers --- */
@@ -211,15 +211,15 @@ void run_state_read_inspection(struct run *run)
 const struct inspection *run_inspection(struct run *run, struct error *error)
 {
     struct inspection *newer =
-        atomic_exchange_explicit(&run->inspection_new, NULL, memory_order_acq_rel);
+        atomic_exchange_explicit(&run->inspections.published, NULL, memory_order_acq_rel);
     if (newer) {
-        inspection_free(run->inspection);
-        run->inspection = newer;
+        inspection_free(run->inspections.taken);
+        run->inspections.taken = newer;
     }
     *error = (struct error){0};
-    if (atomic_load_explicit(&run->has_inspection_error, memory_order_acquire))
-        *error = run->inspection_error;
-    return run->inspection;
+    if (atomic_load_explicit(&run->inspections.has_error, memory_order_acquire))
+        *error = run->inspections.error;
+    return run->inspections.taken;
 }
 
 size_t run_rank_count(const struct run *run)
@@ -282,7 +282,7 @@ void run_finding(const struct run *run, size_t index, struct finding *finding)
 
 bool run_send(struct run *run, enum run_command command, double value)
 {
-    if (!run->has_worker)
+    if (!run->thread.started)
         return false;
     commands_send(&run->commands, command, value);
     return true;
@@ -317,16 +317,16 @@ static struct timespec deadline_in(double seconds)
 
 bool run_wait(struct run *run, double seconds)
 {
-    if (!run->has_worker)
+    if (!run->thread.started)
         return true;
     struct timespec deadline = deadline_in(seconds < 0 ? 0 : seconds);
     int result = 0;
-    pthread_mutex_lock(&run->lock_over);
-    while (!run->over && result == 0)
-        result = seconds < 0
-                     ? pthread_cond_wait(&run->became_over, &run->lock_over)
-                     : pthread_cond_timedwait(&run->became_over, &run->lock_over, &deadline);
-    bool over = run->over;
-    pthread_mutex_unlock(&run->lock_over);
+    pthread_mutex_lock(&run->thread.lock);
+    while (!run->thread.over && result == 0)
+        result = seconds < 0 ? pthread_cond_wait(&run->thread.became_over, &run->thread.lock)
+                             : pthread_cond_timedwait(&run->thread.became_over, &run->thread.lock,
+                                                      &deadline);
+    bool over = run->thread.over;
+    pthread_mutex_unlock(&run->thread.lock);
     return over;
 }

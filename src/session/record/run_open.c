@@ -105,9 +105,10 @@ static bool rebuild(struct run *run, struct error *error)
 
 bool run_peek(const char *directory, struct run_outline *outline, struct error *error)
 {
-    *outline = (struct run_outline){
-        .snapshot = {
-            .eta_seconds = -1, .loss_discriminator = NAN, .loss_l1 = NAN, .pixel_accuracy = NAN}};
+    *outline = (struct run_outline){.snapshot = {.eta_seconds = -1,
+                                                 .loss_discriminator = NAN,
+                                                 .loss_l1 = NAN,
+                                                 .validation.pixel_accuracy = NAN}};
     config_defaults(&outline->config);
     if (!run_state_read_config(directory, &outline->config, &outline->facts, error))
         return false;

@@ -82,14 +82,14 @@ static void take_validation(struct run_reading *reading, const struct series_val
 {
     struct run_snapshot *now = reading->snapshot;
     series_add_validation(&reading->run->own_series, validation);
-    if (!now->has_validation || (double)validation->top1 > now->best_top1)
-        now->best_top1 = (double)validation->top1;
+    if (!now->validation.known || (double)validation->top1 > now->validation.best_top1)
+        now->validation.best_top1 = (double)validation->top1;
     run_snapshot_take_validation_loss(now, (double)validation->loss);
-    now->has_validation = true;
-    now->validation_loss = (double)validation->loss;
-    now->top1 = (double)validation->top1;
-    now->top5 = (double)validation->top5;
-    now->pixel_accuracy = (double)validation->pixel_accuracy;
+    now->validation.known = true;
+    now->validation.loss = (double)validation->loss;
+    now->validation.top1 = (double)validation->top1;
+    now->validation.top5 = (double)validation->top5;
+    now->validation.pixel_accuracy = (double)validation->pixel_accuracy;
     reading->phase = RUN_RUNNING;
 }
 
@@ -136,9 +136,9 @@ static void take_event(struct run_reading *reading, const char *event, const str
         take_ranks(reading->run, line);
     if (strcmp(event, "checkpoint") != 0)
         return;
-    now->checkpoints++;
-    now->checkpoint_iteration = number_to_uint64(iteration);
-    now->checkpoint_seconds += seconds;
+    now->checkpoint.count++;
+    now->checkpoint.iteration = number_to_uint64(iteration);
+    now->checkpoint.seconds += seconds;
 }
 
 static void take_json(struct run_reading *reading, const char *event, const struct json *json)

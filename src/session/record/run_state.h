@@ -78,12 +78,14 @@ struct run {
     struct run_hold hold;        /* while this process trains it */
     struct journal journal;      /* the worker's */
     struct cluster *cluster;     /* borrowed: the processes that train it; NULL: this one alone */
-    struct preparation *planned; /* the worker takes and frees it (prepare_plans); else NULL */
-    bool compares;               /* first finds out whether one process would be as fast */
-    bool resumes;                /* continues from the files in its folder */
-    bool is_new;                 /* its folder goes if it is refused before it begins */
-    bool made_folder;            /* the folder is as new as the run */
-    bool changed;                /* config.json must be written once more */
+    struct {                     /* what the worker begins with */
+        struct preparation *planned; /* it takes and frees it (prepare_plans); else NULL */
+        bool compares;               /* it first finds out whether one process would be as fast */
+        bool resumes;                /* it continues from the files in the run's folder */
+        bool is_new;                 /* the folder goes if the run is refused before it begins */
+        bool made_folder;            /* the folder is as new as the run */
+    } start;
+    bool changed; /* config.json must be written once more */
 
     struct snapshot_cell snapshot;
     struct run_facts early_facts, prepared_facts;
@@ -92,26 +94,30 @@ struct run {
     _Atomic(const struct series *) series; /* one of the two */
     struct finding findings[FINDINGS_MAX];
     atomic_size_t finding_count;
-    _Atomic(struct inspection *) inspection_new; /* published, not taken yet */
-    struct inspection *inspection;               /* the reader's */
-    struct error notice;              /* see run_notice; run_resume and the worker write it before
-                                         RUN_RUNNING */
-    struct error damage;              /* see run_damage */
-    struct error inspection_error;    /* why the saved inspection cannot be read */
-    atomic_bool has_inspection_error; /* inspection_error is set, and does not change any more */
-    pthread_mutex_t lock_ranks;       /* guards `ranks` */
-    struct run_ranks ranks;           /* the processes that train it; none: one alone */
-    atomic_size_t rank_count;         /* ranks.count */
-    struct follower *follower;        /* follows another process's run; NULL: none */
+    struct {
+        _Atomic(struct inspection *) published; /* not taken yet */
+        struct inspection *taken;               /* the reader's */
+        struct error error;                     /* why the saved one cannot be read */
+        atomic_bool has_error;                  /* `error` is set, and does not change any more */
+    } inspections;
+    struct error notice;        /* see run_notice; run_resume and the worker write it before
+                                   RUN_RUNNING */
+    struct error damage;        /* see run_damage */
+    pthread_mutex_t lock_ranks; /* guards `ranks` */
+    struct run_ranks ranks;     /* the processes that train it; none: one alone */
+    atomic_size_t rank_count;   /* ranks.count */
+    struct follower *follower;  /* follows another process's run; NULL: none */
     void (*follower_free)(struct follower *follower);
 
     struct command_box commands;
     atomic_uint flushes; /* COMMAND_FLUSH that were obeyed */
-    bool has_worker;
-    pthread_t worker;
-    pthread_mutex_t lock_over; /* guards `over`, which only run_wait reads */
-    pthread_cond_t became_over;
-    bool over;
+    struct {
+        bool started;
+        pthread_t worker;
+        pthread_mutex_t lock; /* guards `over`, which only run_wait reads */
+        pthread_cond_t became_over;
+        bool over;
+    } thread;
 };
 
 /* Returns a run without folder, worker or files; NULL with an error if out of memory.

@@ -78,7 +78,8 @@ static struct share pixels_of(const struct run *run, const struct run_snapshot *
 {
     return end->test.images > 0
                ? (struct share){end->test.pixel_accuracy, (size_t)end->test.images}
-               : (struct share){end->has_validation ? end->pixel_accuracy : (double)NAN,
+               : (struct share){end->validation.known ? end->validation.pixel_accuracy
+                                                      : (double)NAN,
                                 run_facts(run)->validation_images};
 }
 

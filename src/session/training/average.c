@@ -70,8 +70,8 @@ static const struct saved_arrays arrays = {
 const struct observer observer_average = {.name = "average",
                                           .arrays = &arrays,
                                           .bytes = bytes_of_average,
-                                          .check = check,
-                                          .prepare = allocate,
-                                          .follow = follow,
+                                          .on_all_ranks.check = check,
+                                          .on_all_ranks.prepare = allocate,
+                                          .on_all_ranks.follow = follow,
                                           .open = open_average,
                                           .restore = restore};

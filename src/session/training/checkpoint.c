@@ -163,17 +163,17 @@ static const struct saved_number numbers[] = {
     SAVED_OF_TRAINER(COUNT, "schedule.plateaus_seen", lr_schedule_state.plateaus_seen),
     SAVED_OF_TRAINER(NUMBER, "schedule.scale", lr_schedule_state.scale),
     SAVED_OF_TRAINER(FLAG, "schedule.ended", ended),
-    SAVED_OF_TRAINER(FLAG, "has_validation", now.has_validation),
-    SAVED_OF_TRAINER(NUMBER, "validation_loss", now.validation_loss),
-    SAVED_OF_TRAINER(NUMBER, "top1", now.top1),
-    SAVED_OF_TRAINER(NUMBER, "top5", now.top5),
-    SAVED_OF_TRAINER(NUMBER, "pixel_accuracy", now.pixel_accuracy),
-    ADDED_OF_TRAINER(NUMBER, "best_validation_loss", now.best_validation_loss),
+    SAVED_OF_TRAINER(FLAG, "has_validation", now.validation.known),
+    SAVED_OF_TRAINER(NUMBER, "validation_loss", now.validation.loss),
+    SAVED_OF_TRAINER(NUMBER, "top1", now.validation.top1),
+    SAVED_OF_TRAINER(NUMBER, "top5", now.validation.top5),
+    SAVED_OF_TRAINER(NUMBER, "pixel_accuracy", now.validation.pixel_accuracy),
+    ADDED_OF_TRAINER(NUMBER, "best_validation_loss", now.validation.best_loss),
     SAVED_OF_TRAINER(COUNT, "validations", validations),
     SAVED_OF_TRAINER(NUMBER, "validation_seconds", clock.validation_seconds),
     SAVED_OF_TRAINER(NUMBER, "seconds", resumption.seconds),
-    SAVED_OF_TRAINER(COUNT, "checkpoints", now.checkpoints),
-    SAVED_OF_TRAINER(NUMBER, "checkpoint_seconds", now.checkpoint_seconds),
+    SAVED_OF_TRAINER(COUNT, "checkpoints", now.checkpoint.count),
+    SAVED_OF_TRAINER(NUMBER, "checkpoint_seconds", now.checkpoint.seconds),
     ADDED_OF_TRAINER(REAL, "loss_scale", resumption.counters.loss_scales[0].scale),
     ADDED_OF_TRAINER(COUNT, "loss_scale.steps", resumption.counters.loss_scales[0].steps),
     ADDED_OF_TRAINER(COUNT, "loss_scale.skipped", resumption.counters.loss_scales[0].skipped),
@@ -532,7 +532,7 @@ static bool is_affordable(const struct checkpoint_state *state, const struct tra
                           uint64_t now)
 {
     const double share = trainer->settings.record.checkpoint_share / 100;
-    return share >= 1 || trainer->now.checkpoint_seconds + expected_seconds(state, trainer) <=
+    return share >= 1 || trainer->now.checkpoint.seconds + expected_seconds(state, trainer) <=
                              share * trainer_seconds(trainer, now);
 }
 
@@ -550,8 +550,8 @@ static bool is_due(const struct checkpoint_state *state, const struct trainer *t
 static void note_checkpoint(struct trainer *trainer, double seconds, uint64_t bytes)
 {
     struct json *event = json_new_object();
-    trainer->now.checkpoints++;
-    trainer->now.checkpoint_iteration = trainer->moment.iteration;
+    trainer->now.checkpoint.count++;
+    trainer->now.checkpoint.iteration = trainer->moment.iteration;
     last_checkpoint_set(trainer->run->directory, trainer->moment.iteration);
     if (json_add_string(event, "event", "checkpoint") &&
         json_add_count(event, "iteration", trainer->moment.iteration) &&
@@ -588,7 +588,7 @@ static bool write_now(struct checkpoint_state *state, struct trainer *trainer)
     state->cost = clock_seconds(began, state->tried);
     state->requested = false;
     trainer_restart_clock(trainer);
-    trainer->now.checkpoint_seconds += state->cost;
+    trainer->now.checkpoint.seconds += state->cost;
     if (written) {
         *unsaved = (struct error){0};
         note_checkpoint(trainer, state->cost, bytes);
@@ -602,7 +602,7 @@ static void begin(void *state, struct trainer *trainer)
 {
     struct checkpoint_state *checkpoint = state;
     checkpoint->tried = clock_nanoseconds();
-    last_checkpoint_set(trainer->run->directory, trainer->now.checkpoint_iteration);
+    last_checkpoint_set(trainer->run->directory, trainer->now.checkpoint.iteration);
 }
 
 /* Returns whether the run may go on after what the disk has refused. */
@@ -613,7 +613,7 @@ static bool tolerates_refusal(struct trainer *trainer)
     if (!cluster || refusal->kind == ERROR_NONE)
         return true;
     error_set(trainer->error, refusal->kind, refusal->what,
-              trainer->now.checkpoints > 0
+              trainer->now.checkpoint.count > 0
                   ? N_("look at the disk; tinca resume goes on from the last checkpoint")
                   : N_("look at the disk; tinca resume starts the run over"),
               "%s", refusal->why);

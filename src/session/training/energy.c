@@ -17,8 +17,8 @@ struct energy_state {
 
 static void forget(struct run_snapshot *now, const char *why)
 {
-    now->energy_joules = now->energy_seconds = now->energy_images = 0;
-    snprintf(now->energy_unknown, sizeof now->energy_unknown, "%s", why);
+    now->energy.joules = now->energy.seconds = now->energy.images = 0;
+    snprintf(now->energy.unknown, sizeof now->energy.unknown, "%s", why);
 }
 
 static void close_meter(struct energy_state *energy)
@@ -46,9 +46,9 @@ static void add(struct energy_state *energy, struct trainer *trainer)
     struct run_snapshot *now = &trainer->now;
     if (!energy->meter || now->status == RUN_PAUSED || !take_lap(energy, trainer, &lap))
         return;
-    now->energy_joules += lap.joules;
-    now->energy_seconds += lap.seconds;
-    now->energy_images += (double)(trainer->moment.iteration - energy->iteration) *
+    now->energy.joules += lap.joules;
+    now->energy.seconds += lap.seconds;
+    now->energy.images += (double)(trainer->moment.iteration - energy->iteration) *
                           (double)trainer->settings.training.batch;
     energy->iteration = trainer->moment.iteration;
 }
@@ -57,7 +57,7 @@ static void begin(void *state, struct trainer *trainer)
 {
     struct energy lap;
     struct energy_state *energy = state;
-    trainer->now.energy_unknown[0] = '\0';
+    trainer->now.energy.unknown[0] = '\0';
     energy->iteration = trainer->moment.iteration;
     energy->meter = energy_meter_begin(trainer->prepared.device, NULL);
     take_lap(energy, trainer, &lap);
@@ -99,7 +99,7 @@ static void end(void *state, struct trainer *trainer, enum run_status status, bo
     add(energy, trainer);
     if (!energy->meter)
         return;
-    const bool is_short = now->energy_seconds < energy_meter_least_seconds(energy->meter);
+    const bool is_short = now->energy.seconds < energy_meter_least_seconds(energy->meter);
     if (is_short || !run_snapshot_has_energy(now))
         forget(now, is_short ? _("the run is too short for the energy counters")
                              : _("the energy counters did not change during the run"));
@@ -112,9 +112,9 @@ static void close_energy(void *state, struct trainer *trainer)
 }
 
 static const struct saved_number numbers[] = {
-    ADDED_OF_TRAINER(NUMBER, "energy_joules", now.energy_joules),
-    ADDED_OF_TRAINER(NUMBER, "energy_seconds", now.energy_seconds),
-    ADDED_OF_TRAINER(NUMBER, "energy_images", now.energy_images),
+    ADDED_OF_TRAINER(NUMBER, "energy_joules", now.energy.joules),
+    ADDED_OF_TRAINER(NUMBER, "energy_seconds", now.energy.seconds),
+    ADDED_OF_TRAINER(NUMBER, "energy_images", now.energy.images),
     {0}};
 
 const struct observer observer_energy = {.name = "energy",

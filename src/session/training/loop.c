@@ -248,7 +248,7 @@ bool loop_repeat_step(struct trainer *trainer)
 bool loop_show_progress(void *context, uint64_t done, struct error *error)
 {
     struct trainer *trainer = context;
-    trainer->now.validation_done = done;
+    trainer->now.validation.done = done;
     trainer->now.elapsed_seconds = trainer_seconds(trainer, clock_nanoseconds());
     trainer_publish(trainer);
     obey_commands(trainer);
@@ -271,11 +271,11 @@ static void record_validation(struct trainer *trainer, const struct evaluation *
                                           .seconds =
                                               (float)trainer_seconds(trainer, clock_nanoseconds())};
     run_snapshot_take_validation_loss(now, evaluation->loss);
-    now->has_validation = true;
-    now->validation_loss = evaluation->loss;
-    now->top1 = evaluation->top1;
-    now->top5 = evaluation->top5;
-    now->pixel_accuracy = evaluation->pixel_accuracy;
+    now->validation.known = true;
+    now->validation.loss = evaluation->loss;
+    now->validation.top1 = evaluation->top1;
+    now->validation.top5 = evaluation->top5;
+    now->validation.pixel_accuracy = evaluation->pixel_accuracy;
     TELL_OBSERVERS(trainer, after_validation, evaluation, &row);
 }
 
@@ -286,8 +286,8 @@ static bool validate(struct trainer *trainer)
     struct preparation *prepared = &trainer->prepared;
     execution_wait(trainer_execution(trainer)); /* which is not the validation's time */
     const uint64_t began = clock_nanoseconds();
-    trainer->now.validation_of = dataset_facts(prepared->validation)->images;
-    trainer->now.validation_done = 0;
+    trainer->now.validation.of = dataset_facts(prepared->validation)->images;
+    trainer->now.validation.done = 0;
     trainer_set_status(trainer, RUN_VALIDATING);
     TELL_OBSERVERS(trainer, before_validation);
     data_loader_pause(prepared->loader);

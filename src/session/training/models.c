@@ -93,7 +93,7 @@ static bool keep_best(struct models *models, struct trainer *trainer,
         return false;
     models->has_best = true;
     models->best = reached;
-    trainer->now.best_top1 = evaluation->top1;
+    trainer->now.validation.best_top1 = evaluation->top1;
     save_best(models, trainer);
     return true;
 }
@@ -106,7 +106,7 @@ static void take_correct(struct models *models, struct trainer *trainer,
     const unsigned char *bits = trainer->prepared.evaluator.right;
     if (!bits)
         return;
-    if (trainer->run->resumes && !models->correct_read &&
+    if (trainer->run->start.resumes && !models->correct_read &&
         !correct_images_read(&models->correct, trainer->run->directory, &failed))
         trainer_record_lost(trainer, &failed);
     models->correct_read = true;
@@ -266,8 +266,8 @@ static bool test(void *state, struct trainer *trainer)
 {
     struct evaluation evaluation;
     struct run_snapshot *now = &trainer->now;
-    now->validation_of = dataset_facts(trainer->prepared.test)->images;
-    now->validation_done = 0;
+    now->validation.of = dataset_facts(trainer->prepared.test)->images;
+    now->validation.done = 0;
     now->testing = true;
     trainer_set_status(trainer, RUN_VALIDATING);
     data_loader_pause(trainer->prepared.loader);
@@ -281,10 +281,11 @@ static bool test(void *state, struct trainer *trainer)
     return good;
 }
 
-static const struct saved_number numbers[] = {SAVED(FLAG, "has_best", struct models, has_best),
-                                              SAVED(NUMBER, "best", struct models, best),
-                                              SAVED_OF_TRAINER(NUMBER, "best_top1", now.best_top1),
-                                              {0}};
+static const struct saved_number numbers[] = {
+    SAVED(FLAG, "has_best", struct models, has_best),
+    SAVED(NUMBER, "best", struct models, best),
+    SAVED_OF_TRAINER(NUMBER, "best_top1", now.validation.best_top1),
+    {0}};
 
 const struct observer observer_models = {.name = "models",
                                          .bytes = bytes_of_weights,

@@ -75,15 +75,17 @@ struct observer {
     const struct saved_arrays *arrays; /* NULL: none */
 
     /* Returns the bytes that the observer will hold in memory, beside its state: on rank 0, and on
-     * the others if it has `prepare`. */
+     * the others if it has on_all_ranks.prepare. */
     run_bytes *bytes;
     /* Returns those that it will hold for a moment, while no decode worker runs. */
     run_bytes *at_rest;
 
-    /* On all ranks, as in struct run_besides (prepare.h). `follow` comes before after_step. */
-    bool (*check)(const struct preparation *prepared, struct error *error);
-    bool (*prepare)(struct preparation *prepared, struct error *error);
-    void (*follow)(struct preparation *prepared, uint64_t iteration);
+    /* As in struct run_besides (prepare.h). `follow` comes before after_step. */
+    struct {
+        bool (*check)(const struct preparation *prepared, struct error *error);
+        bool (*prepare)(struct preparation *prepared, struct error *error);
+        void (*follow)(struct preparation *prepared, uint64_t iteration);
+    } on_all_ranks;
 
     /* Gives the state its first values, before a checkpoint may be read. */
     void (*create)(void *state, struct trainer *trainer);

@@ -55,7 +55,7 @@ static uint64_t bytes_of_all(const struct run_extent *extent)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < OBSERVERS; i++)
-        if (list[i]->bytes && (extent->rank == 0 || list[i]->prepare))
+        if (list[i]->bytes && (extent->rank == 0 || list[i]->on_all_ranks.prepare))
             bytes += list[i]->bytes(extent);
     return bytes;
 }
@@ -73,7 +73,7 @@ static uint64_t most_at_rest(const struct run_extent *extent)
 static bool check_all(const struct preparation *prepared, struct error *error)
 {
     for (size_t i = 0; i < OBSERVERS; i++)
-        if (list[i]->check && !list[i]->check(prepared, error))
+        if (list[i]->on_all_ranks.check && !list[i]->on_all_ranks.check(prepared, error))
             return false;
     return true;
 }
@@ -81,7 +81,7 @@ static bool check_all(const struct preparation *prepared, struct error *error)
 static bool prepare_all(struct preparation *prepared, struct error *error)
 {
     for (size_t i = 0; i < OBSERVERS; i++)
-        if (list[i]->prepare && !list[i]->prepare(prepared, error))
+        if (list[i]->on_all_ranks.prepare && !list[i]->on_all_ranks.prepare(prepared, error))
             return false;
     return true;
 }
@@ -89,8 +89,8 @@ static bool prepare_all(struct preparation *prepared, struct error *error)
 static void follow_all(struct preparation *prepared, uint64_t iteration)
 {
     for (size_t i = 0; i < OBSERVERS; i++)
-        if (list[i]->follow)
-            list[i]->follow(prepared, iteration);
+        if (list[i]->on_all_ranks.follow)
+            list[i]->on_all_ranks.follow(prepared, iteration);
 }
 
 const struct run_besides observers_besides = {.bytes = bytes_of_all,

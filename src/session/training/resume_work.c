@@ -217,7 +217,7 @@ static bool read_back(struct trainer *trainer)
                                 trainer->error))
         return false;
     now->finding_count = read.finding_count;
-    now->iteration = now->begun_at = now->checkpoint_iteration = trainer->moment.iteration;
+    now->iteration = now->begun_at = now->checkpoint.iteration = trainer->moment.iteration;
     series_add_resume(&trainer->run->own_series, now->begun_at);
     now->epoch = trainer->moment.epoch;
     now->loss = read.loss;
@@ -320,7 +320,7 @@ bool resume_restore(struct trainer *trainer)
     if (!file->file)
         return start_over(trainer);
     read_parent(trainer);
-    now->best_validation_loss = (double)NAN;
+    now->validation.best_loss = (double)NAN;
     if (!check_arithmetic(file, &trainer->prepared.network->graph, trainer->settings.machine.device,
                           trainer->error) ||
         !checkpoint_restore(trainer, file, trainer->error))
@@ -329,8 +329,8 @@ bool resume_restore(struct trainer *trainer)
     if (!read_back(trainer) || (!*known && !experiment_make(trainer)) ||
         !take_over(trainer, trainer->resumption.journal))
         return false;
-    if (isnan(now->best_validation_loss)) /* none yet, or of an earlier version */
-        now->best_validation_loss =
+    if (isnan(now->validation.best_loss)) /* none yet, or of an earlier version */
+        now->validation.best_loss =
             run_figures_of(now, &trainer->run->own_series).best_validation_loss;
     return true;
 }

@@ -107,7 +107,7 @@ static void set_origin(struct run_facts *facts)
 static void set_early_facts(struct run *run)
 {
     struct run_facts *facts = &run->early_facts;
-    const struct forecast *forecast = &run->planned->forecast;
+    const struct forecast *forecast = &run->start.planned->forecast;
     snprintf(facts->directory, sizeof facts->directory, "%s", run->directory);
     config_network_name(network_settings(&run->config).network, facts->network,
                         sizeof facts->network);
@@ -158,10 +158,10 @@ static bool write_labels(const char *directory, const struct run_options *option
 static bool make_files(struct run *run, const struct run_options *options, struct error *error)
 {
     char name[RUN_ID_NAME];
-    const struct forecast *forecast = &run->planned->forecast;
+    const struct forecast *forecast = &run->start.planned->forecast;
     const char *network = network_settings(&run->config).network;
     const bool is_file = strchr(network, '/'); /* config_make_absolute */
-    run->made_folder = !options->run_directory || !file_exists(options->run_directory);
+    run->start.made_folder = !options->run_directory || !file_exists(options->run_directory);
     run_id_name(is_file ? network : forecast->network, forecast->suffixes, name);
     run->directory = run_directory_create(options->run_directory, name, run->early_facts.id, error);
     if (!run->directory)
@@ -172,7 +172,7 @@ static bool make_files(struct run *run, const struct run_options *options, struc
     set_early_facts(run);
     if (!run_hold_take(&run->hold, run->directory, error))
         return false;
-    run->is_new = true;
+    run->start.is_new = true;
     /* an earlier process that was killed here has left a half-written file */
     run_directory_clear_parts(run->directory);
     if (!run_directory_begin(run->directory, error) ||
@@ -183,15 +183,15 @@ static bool make_files(struct run *run, const struct run_options *options, struc
     return write_labels(run->directory, options, error) &&
            write_outputs(run->directory, options, error) &&
            run_files_write_config(run->directory, &run->config, &run->early_facts, error) &&
-           (run->resumes || journal_open(&run->journal, run->directory, UINT64_MAX, error));
+           (run->start.resumes || journal_open(&run->journal, run->directory, UINT64_MAX, error));
 }
 
 static bool start_worker(struct run *run, struct error *error)
 {
     struct run_snapshot snapshot = {.status = RUN_PREPARING, .eta_seconds = -1};
     snapshot_publish(&run->snapshot, &snapshot);
-    run->has_worker = thread_start(&run->worker, worker_main, run) == 0;
-    return run->has_worker ||
+    run->thread.started = thread_start(&run->thread.worker, worker_main, run) == 0;
+    return run->thread.started ||
            error_set(error, ERROR_SYSTEM, "the run", "raise the limit on threads",
                      "its thread could not be started");
 }
@@ -231,18 +231,18 @@ struct run *run_start(const struct run_config *config, const struct run_options 
         return NULL;
     struct run *run = run_state_create(&absolute, error);
     if (run) {
-        run->planned = planned;
+        run->start.planned = planned;
         run->cluster = options->cluster;
-        run->compares = options->compare;
+        run->start.compares = options->compare;
         run->early_facts.fork = fork;
-        run->resumes = goes_on(&fork); /* from the copied checkpoint */
+        run->start.resumes = goes_on(&fork); /* from the copied checkpoint */
     }
     if (run && make_files(run, options, error) && start_worker(run, error))
         return run;
     drop_plans(planned);
-    if (run && run->is_new) {
+    if (run && run->start.is_new) {
         journal_abandon(&run->journal);
-        run_directory_discard(run->directory, run->made_folder);
+        run_directory_discard(run->directory, run->start.made_folder);
     }
     run_free(run);
     return NULL;
@@ -269,9 +269,9 @@ static bool read_kept(struct run *run, const struct run_config *changes, struct 
 static bool take_up(struct run *run, const char *directory, const struct run_config *changes,
                     const struct run_options *options, struct error *error)
 {
-    run->resumes = true;
+    run->start.resumes = true;
     run->cluster = options->cluster;
-    run->compares = options->compare;
+    run->start.compares = options->compare;
     if (!(run->directory = memory_copy_text(directory, error)))
         return false;
     if (!run_hold_take(&run->hold, run->directory, error) || !read_kept(run, changes, error) ||
@@ -280,7 +280,7 @@ static bool take_up(struct run *run, const char *directory, const struct run_con
         return false;
     run->config.processes = cluster_ranks(options->cluster);
     if (!resume_check_processes(&run->config, run->early_facts.id, run->config.processes, error) ||
-        !(run->planned = plan_again(&run->config, options, directory, false, error)))
+        !(run->start.planned = plan_again(&run->config, options, directory, false, error)))
         return false;
     set_early_facts(run);
     return write_outputs(run->directory, options, error);
@@ -297,7 +297,7 @@ struct run *run_resume(const char *directory, const struct run_config *changes,
         start_worker(run, error))
         return run;
     if (run)
-        drop_plans(run->planned);
+        drop_plans(run->start.planned);
     run_free(run);
     return NULL;
 }

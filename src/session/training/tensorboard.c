@@ -41,7 +41,7 @@ static bool open_events(void *state, struct trainer *trainer)
             note_file(events, trainer);
         return true;
     }
-    if (!run->resumes) {
+    if (!run->start.resumes) {
         *trainer->error = failed;
         return false;
     }

@@ -28,7 +28,7 @@ static bool find_preprocessing(const struct trainer *trainer, struct run_preproc
     const bool found = ancestor && data;
     if (!found)
         error_set_memory(trainer->error, "a path", 0);
-    else if (run->resumes && file_exists(data))
+    else if (run->start.resumes && file_exists(data))
         *from = run_preprocessing_again(&run->config, run->directory);
     else
         *from = run_preprocessing_of(&run->config,
@@ -67,7 +67,7 @@ static bool prepare_training(struct trainer *trainer)
     now->epochs = (double)prepared->iterations / (double)prepared->per_epoch;
     now->eta_seconds = -1;
     now->loss_discriminator = now->loss_l1 = NAN;
-    now->pixel_accuracy = NAN;
+    now->validation.pixel_accuracy = NAN;
     trainer->schedule = training_schedule(&trainer->settings.training, prepared->iterations);
     trainer->lr_schedule_state = lr_schedule_begin();
     now->learning_rate = trainer->schedule.learning_rate;
@@ -103,7 +103,7 @@ static bool load_ancestor(struct trainer *trainer)
 /* Begins the run, or takes it up. */
 static bool begin(struct trainer *trainer)
 {
-    if (trainer->run->resumes && !resume_restore(trainer))
+    if (trainer->run->start.resumes && !resume_restore(trainer))
         return false;
     const bool restored = trainer->resumption.file.file;
     if ((!restored && !load_ancestor(trainer)) || !observers_open(trainer))
@@ -131,10 +131,10 @@ static bool start(struct trainer *trainer)
     const struct run *run = trainer->run;
     uint64_t first = 0;
     char scaling[FINDING_SIZE] = ""; /* whether one process would be as fast */
-    if (run->compares)
+    if (run->start.compares)
         ranks_compare_with_one(run->cluster, &run->config, scaling, sizeof scaling);
     host_process_reset_peak();
-    if ((run->resumes && !resume_find_checkpoint(trainer, &first)) ||
+    if ((run->start.resumes && !resume_find_checkpoint(trainer, &first)) ||
         !prepare_run(trainer, first) || !prepare_training(trainer) || !begin(trainer) ||
         !ranks_share_state(run->cluster, &trainer->prepared, trainer->error) ||
         !divide_validation(trainer))
@@ -195,7 +195,7 @@ static enum run_status live(struct trainer *trainer)
 /* Returns whether nothing of the run is to remain: it is new, and was refused before it began. */
 static bool is_discarded(const struct run *run, enum run_status status)
 {
-    return run->is_new && status == RUN_REFUSED;
+    return run->start.is_new && status == RUN_REFUSED;
 }
 
 /* How often the end of a run syncs the journal: fsync reports each write error of the kernel once,
@@ -270,10 +270,10 @@ static void free_trainer(struct trainer *trainer)
 
 static void announce_end(struct run *run)
 {
-    pthread_mutex_lock(&run->lock_over);
-    run->over = true;
-    pthread_cond_broadcast(&run->became_over);
-    pthread_mutex_unlock(&run->lock_over);
+    pthread_mutex_lock(&run->thread.lock);
+    run->thread.over = true;
+    pthread_cond_broadcast(&run->thread.became_over);
+    pthread_mutex_unlock(&run->thread.lock);
 }
 
 void *worker_main(void *context)
@@ -282,8 +282,8 @@ void *worker_main(void *context)
     struct error error = {0};
     struct trainer trainer = {
         .run = run, .error = &error, .settings = trainer_settings(&run->config)};
-    trainer.prepared = *run->planned;
-    free(run->planned);
+    trainer.prepared = *run->start.planned;
+    free(run->start.planned);
     snapshot_read(&run->snapshot, &trainer.now);
     const enum run_status status = live(&trainer);
     write_end(&trainer, status, &error);
@@ -294,7 +294,7 @@ void *worker_main(void *context)
     if (trainer.folder_lost || is_discarded(run, status))
         journal_abandon(&run->journal);
     if (is_discarded(run, status))
-        run_directory_discard(run->directory, run->made_folder);
+        run_directory_discard(run->directory, run->start.made_folder);
     journal_close(&run->journal);
     run_hold_release(&run->hold);
     trainer_publish(&trainer);

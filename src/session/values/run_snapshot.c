@@ -110,16 +110,17 @@ struct run_figures run_figures_of(const struct run_snapshot *now, const struct s
 {
     struct run_figures figures = run_figures_unknown();
     figures.has_loss = now->iteration > 0;
-    figures.has_validation = now->has_validation;
+    figures.has_validation = now->validation.known;
     if (figures.has_loss)
         figures.loss = result((double)now->loss);
-    if (now->has_validation) {
-        figures.validation_loss = result(now->validation_loss);
-        figures.top1 = result(now->top1);
-        figures.top5 = result(now->top5);
+    if (now->validation.known) {
+        figures.validation_loss = result(now->validation.loss);
+        figures.top1 = result(now->validation.top1);
+        figures.top5 = result(now->validation.top5);
         /* of a network without classes the snapshot has no best accuracy, but may have a zero */
-        figures.best_top1 = isnan(now->top1) ? (double)NAN : result(now->best_top1);
-        figures.best_validation_loss = result(now->best_validation_loss);
+        figures.best_top1 =
+            isnan(now->validation.top1) ? (double)NAN : result(now->validation.best_top1);
+        figures.best_validation_loss = result(now->validation.best_loss);
     }
     if (now->test.images > 0) {
         figures.test_loss = result(now->test.loss);

@@ -63,22 +63,28 @@ struct run_snapshot {
     double feed_wait_seconds;            /* the sum of all waits for data */
     uint64_t memory_measured;            /* resident bytes of the process; 0: not measured */
     uint64_t memory_highest;             /* peak of the same since the run began */
-    bool has_validation;
-    double validation_loss, top1, top5, best_top1; /* percent */
-    double best_validation_loss;                   /* NaN: none is finite, or it is not known */
-    double pixel_accuracy;                         /* percent; NaN: the network predicts classes */
-    uint64_t validation_done, validation_of;       /* images done, and in all, while validating */
-    bool testing;                                  /* it validates the best model on the test set */
+    struct {
+        bool known;                   /* one is over */
+        double loss, best_loss;       /* best_loss NaN: none is finite, or it is not known */
+        double top1, top5, best_top1; /* percent */
+        double pixel_accuracy;        /* percent; NaN: the network predicts classes */
+        uint64_t done, of;            /* images done, and in all, while validating */
+    } validation;
+    bool testing; /* it validates the best model on the test set */
     struct run_test test;
-    uint64_t begun_at;             /* the iteration from which it was resumed; 0: from the start */
-    uint64_t checkpoints;          /* written so far */
-    uint64_t checkpoint_iteration; /* iteration of the last one; 0: none yet */
-    double checkpoint_seconds;     /* spent on all checkpoints */
+    uint64_t begun_at; /* the iteration from which it was resumed; 0: from the start */
+    struct {
+        uint64_t count;     /* written so far */
+        uint64_t iteration; /* of the last one; 0: none yet */
+        double seconds;     /* spent on all of them */
+    } checkpoint;
     /* The energy (J), the time (s) and the images trained while the energy was measured, without
-     * pauses. If that is too little (run_snapshot_has_energy), energy_unknown says why; "": it is
-     * not known yet, or an older version trained the run. */
-    double energy_joules, energy_seconds, energy_images;
-    char energy_unknown[ENERGY_REASON_SIZE];
+     * pauses. If that is too little (run_snapshot_has_energy), `unknown` says why; "": it is not
+     * known yet, or an older version trained the run. */
+    struct {
+        double joules, seconds, images;
+        char unknown[ENERGY_REASON_SIZE];
+    } energy;
     size_t finding_count;
     /* The reason if the run failed or was refused. While it runs: what cannot be written at present
      * (a full disk), or a command to save or inspect that failed. At the end: what was lost. */
@@ -92,29 +98,29 @@ const char *run_snapshot_word(const struct run_snapshot *snapshot);
 /* Takes the loss of a validation into the best one. Call it before has_validation is set. */
 static inline void run_snapshot_take_validation_loss(struct run_snapshot *snapshot, double loss)
 {
-    if (!snapshot->has_validation)
-        snapshot->best_validation_loss = (double)NAN;
-    if (isfinite(loss) && !(loss >= snapshot->best_validation_loss))
-        snapshot->best_validation_loss = loss;
+    if (!snapshot->validation.known)
+        snapshot->validation.best_loss = (double)NAN;
+    if (isfinite(loss) && !(loss >= snapshot->validation.best_loss))
+        snapshot->validation.best_loss = loss;
 }
 
 /* Returns whether the energy is known. */
 static inline bool run_snapshot_has_energy(const struct run_snapshot *snapshot)
 {
-    return snapshot->energy_images > 0 && snapshot->energy_joules > 0 &&
-           snapshot->energy_seconds >= ENERGY_LEAST_SECONDS;
+    return snapshot->energy.images > 0 && snapshot->energy.joules > 0 &&
+           snapshot->energy.seconds >= ENERGY_LEAST_SECONDS;
 }
 
 /* Return the energy of an image in joules, and the mean power in watts; NaN if not known. */
 static inline double run_snapshot_joules_per_image(const struct run_snapshot *snapshot)
 {
-    return run_snapshot_has_energy(snapshot) ? snapshot->energy_joules / snapshot->energy_images
+    return run_snapshot_has_energy(snapshot) ? snapshot->energy.joules / snapshot->energy.images
                                              : (double)NAN;
 }
 
 static inline double run_snapshot_watts(const struct run_snapshot *snapshot)
 {
-    return run_snapshot_has_energy(snapshot) ? snapshot->energy_joules / snapshot->energy_seconds
+    return run_snapshot_has_energy(snapshot) ? snapshot->energy.joules / snapshot->energy.seconds
                                              : (double)NAN;
 }
 

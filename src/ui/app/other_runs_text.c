@@ -71,10 +71,10 @@ static void write_interrupted(const struct run_entry *entry, char (*wordings)[WO
 {
     char owner[192];
     const struct run_snapshot *end = &entry->snapshot;
-    const unsigned long long from = end->checkpoint_iteration;
+    const unsigned long long from = end->checkpoint.iteration;
     others_owner_text(entry, owner, sizeof owner);
     snprintf(wordings[2], WORDING_SIZE, "%s", _("! Interrupted; r goes on"));
-    if (end->checkpoints == 0) {
+    if (end->checkpoint.count == 0) {
         snprintf(wordings[0], WORDING_SIZE,
                  _("! Interrupted: %s ended unexpectedly, before a checkpoint; r begins again"),
                  owner);

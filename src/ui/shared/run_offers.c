@@ -28,7 +28,7 @@ bool run_offers_resume(const struct run_entry *entry, struct error *error)
 /* Returns whether the run's folder has a model or a checkpoint. */
 static bool has_weights(const struct run_entry *entry)
 {
-    bool saved = entry->snapshot.checkpoints > 0;
+    bool saved = entry->snapshot.checkpoint.count > 0;
     for (size_t kind = 0; kind < RUN_SAVED_KINDS; kind++)
         saved = saved || entry->models[kind];
     return saved && run_entry_directory(entry) && !entry->imported[0];

@@ -327,7 +327,7 @@ static bool offers_on_curves(const struct app *app, const struct run_entry *entr
         return false;
     switch (action) {
     case ACTION_BEST:
-        return entry->snapshot.has_validation;
+        return entry->snapshot.validation.known;
     case ACTION_FINDING:
         return entry->snapshot.finding_count > 0 || views_shown(app, entry) == &view_loss;
     case ACTION_ZOOM_OUT:

@@ -128,7 +128,7 @@ static void put_energy(struct writer *writer, const struct run_snapshot *now)
         put(writer, N_("J/image"), ROLE_TEXT, "%.3g", run_snapshot_joules_per_image(now));
         put(writer, N_(" power"), ROLE_TEXT, "%.3g W", run_snapshot_watts(now));
     } else {
-        put(writer, N_("J/image"), ROLE_FAINT, "%s", now->energy_unknown[0] ? _("not known") : "-");
+        put(writer, N_("J/image"), ROLE_FAINT, "%s", now->energy.unknown[0] ? _("not known") : "-");
     }
 }
 
@@ -150,9 +150,9 @@ static void put_test(struct writer *writer, const struct run_display *display)
         data_settings(display->config).test[0] && !run_status_is_over(display->now.status);
     if (test->images == 0 && !waits)
         return;
-    if (display->now.testing && display->now.validation_of > 0)
+    if (display->now.testing && display->now.validation.of > 0)
         put(writer, N_("test"), ROLE_VALIDATION, _("%.0f %% seen"),
-            100.0 * (double)display->now.validation_done / (double)display->now.validation_of);
+            100.0 * (double)display->now.validation.done / (double)display->now.validation.of);
     else if (test->images == 0)
         put(writer, N_("test"), ROLE_FAINT, "%s", _("at the end"));
     else if (isfinite(test->top1))
@@ -167,7 +167,7 @@ static void put_test(struct writer *writer, const struct run_display *display)
 /* Returns whether a run validates now, and not on the test set. */
 static bool is_validating(const struct run_snapshot *now)
 {
-    return now->status == RUN_VALIDATING && now->validation_of > 0 && !now->testing;
+    return now->status == RUN_VALIDATING && now->validation.of > 0 && !now->testing;
 }
 
 /* Returns whether a run that has not validated yet is going to. */
@@ -181,8 +181,8 @@ static void put_validation(struct writer *writer, const struct run_display *disp
     const struct run_snapshot *now = &display->now;
     if (is_validating(now))
         put(writer, N_("validation"), ROLE_VALIDATION, _("%.0f %% seen"),
-            100.0 * (double)now->validation_done / (double)now->validation_of);
-    else if (now->has_validation)
+            100.0 * (double)now->validation.done / (double)now->validation.of);
+    else if (now->validation.known)
         put_number(writer, N_("validation"), ROLE_VALIDATION,
                    run_figures_of(now, NULL).validation_loss);
     else
@@ -201,9 +201,9 @@ static void put_pixels(struct writer *writer, const char *label, const struct ru
     const struct run_snapshot *now = &display->now;
     if (is_validating(now))
         put(writer, label, ROLE_VALIDATION, _("%.0f %% seen"),
-            100.0 * (double)now->validation_done / (double)now->validation_of);
-    else if (now->has_validation && isfinite(now->pixel_accuracy))
-        put(writer, label, ROLE_VALIDATION, _("%.2f %% within %zu"), now->pixel_accuracy,
+            100.0 * (double)now->validation.done / (double)now->validation.of);
+    else if (now->validation.known && isfinite(now->validation.pixel_accuracy))
+        put(writer, label, ROLE_VALIDATION, _("%.2f %% within %zu"), now->validation.pixel_accuracy,
             measurement_settings(display->config).tolerance);
     else
         put(writer, label, ROLE_FAINT, "%s", will_validate(display) ? _("later") : "-");
@@ -273,7 +273,7 @@ static void small_losses(struct writer *writer, const struct run_display *displa
     const struct run_snapshot *now = &display->now;
     put_loss(writer, display);
     put_number(writer, N_("smoothed"), ROLE_SMOOTHED, display->smoothed);
-    if (now->has_validation)
+    if (now->validation.known)
         put(writer, N_("top-1"), ROLE_VALIDATION, "%.2f %%", run_figures_of(now, NULL).top1);
     else
         put_rate(writer, N_("rate"), now);
@@ -328,13 +328,13 @@ static void panel_losses(struct writer *writer, const struct run_display *displa
 /* Adds the iteration of the last checkpoint and the share of time that checkpoints take. */
 static void put_checkpoint(struct writer *writer, const struct run_snapshot *now)
 {
-    if (now->checkpoints == 0)
+    if (now->checkpoint.count == 0)
         return;
     put(writer, N_("checkpoint"), ROLE_TEXT, _("at %llu"),
-        (unsigned long long)now->checkpoint_iteration);
+        (unsigned long long)now->checkpoint.iteration);
     if (now->elapsed_seconds > 0)
         put(writer, N_(" their cost"), ROLE_TEXT, "%.2g %%",
-            100 * now->checkpoint_seconds / now->elapsed_seconds);
+            100 * now->checkpoint.seconds / now->elapsed_seconds);
 }
 
 static void panel_progress(struct writer *writer, const struct run_display *display)
