@@ -1,5 +1,5 @@
-/* Activations. Each is two functions of one element; a loop over each of them is compiled, and a
- * task chooses the loop by the operator. */
+/* Activations. Each is two functions of one element, and has loops over them of its own that the
+ * compiler turns into vector code; the table below lists these. */
 #include "base/language.h"
 #include "engine/devices/cpu/blocked.h"
 #include "engine/devices/cpu/elements.h"
@@ -133,8 +133,7 @@ ALWAYS_INLINE float elu_gradient(float y, float g, float alpha)
 
 /* --- the loops ---
  *
- * They are always inlined, so that each activation gets loops of its own that the compiler turns
- * into vector code. Output and gradient may overwrite what they are computed from. */
+ * They are always inlined. Output and gradient may overwrite what they are computed from. */
 
 /* Returns 0 for the activations that have no parameter. */
 static inline float activation_parameter(const struct kernel_call *call)
@@ -202,89 +201,188 @@ ALWAYS_INLINE void write_rows(const struct rows *rows, size_t task, value_functi
     }
 }
 
-/* --- tasks --- */
+/* --- the loops of each activation --- */
 
-static void forward_task(void *context, size_t task, size_t thread)
+static void relu_forward(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    write_values(context, task, relu_value);
+}
+
+static void relu_backward(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct kernel_call *call = context;
-    const struct op *op = call->site->node->op;
-    if (op == &op_relu)
-        write_values(call, task, relu_value);
-    else if (op == &op_leaky_relu)
-        write_values(call, task, leaky_relu_value);
-    else if (op == &op_sigmoid)
-        write_values(call, task, sigmoid_value);
-    else if (op == &op_tanh)
-        write_values(call, task, tanh_value);
-    else if (op == &op_hardsigmoid)
-        write_values(call, task, hardsigmoid_value);
-    else if (op == &op_hardswish)
-        write_values(call, task, hardswish_value);
-    else if (op == &op_silu)
-        write_values(call, task, silu_value);
-    else if (op == &op_gelu)
-        write_values(call, task, gelu_value);
-    else
-        write_values(call, task, elu_value);
+    write_gradients(call, call->output, task, relu_gradient);
 }
 
-static void backward_task(void *context, size_t task, size_t thread)
+static void leaky_relu_forward(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    write_values(context, task, leaky_relu_value);
+}
+
+static void leaky_relu_backward(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct kernel_call *call = context;
-    const struct op *op = call->site->node->op;
-    if (op == &op_relu)
-        write_gradients(call, call->output, task, relu_gradient);
-    else if (op == &op_leaky_relu)
-        write_gradients(call, call->output, task, leaky_relu_gradient);
-    else if (op == &op_sigmoid)
-        write_gradients(call, call->output, task, sigmoid_gradient);
-    else if (op == &op_tanh)
-        write_gradients(call, call->output, task, tanh_gradient);
-    else if (op == &op_hardsigmoid)
-        write_gradients(call, call->output, task, hardsigmoid_gradient);
-    else if (op == &op_hardswish)
-        write_gradients(call, call->inputs[0], task, hardswish_gradient);
-    else if (op == &op_silu)
-        write_gradients(call, call->inputs[0], task, silu_gradient);
-    else if (op == &op_gelu)
-        write_gradients(call, call->inputs[0], task, gelu_gradient);
-    else
-        write_gradients(call, call->output, task, elu_gradient);
+    write_gradients(call, call->output, task, leaky_relu_gradient);
 }
 
-static void rows_task(void *context, size_t task, size_t thread)
+static void sigmoid_forward(void *context, size_t task, size_t thread)
 {
     (void)thread;
-    const struct rows *rows = context;
-    const struct op *op = rows->call->site->node->op;
-    if (op == &op_hardswish)
-        write_rows(rows, task, hardswish_value);
-    else if (op == &op_silu)
-        write_rows(rows, task, silu_value);
-    else if (op == &op_gelu)
-        write_rows(rows, task, gelu_value);
-    else
-        write_rows(rows, task, elu_value);
+    write_values(context, task, sigmoid_value);
+}
+
+static void sigmoid_backward(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct kernel_call *call = context;
+    write_gradients(call, call->output, task, sigmoid_gradient);
+}
+
+static void tanh_forward(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    write_values(context, task, tanh_value);
+}
+
+static void tanh_backward(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct kernel_call *call = context;
+    write_gradients(call, call->output, task, tanh_gradient);
+}
+
+static void hardsigmoid_forward(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    write_values(context, task, hardsigmoid_value);
+}
+
+static void hardsigmoid_backward(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct kernel_call *call = context;
+    write_gradients(call, call->output, task, hardsigmoid_gradient);
+}
+
+static void hardswish_forward(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    write_values(context, task, hardswish_value);
+}
+
+static void hardswish_backward(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct kernel_call *call = context;
+    write_gradients(call, call->inputs[0], task, hardswish_gradient);
+}
+
+static void hardswish_rows(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    write_rows(context, task, hardswish_value);
+}
+
+static void silu_forward(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    write_values(context, task, silu_value);
+}
+
+static void silu_backward(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct kernel_call *call = context;
+    write_gradients(call, call->inputs[0], task, silu_gradient);
+}
+
+static void silu_rows(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    write_rows(context, task, silu_value);
+}
+
+static void gelu_forward(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    write_values(context, task, gelu_value);
+}
+
+static void gelu_backward(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct kernel_call *call = context;
+    write_gradients(call, call->inputs[0], task, gelu_gradient);
+}
+
+static void gelu_rows(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    write_rows(context, task, gelu_value);
+}
+
+static void elu_forward(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    write_values(context, task, elu_value);
+}
+
+static void elu_backward(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct kernel_call *call = context;
+    write_gradients(call, call->output, task, elu_gradient);
+}
+
+static void elu_rows(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    write_rows(context, task, elu_value);
+}
+
+static const struct activation {
+    const struct op *op;
+    pool_task *forward, *backward, *rows;
+} activations[] = {
+    {&op_relu, relu_forward, relu_backward, NULL},
+    {&op_leaky_relu, leaky_relu_forward, leaky_relu_backward, NULL},
+    {&op_sigmoid, sigmoid_forward, sigmoid_backward, NULL},
+    {&op_tanh, tanh_forward, tanh_backward, NULL},
+    {&op_hardsigmoid, hardsigmoid_forward, hardsigmoid_backward, NULL},
+    {&op_hardswish, hardswish_forward, hardswish_backward, hardswish_rows},
+    {&op_silu, silu_forward, silu_backward, silu_rows},
+    {&op_gelu, gelu_forward, gelu_backward, gelu_rows},
+    {&op_elu, elu_forward, elu_backward, elu_rows},
+};
+
+static const struct activation *activation_of(const struct kernel_call *call)
+{
+    const struct activation *activation = activations;
+    while (activation->op != call->site->node->op)
+        activation++;
+    return activation;
 }
 
 static void forward(const struct kernel_call *call)
 {
-    run_tasks(call, block_count(output_values(call)), forward_task, call);
+    run_tasks(call, block_count(output_values(call)), activation_of(call)->forward, call);
 }
 
 static void backward(const struct kernel_call *call)
 {
     if (call->input_gradients[0])
-        run_tasks(call, block_count(output_values(call)), backward_task, call);
+        run_tasks(call, block_count(output_values(call)), activation_of(call)->backward, call);
 }
 
 static void forward_blocked(const struct kernel_call *call)
 {
     struct rows rows = {.call = call, .in = blocked_input(call, 0), .out = blocked_output(call)};
     rows.tasks = blocked_tasks_of(call, &rows.out, 8 * rows.out.shape.width);
-    run_tasks(call, rows.tasks.count, rows_task, &rows);
+    run_tasks(call, rows.tasks.count, activation_of(call)->rows, &rows);
 }
 
 /* --- the kernels --- */
