@@ -70,8 +70,10 @@ run_of() { echo "$T/same/tinca/runs/"*"-$1-"????/config.json; } # run_of NETWORK
 home=$XDG_STATE_HOME
 teacher=$(ls "$T/state/tinca/runs"/*lenet*/best.safetensors)
 export XDG_STATE_HOME="$T/same"
+precision=float32 # a precision of its own, where the processor computes in one
+grep -qw avx512_bf16 /proc/cpuinfo && precision=bf16
 given="--sampling balanced --class-weights balanced --schedule onecycle --cycle-momentum 0.5 --momentum-form torch \
- --clip-norm 3 --clip-value 2 --ema 0.9 --warm-up 2 --label-smoothing 0.1 --precision bf16 --lr 0.02 --solver nesterov \
+ --clip-norm 3 --clip-value 2 --ema 0.9 --warm-up 2 --label-smoothing 0.1 --precision $precision --lr 0.02 --solver nesterov \
  --momentum 0.8 --weight-decay 0.001 --blocks 2 --stop-patience 30 --stop-change 0.01 --seed 5 --freeze conv1* --rates ip*=2 \
  --temperature 3 --distill-weight 0.5 --augment crop=1 --average-loss 3 --save-precision bf16"
 set -f
