@@ -456,7 +456,7 @@ size_t arrays_classes(const struct spec *spec)
     struct source source = {.state = &arrays};
     bool counted = read_labels(&arrays.labels, spec);
     source.images = arrays.labels.header.items;
-    counted = counted && check_labels(&source, spec, spec->directory, NULL);
+    counted = counted && source.images > 0 && check_labels(&source, spec, spec->directory, NULL);
     free(arrays.labels.bytes);
     return counted ? source.classes : 0;
 }

@@ -162,6 +162,7 @@ static bool take_images(struct source *source, const char *path, struct error *e
     return taken;
 }
 
+/* Reads one label for each image of the file `image_path`; NULL: as many as the file announces. */
 static bool read_labels(struct source *source, struct gzip_file *file, const char *path,
                         const char *image_path, struct error *error)
 {
@@ -173,8 +174,11 @@ static bool read_labels(struct source *source, struct gzip_file *file, const cha
         !check_header(path, header, got, sizeof header, LABEL_MAGIC, error))
         return false;
     const size_t count = big_endian(header + 4);
+    if (!image_path && count <= MAX_BYTES)
+        source->images = count;
     if (count != source->images)
-        return error_set(error, ERROR_INPUT, path, "the two files must belong together",
+        return image_path &&
+               error_set(error, ERROR_INPUT, path, "the two files must belong together",
                          "%zu labels (bytes 4 to 7), but %s has %zu images", count,
                          file_base_name(image_path), source->images);
     snprintf(contents, sizeof contents, _("%zu labels"), count);
@@ -237,16 +241,10 @@ size_t idx_classes(const struct spec *spec)
 {
     struct stored stored = {0};
     struct source source = {.state = &stored};
-    size_t size = 0;
     char *path = find_file(spec->directory, label_names[spec->test], NULL);
-    uint8_t *bytes = path ? gzip_file_read(path, MAX_BYTES, &size, NULL) : NULL;
-    bool counted = bytes && size > LABEL_HEADER;
-    if (counted) {
-        stored.labels = bytes + LABEL_HEADER;
-        source.images = size - LABEL_HEADER;
-        counted = count_classes(&source, spec, path, NULL);
-    }
-    free(bytes);
+    const bool counted =
+        path && take_labels(&source, path, NULL, NULL) && count_classes(&source, spec, path, NULL);
+    free(stored.labels);
     free(path);
     return counted ? source.classes : 0;
 }

@@ -8,14 +8,17 @@
 #include "base/files/user_path.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/portable/portable.h"
 #include "base/text.h"
 #include "data/formats/internal.h"
 #include "data/formats/scan.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 enum { LIST_LIMIT = 256 << 20, LONGEST_PATH = 4000, LONGEST_LABEL = 255 };
 
@@ -272,18 +275,50 @@ bool list_open(struct source *source, const struct spec *spec, struct error *err
     return opened;
 }
 
-size_t list_classes(const struct spec *spec)
+/* Returns the number of classes of a list, or 0 if it cannot be read. */
+static size_t count_classes(const char *path)
 {
     struct rows rows = {0};
     struct name_list names = {0};
     size_t classes = 0;
-    if (read_rows(&rows, spec->directory, NULL) && (classes = count_numbers(&rows)) == 0 &&
+    if (read_rows(&rows, path, NULL) && (classes = count_numbers(&rows)) == 0 &&
         name_classes(&rows, &names, NULL))
         classes = names.count;
     name_list_free(&names);
     free(rows.row);
     free(rows.text);
     return classes <= SPEC_MAX_CLASSES ? classes : 0;
+}
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool is_unchanged(const struct stat *before, const struct stat *now)
+{
+    return before->st_dev == now->st_dev && before->st_ino == now->st_ino &&
+           before->st_size == now->st_size && is_same_time(&before->st_mtim, &now->st_mtim) &&
+           is_same_time(&before->st_ctim, &now->st_ctim);
+}
+
+/* Remembers the list that was counted last: the form asks after each change, and a sweep for each
+ * cell, and a million rows take most of a second. */
+size_t list_classes(const struct spec *spec)
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static struct stat counted;
+    static size_t classes;
+    struct stat now;
+    if (stat(spec->directory, &now) != 0)
+        return 0;
+    pthread_mutex_lock(&mutex);
+    if (!is_unchanged(&counted, &now))
+        classes = count_classes(spec->directory);
+    counted = now;
+    const size_t found = classes;
+    pthread_mutex_unlock(&mutex);
+    return found;
 }
 
 enum { DEEPEST = 32 };
