@@ -79,7 +79,9 @@ void train_command_append(struct text *text, const struct run_config *config, co
 
 void bench_command_append(struct text *text, const struct run_config *config)
 {
-    struct run_config written = without_options(config);
+    struct run_config bare = *config;
+    bare.preset[0] = '\0'; /* tinca bench has no presets */
+    struct run_config written = without_options(&bare);
     char network[4 * sizeof config->network + 8];
     text_append(text, "tinca bench");
     if (config->batch > 0) /* of an imported run it may be unknown, as the device */
