@@ -43,10 +43,14 @@ wrong_includes() { # wrong_includes ROOT
 base base
 data base|data
 engine base|engine
-session base|data|engine|session
-library base|data|engine|session|library
-ui base|data|engine|session|ui
-cli base|data|engine|session|ui|cli
+runs base|data|engine|runs
+models base|data|engine|runs|models
+training base|data|engine|runs|models|training
+exchange base|data|engine|runs|models|training|exchange
+studies base|data|engine|runs|models|training|exchange|studies
+library base|data|engine|runs|models|library
+ui base|data|engine|runs|models|training|exchange|studies|ui
+cli base|data|engine|runs|models|training|exchange|studies|ui|cli
 RULES
 }
 
@@ -154,12 +158,12 @@ objects() { # objects ROOT DIRECTORY
     done
 }
 
-# The library uses of session only how a saved model is read, the ranking of its outputs, and the figures of the
-# machine.
+# The library uses of runs and models only how a saved model is read, the ranking of its outputs, and the
+# figures of the machine.
 library_reaches() { # library_reaches ROOT
     [ -d "$1/library" ] || return 0
-    matches "$1/library" '^[[:space:]]*#[[:space:]]*include[[:space:]]*"session/' |
-        grep -Ev 'include[[:space:]]*"session/(model/(model_file|ranking)|machine/(machine|autotune)_file)\.h"'
+    matches "$1/library" '^[[:space:]]*#[[:space:]]*include[[:space:]]*"(runs|models)/' |
+        grep -Ev 'include[[:space:]]*"(models/saved/(model_file|ranking)|runs/machine/(machine|autotune)_file)\.h"'
 }
 
 # A screen's folder includes no other screen's.
@@ -171,11 +175,11 @@ screens_that_meet() { # screens_that_meet ROOT
         }'
 }
 
-# The capabilities of session share code only through the folders below them.
+# These capabilities share code only through the folders below them.
 capabilities_that_meet() { # capabilities_that_meet ROOT
     include_edges "$1" | awk '
         function capability(path) {
-            return path ~ /^session\/(compare|sweep|study|import|export)$/ ? path : ""
+            return path ~ /^(studies\/(compare|sweep|pictures)|exchange\/(logs|export))$/ ? path : ""
         }
         capability($1) && capability($2) { print $3 " includes " $4 }'
 }
@@ -219,13 +223,13 @@ wrong_libraries() { # wrong_libraries ROOT
     matches "$1" 'include[[:space:]]*[<"](cjson/)?cJSON' | grep -Ev "^$1/base/(json/)?json\.c:"
     matches "$1" 'include[[:space:]]*[<"](cuda|cublas|cudnn|nccl|nvml|nvrtc)' |
         grep -v "^$1/engine/devices/cuda/"
-    matches "$1" 'include[[:space:]]*[<"](cairo|pango)' | grep -v "^$1/session/export/canvas_cairo\.c:"
+    matches "$1" 'include[[:space:]]*[<"](cairo|pango)' | grep -v "^$1/exchange/export/canvas_cairo\.c:"
 }
 
 # A comment may name these functions. fflush(stdout) is allowed: it prints nothing new, and orders
 # earlier output before a document that is written to the same descriptor.
 noisy_folders() { # noisy_folders ROOT
-    for folder in base data engine session library; do
+    for folder in base data engine runs models training exchange studies library; do
         [ -d "$1/$folder" ] || continue
         matches "$1/$folder" \
             '(^|[^_[:alnum:].>"])(printf|puts|putchar|perror|exit|_exit|abort|assert_fail)[[:space:]]*\(' |
@@ -250,9 +254,16 @@ other_threads() { # other_threads ROOT
         grep -v "^$1/base/threads/thread\.c:"
 }
 
+# Prints the folders whose code reads settings, as far as they exist.
+above_engine() { # above_engine ROOT
+    for folder in runs models training exchange studies cli ui; do
+        [ ! -d "$1/$folder" ] || echo "$1/$folder"
+    done
+}
+
 # Prints the column COLUMN (1: members, 2: keys) of the rows of settings, joined by "|".
 setting_names() { # setting_names ROOT COLUMN
-    tr '\n' ' ' <"$1/session/config/settings.inc" |
+    tr '\n' ' ' <"$1/runs/settings/settings.inc" |
         grep -oE '[a-z0-9_]+, "[a-z0-9-]+", +(TEXT|COUNT|NUMBER|CHOICE|FLAG)' |
         sed 's/\([^,]*\), "\([^"]*\)".*/\1 \2/' | cut -d' ' -f"$2" | paste -sd'|' -
 }
@@ -260,8 +271,8 @@ setting_names() { # setting_names ROOT COLUMN
 # Code names a setting by its row: KEY(batch), OPTION(batch). Only the row has the key in quotation marks; elsewhere
 # the same word is a name of another kind, as in a JSON document.
 quoted_settings() { # quoted_settings ROOT
-    [ -f "$1/session/config/settings.inc" ] || return 0
-    find "$1/session" "$1/cli" "$1/ui" -name '*.[ch]' -exec awk -v keys="$(setting_names "$1" 2)" '
+    [ -f "$1/runs/settings/settings.inc" ] || return 0
+    find $(above_engine "$1") -name '*.[ch]' -exec awk -v keys="$(setting_names "$1" 2)" '
         BEGIN {
             RS = ";"
             key = "\"(" keys ")\""
@@ -286,7 +297,7 @@ quoted_settings() { # quoted_settings ROOT
 # Which settings a command takes, a comparison ignores or a screen shows is said in their rows, not in a list of keys.
 # Presets are such lists; the check of a run knows which settings every version has written.
 lists_of_settings() { # lists_of_settings ROOT
-    find "$1/session" "$1/cli" "$1/ui" -name '*.c' ! -name presets.c ! -name run_check_json.c -exec awk '
+    find $(above_engine "$1") -name '*.c' ! -name presets.c ! -name run_check_json.c -exec awk '
         BEGIN { RS = ";" }
         {
             list = /\[\] = [{]/ ? gsub(/KEY[(]/, "&") : gsub(/== KEY[(]|KEY[(][a-z0-9_]*[)][)] [!=]= 0/, "&")
@@ -297,11 +308,11 @@ lists_of_settings() { # lists_of_settings ROOT
 
 # Other folders read the settings by class (settings.h) and set them by functions.
 read_settings() { # read_settings ROOT
-    [ -f "$1/session/config/settings.inc" ] || return 0
+    [ -f "$1/runs/settings/settings.inc" ] || return 0
     members=$(setting_names "$1" 1)
-    for folder in session cli ui; do
-        matches "$1/$folder" "config(->|[.])(${members}|has_iterations|data_divides|outputs_kept|given)([^[:alnum:]_]|\$)"
-    done | grep -v "^$1/session/config/"
+    for folder in $(above_engine "$1"); do
+        matches "$folder" "config(->|[.])(${members}|has_iterations|data_divides|outputs_kept|given)([^[:alnum:]_]|\$)"
+    done | grep -v "^$1/runs/settings/"
 }
 
 unfinished() { # unfinished ROOT
@@ -318,7 +329,7 @@ check_rule() { # check_rule FUNCTION NAME
 make_broken_tree() { # make_broken_tree ROOT
     mkdir -p "$1/base" "$1/data" "$1/engine/plan" "$1/engine/graph" "$1/engine/ops" "$1/cli" "$1/library" \
         "$1/engine/execution" \
-        "$1/session/sweep" "$1/session/study" "$1/ui/screens/run/parts" "$1/ui/screens/runs"
+        "$1/runs/settings" "$1/studies/sweep" "$1/studies/pictures" "$1/ui/screens/run/parts" "$1/ui/screens/runs"
     echo '#include "engine/plan/plan.h"' >"$1/data/upward.c"
     echo '#include <ncursesw/ncurses.h>' >"$1/engine/curses.c"
     printf 'void f(void)\n{\n    printf("x");\n}\n' >"$1/base/noisy.c"
@@ -328,20 +339,19 @@ make_broken_tree() { # make_broken_tree ROOT
     echo '#include "engine/graph/graph.h"' >"$1/engine/plan/plan.c"
     echo '#include "engine/ops/ops.h"' >"$1/engine/graph/graph.h"
     echo '#include "engine/plan/plan.h"' >"$1/engine/ops/ops.h"
-    echo '#include "session/sweep/sweep.h"' >"$1/session/study/study.c"
-    echo '#include "session/training/run.h"' >"$1/library/reach.c"
+    echo '#include "studies/sweep/sweep.h"' >"$1/studies/pictures/study.c"
+    echo '#include "models/saved/evaluate.h"' >"$1/library/reach.c"
     echo '    memory_host_bind(execution, batch);' >"$1/engine/execution/memory_device.c"
     echo '#include "engine/execution/memory_device.c"' >"$1/engine/execution/memory_host.c"
     echo '#include "ui/screens/runs/runs.h"' >"$1/ui/screens/run/parts/part.c"
     awk 'BEGIN { print "void g(void)\n{"; for (i = 0; i < 59; i++) print "    x++;"; print "}" }' \
         >"$1/base/long.c"
     awk 'BEGIN { for (i = 0; i <= 80; i++) print "" }' >"$1/base/silent.c"
-    mkdir -p "$1/session/config"
-    printf 'SETTING(TRAINING, learning_rate, "lr",\n        NUMBER, 0.01)\n' >"$1/session/config/settings.inc"
-    echo 'config_set(&run->config, "lr", text, NULL);' >"$1/session/study/key.c"
-    echo 'return config->learning_rate;' >"$1/session/study/read.c"
-    echo 'keys[] = {KEY(a), KEY(b), KEY(c), KEY(d), KEY(e)};' >"$1/session/study/list.c"
-    echo 'return strcmp(key, KEY(a)) == 0 || key == KEY(b) || key == KEY(c) || key == KEY(d);' >"$1/session/study/chain.c"
+    printf 'SETTING(TRAINING, learning_rate, "lr",\n        NUMBER, 0.01)\n' >"$1/runs/settings/settings.inc"
+    echo 'config_set(&run->config, "lr", text, NULL);' >"$1/studies/pictures/key.c"
+    echo 'return config->learning_rate;' >"$1/studies/pictures/read.c"
+    echo 'keys[] = {KEY(a), KEY(b), KEY(c), KEY(d), KEY(e)};' >"$1/studies/pictures/list.c"
+    echo 'return strcmp(key, KEY(a)) == 0 || key == KEY(b) || key == KEY(c) || key == KEY(d);' >"$1/studies/pictures/chain.c"
 }
 
 # A small tree that comes close to breaking the rules about folders and functions, and does not.
@@ -356,10 +366,10 @@ make_sound_tree() { # make_sound_tree ROOT
         >"$1/engine/plan/long.c"
     awk 'BEGIN { print "/* An idea. */"; for (i = 0; i <= 80; i++) print "" }' >"$1/engine/plan/idea.c"
     awk 'BEGIN { for (i = 0; i < 80; i++) print "" }' >"$1/engine/plan/short.c"
-    mkdir -p "$1/session/config" "$1/session/files"
-    echo 'SETTING(TRAINING, learning_rate, "lr", NUMBER, 0.01)' >"$1/session/config/settings.inc"
-    echo 'keys[] = {KEY(a), KEY(b), KEY(c), KEY(d)};' >"$1/session/files/few.c"
-    echo 'json_add_number(line, "lr", training_settings(config).learning_rate);' >"$1/session/files/journal.c"
+    mkdir -p "$1/runs/settings" "$1/runs/folder"
+    echo 'SETTING(TRAINING, learning_rate, "lr", NUMBER, 0.01)' >"$1/runs/settings/settings.inc"
+    echo 'keys[] = {KEY(a), KEY(b), KEY(c), KEY(d)};' >"$1/runs/folder/few.c"
+    echo 'json_add_number(line, "lr", training_settings(config).learning_rate);' >"$1/runs/folder/journal.c"
 }
 
 FOLDER_RULES='wrong_includes include_cycles library_reaches screens_that_meet capabilities_that_meet
@@ -462,7 +472,7 @@ check_rule wrong_includes "top-level folders include only the folders below them
 check_rule include_cycles "no cycle of includes between folders"
 check_call_cycles "no cycle of calls between folders"
 check_call_cycles "no cycle of calls between the files of a folder" files
-check_rule library_reaches "the library uses of session what reads saved models and ranks their outputs"
+check_rule library_reaches "the library uses of runs and models what reads saved models and ranks their outputs"
 check_rule screens_that_meet "no screen includes another screen"
 check_rule capabilities_that_meet "compare, sweep, study, import and export do not include each other"
 check_rule backends_that_meet "no memory or communicator of an execution knows another"

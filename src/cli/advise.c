@@ -1,10 +1,10 @@
 /* tinca advise: which technique to use, by the studies' flowchart and the user's measured runs.
  *
- * The runs become the rows of a comparison (session/compare), and the advice is computed from these
+ * The runs become the rows of a comparison (studies/compare), and the advice is computed from these
  * rows. Runs of several networks get one answer for each network, in the order of their first runs.
  */
-#include "session/compare/advise.h"
-#include "session/import/import.h"
+#include "studies/compare/advise.h"
+#include "exchange/logs/import.h"
 
 #include "cli/command.h"
 #include "cli/internal.h"
@@ -15,8 +15,8 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/files/run_directory.h"
-#include "session/values/run_facts.h"
+#include "runs/folder/run_directory.h"
+#include "runs/values/run_facts.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* tinca advise --other: reads the table of models (session/models), prints what to try next and
+/* tinca advise --other: reads the table of models (studies/models), prints what to try next and
  * why, and with --apply lets means_apply do it. */
 #include "cli/internal.h"
 
@@ -10,9 +10,9 @@
 #include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/text.h"
-#include "session/config/settings.h"
-#include "session/models/means_apply.h"
-#include "session/models/technique.h"
+#include "runs/settings/settings.h"
+#include "studies/models/means_apply.h"
+#include "training/compress/technique.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -11,10 +11,10 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/files/folder_trust.h"
-#include "session/files/run_directory.h"
-#include "session/history/follow.h"
-#include "session/values/run_snapshot.h"
+#include "runs/folder/folder_trust.h"
+#include "runs/folder/run_directory.h"
+#include "runs/history/follow.h"
+#include "runs/values/run_snapshot.h"
 #include "ui/shared/last_form.h"
 
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* tinca bench: measures how long an iteration takes on synthetic batches; with --profile also where
- * the time goes. session/measure/bench.c measures; this file prints the result as text or JSON, the
+ * the time goes. training/bench/bench.c measures; this file prints the result as text or JSON, the
  * layers against the machine's limits in bench_roofline.c. */
-#include "session/measure/bench.h"
+#include "training/bench/bench.h"
 
 #include "cli/command.h"
 #include "cli/internal.h"
@@ -12,9 +12,9 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/ops/op.h"
-#include "session/config/settings.h"
-#include "session/files/computed_with.h"
-#include "session/measure/forecast.h"
+#include "runs/folder/computed_with.h"
+#include "runs/settings/settings.h"
+#include "training/prepare/forecast.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "session/config/settings.h"
-#include "session/measure/scaling.h"
+#include "runs/settings/settings.h"
+#include "training/bench/scaling.h"
 
 #include <math.h>
 #include <stdio.h>

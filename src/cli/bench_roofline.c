@@ -7,7 +7,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "session/measure/bench_pass.h"
+#include "training/bench/bench_pass.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* tinca compare: the table of the dissertation (accuracy, size, times of networks), from the user's
- * runs. session/compare makes and writes the table; this file reads the options and opens the runs.
+ * runs. studies/compare makes and writes the table; this file reads the options and opens the runs.
  */
-#include "session/compare/pareto.h"
+#include "studies/compare/pareto.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -11,8 +11,8 @@
 
 #include "base/files/output_file.h"
 #include "base/language.h"
-#include "session/config/settings.h"
-#include "session/seeds/seed_group.h"
+#include "runs/history/seed_group.h"
+#include "runs/settings/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

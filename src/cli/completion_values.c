@@ -10,9 +10,9 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "engine/weights/weights_names.h"
-#include "session/files/run_directory.h"
-#include "session/files/run_name.h"
-#include "session/history/run_field.h"
+#include "runs/folder/run_directory.h"
+#include "runs/folder/run_name.h"
+#include "runs/history/run_field.h"
 #include "ui/shared/completion_sources.h"
 
 #include <stdio.h>

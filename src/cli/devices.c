@@ -14,7 +14,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/devices/device.h"
-#include "session/measure/device_meter.h"
+#include "models/measure/device_meter.h"
 
 #include <stdio.h>
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "session/measure/bench.h"
+#include "training/bench/bench.h"
 
 #include <math.h>
 #include <stdio.h>

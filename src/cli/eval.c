@@ -10,14 +10,14 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/quantize/simulate.h"
-#include "session/config/config_data.h"
-#include "session/config/settings.h"
-#include "session/files/computed_with.h"
-#include "session/import/import.h"
-#include "session/measure/measurement.h"
-#include "session/measure/model_operand.h"
-#include "session/model/evaluate.h"
-#include "session/values/run_facts.h"
+#include "exchange/logs/import.h"
+#include "models/measure/measurement.h"
+#include "models/measure/model_operand.h"
+#include "models/saved/evaluate.h"
+#include "runs/folder/computed_with.h"
+#include "runs/settings/config_data.h"
+#include "runs/settings/settings.h"
+#include "runs/values/run_facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

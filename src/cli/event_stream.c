@@ -5,8 +5,8 @@
 #include "base/files/file.h"
 #include "base/json/json.h"
 #include "cli/output.h"
-#include "session/values/run_facts.h"
-#include "session/values/run_snapshot.h"
+#include "runs/values/run_facts.h"
+#include "runs/values/run_snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* tinca explain: shows the arithmetic of Caffe's running mean of the loss at one iteration of a
- * run. session/findings/loss_lesson.c repeats the arithmetic; this file prints its lines in
+ * run. runs/findings/loss_lesson.c repeats the arithmetic; this file prints its lines in
  * columns. */
-#include "session/findings/loss_lesson.h"
+#include "runs/findings/loss_lesson.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -10,7 +10,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "session/config/settings.h"
+#include "runs/settings/settings.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* tinca export: writes runs as a session file (JSON), as the studies' CSV files, as tables and
  * event files for other programs, as a picture of their curves, or as a report (Markdown); and
  * models as arrays of NumPy, as an array of C, or for other frameworks (export_model.c). */
-#include "session/export/export.h"
-#include "session/compare/report.h"
-#include "session/export/chart.h"
-#include "session/export/export_tables.h"
-#include "session/tensorboard/tensorboard.h"
+#include "exchange/export/export.h"
+#include "exchange/export/chart.h"
+#include "exchange/export/export_tables.h"
+#include "exchange/tensorboard/tensorboard.h"
+#include "studies/compare/report.h"
 
 #include "cli/command.h"
 #include "cli/internal.h"
@@ -16,7 +16,7 @@
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
-#include "session/files/run_directory.h"
+#include "runs/folder/run_directory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

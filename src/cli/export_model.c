@@ -10,12 +10,12 @@
 #include "cli/runs.h"
 #include "engine/network/network.h"
 #include "engine/weights/safetensors.h"
-#include "session/caffe/caffe.h"
-#include "session/files/run_directory.h"
-#include "session/model/model_file.h"
-#include "session/onnx/onnx.h"
-#include "session/seeds/seed_group.h"
-#include "session/torch/torch.h"
+#include "exchange/caffe/caffe.h"
+#include "exchange/onnx/onnx.h"
+#include "exchange/torch/torch.h"
+#include "models/saved/model_file.h"
+#include "runs/folder/run_directory.h"
+#include "runs/history/seed_group.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* tinca factorize: replaces layers of a saved model by products of smaller ones, and saves the
  * result as a model. */
-#include "session/compress/factorize_model.h"
+#include "training/compress/factorize_model.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -13,10 +13,10 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
-#include "session/config/config_data.h"
-#include "session/config/settings.h"
-#include "session/measure/model_operand.h"
-#include "session/measure/turns.h"
+#include "models/measure/model_operand.h"
+#include "models/measure/turns.h"
+#include "runs/settings/config_data.h"
+#include "runs/settings/settings.h"
 
 #include <math.h>
 #include <stdio.h>

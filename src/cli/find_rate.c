@@ -1,5 +1,5 @@
 /* tinca find-rate: trains briefly while the learning rate grows, and suggests one. */
-#include "session/find_rate/find_rate.h"
+#include "training/find_rate.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -8,7 +8,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "session/config/settings.h"
+#include "runs/settings/settings.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* tinca import: turns logs of other frameworks into runs that are listed, drawn and compared like
- * runs computed here. session/import reads the logs; this file prints what was imported. ONNX
+ * runs computed here. exchange/logs reads the logs; this file prints what was imported. ONNX
  * files, state dicts of PyTorch and networks of Caffe become saved models (import_onnx.c,
  * import_torch.c, import_caffe.c). */
-#include "session/import/import.h"
+#include "exchange/logs/import.h"
 
 #include "cli/command.h"
 #include "cli/import_words.h"
@@ -13,7 +13,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "engine/weights/safetensors.h"
-#include "session/onnx/onnx.h"
+#include "exchange/onnx/onnx.h"
 
 #include <fcntl.h>
 #include <stdio.h>

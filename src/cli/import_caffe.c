@@ -11,7 +11,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/caffe/caffe.h"
+#include "exchange/caffe/caffe.h"
 
 #include <stdio.h>
 #include <stdlib.h>

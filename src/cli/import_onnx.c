@@ -10,7 +10,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/onnx/onnx.h"
+#include "exchange/onnx/onnx.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "base/files/file.h"
 #include "base/language.h"
-#include "session/torch/torch.h"
+#include "exchange/torch/torch.h"
 
 #include <stdio.h>
 #include <string.h>

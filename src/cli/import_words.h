@@ -5,7 +5,7 @@
 #include "cli/options.h"
 
 #include "base/language.h"
-#include "session/import/import.h"
+#include "exchange/logs/import.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -17,11 +17,11 @@
 #include "engine/plan/plan.h"
 #include "engine/plan/traffic.h"
 #include "engine/quantize/simulate.h"
-#include "session/config/settings.h"
-#include "session/machine/tuned_device.h"
-#include "session/measure/forecast.h"
-#include "session/model/model_file.h"
-#include "session/training/methods/method.h"
+#include "models/saved/model_file.h"
+#include "runs/machine/tuned_device.h"
+#include "runs/settings/settings.h"
+#include "training/methods/method.h"
+#include "training/prepare/forecast.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,20 +9,20 @@
 #include "cli/output.h"
 #include "cli/runs_list.h"
 #include "engine/cluster/cluster.h"
-#include "session/compare/advise.h"
-#include "session/config/config.h"
-#include "session/files/computed_with.h"
-#include "session/files/run_prune.h"
-#include "session/history/run_filter.h"
-#include "session/history/run_queue.h"
-#include "session/import/import.h"
-#include "session/machine/machine_file.h"
-#include "session/machine/tuned_device.h"
-#include "session/measure/bench.h"
-#include "session/model/error_analysis.h"
-#include "session/model/predictions_file.h"
-#include "session/record/run.h"
-#include "session/watch/watch.h"
+#include "exchange/logs/import.h"
+#include "exchange/watch/watch.h"
+#include "models/saved/error_analysis.h"
+#include "models/saved/predictions_file.h"
+#include "runs/folder/computed_with.h"
+#include "runs/folder/run_prune.h"
+#include "runs/history/run_filter.h"
+#include "runs/history/run_queue.h"
+#include "runs/machine/machine_file.h"
+#include "runs/machine/tuned_device.h"
+#include "runs/record/run.h"
+#include "runs/settings/config.h"
+#include "studies/compare/advise.h"
+#include "training/bench/bench.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ int advise_other_run(const struct advise_other *other, const struct advise_reque
 /* --- bench_cluster.c --- */
 
 /* Tinca bench --cluster: how a training iteration scales over processes, measured and by the model
- * of session/measure/scaling.h. */
+ * of training/bench/scaling.h. */
 
 /* Measures with all ranks of the launcher, and prints the result on rank 0. `ranks` is the value of
  * --ranks. Returns the exit status. */
@@ -463,7 +463,7 @@ int runs_check(const char *run, bool as_json);
 
 /* --- runs_groups.c --- */
 
-/* The groups of seeds among listed runs (session/seeds/seed_group.h), for tinca runs. Not thread-
+/* The groups of seeds among listed runs (runs/history/seed_group.h), for tinca runs. Not thread-
  * safe. */
 
 struct runs_group;
@@ -508,7 +508,7 @@ int runs_empty_trash(void);
 
 /* --- runs_waiting.c --- */
 
-/* The runs that wait in the queue (session/history/run_queue.h), for `tinca runs`. */
+/* The runs that wait in the queue (runs/history/run_queue.h), for `tinca runs`. */
 
 /* Returns the place of the run in `directory` that waits to be resumed, or count. */
 size_t runs_waiting_find(const struct queued_run *list, size_t count, const char *directory);

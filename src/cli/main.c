@@ -9,7 +9,7 @@
 #include "cli/processes.h"
 #include "cli/sweep_jobs.h"
 #include "engine/devices/blas.h"
-#include "session/sweep/sweep_step.h"
+#include "studies/sweep/sweep_step.h"
 #include "ui/terminal/signals.h"
 
 #include <fcntl.h>

@@ -8,8 +8,8 @@
 #include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/text.h"
-#include "session/config/settings.h"
-#include "session/measure/measurement.h"
+#include "models/measure/measurement.h"
+#include "runs/settings/settings.h"
 
 #include <math.h>
 #include <stdio.h>

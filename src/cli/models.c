@@ -1,6 +1,6 @@
-/* tinca models: one table of all the user's models. session/models gathers and measures them; this
+/* tinca models: one table of all the user's models. studies/models gathers and measures them; this
  * file reads the options and prints. */
-#include "session/models/model_table.h"
+#include "studies/models/model_table.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -10,8 +10,8 @@
 #include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/text.h"
-#include "session/config/config.h"
-#include "session/config/settings.h"
+#include "runs/settings/config.h"
+#include "runs/settings/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

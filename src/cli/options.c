@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "cli/internal.h"
 #include "cli/output.h"
-#include "session/config/settings.h"
-#include "session/machine/tuned_device.h"
-#include "session/measure/model_operand.h"
+#include "models/measure/model_operand.h"
+#include "runs/machine/tuned_device.h"
+#include "runs/settings/settings.h"
 
 #include <assert.h>
 #include <getopt.h>

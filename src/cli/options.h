@@ -9,7 +9,7 @@
 #define TINCA_CLI_OPTIONS_H
 
 #include "cli/command.h"
-#include "session/config/config.h"
+#include "runs/settings/config.h"
 
 #include <stdbool.h>
 #include <stddef.h>

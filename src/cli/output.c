@@ -7,7 +7,7 @@
 #include "base/escape/visible.h"
 #include "base/memory.h"
 #include "cli/command.h"
-#include "session/models/model_list.h"
+#include "models/list/model_list.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "base/json/json.h"
 #include "base/language.h"
 #include "engine/graph/tensor.h"
-#include "session/values/statistics.h"
+#include "runs/values/statistics.h"
 
 #include <stdbool.h>
 #include <stddef.h>

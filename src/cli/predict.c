@@ -15,11 +15,11 @@
 #include "data/formats/scan.h"
 #include "engine/ops/class_outputs.h"
 #include "engine/ops/op.h"
-#include "session/config/settings.h"
-#include "session/measure/model_operand.h"
-#include "session/model/predict_rows.h"
-#include "session/model/predictor.h"
-#include "session/model/translate.h"
+#include "models/measure/model_operand.h"
+#include "models/saved/predict_rows.h"
+#include "models/saved/predictor.h"
+#include "models/saved/translate.h"
+#include "runs/settings/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,9 +6,9 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "engine/cluster/launcher.h"
-#include "session/config/settings.h"
-#include "session/ranks/ranks.h"
-#include "session/training/run_start.h"
+#include "runs/settings/settings.h"
+#include "training/ranks/ranks.h"
+#include "training/run_start.h"
 #include "ui/terminal/signals.h"
 
 #include <stdio.h>

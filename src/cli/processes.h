@@ -4,7 +4,7 @@
 
 #include "cli/options.h"
 #include "engine/cluster/cluster.h"
-#include "session/config/config.h"
+#include "runs/settings/config.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/text.h"
-#include "session/history/follow.h"
-#include "session/values/run_snapshot.h"
+#include "runs/history/follow.h"
+#include "runs/values/run_snapshot.h"
 #include "ui/terminal/signals.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #define TINCA_CLI_PROGRESS_H
 
 #include "cli/internal.h"
-#include "session/record/run.h"
+#include "runs/record/run.h"
 
 #include <stdbool.h>
 #include <stddef.h>

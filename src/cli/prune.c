@@ -1,7 +1,7 @@
 /* tinca prune: removes channels of a saved model, or sets its smallest weights to zero
- * (--unstructured). session/compress/prune.h does the work; this file reads the options and prints
+ * (--unstructured). training/compress/prune.h does the work; this file reads the options and prints
  * the result. */
-#include "session/compress/prune.h"
+#include "training/compress/prune.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -11,10 +11,10 @@
 
 #include "base/files/file.h"
 #include "base/text.h"
-#include "session/config/config_data.h"
-#include "session/config/settings.h"
-#include "session/measure/model_operand.h"
-#include "session/measure/turns.h"
+#include "models/measure/model_operand.h"
+#include "models/measure/turns.h"
+#include "runs/settings/config_data.h"
+#include "runs/settings/settings.h"
 
 #include <math.h>
 #include <stdio.h>

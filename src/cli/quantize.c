@@ -1,6 +1,6 @@
 /* tinca quantize: makes a model of 8-bit integers out of a saved one, and shows what that costs,
- * layer by layer. session/compress/quantize_model.h does the work. */
-#include "session/compress/quantize_model.h"
+ * layer by layer. training/compress/quantize_model.h does the work. */
+#include "training/compress/quantize_model.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -10,8 +10,8 @@
 
 #include "base/files/output_file.h"
 #include "base/text.h"
-#include "session/config/settings.h"
-#include "session/measure/model_operand.h"
+#include "models/measure/model_operand.h"
+#include "runs/settings/settings.h"
 
 #include <math.h>
 #include <stdio.h>

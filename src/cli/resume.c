@@ -10,11 +10,11 @@
 #include "cli/train_wait.h"
 
 #include "base/language.h"
-#include "session/files/run_directory.h"
-#include "session/files/run_json.h"
-#include "session/record/resume.h"
-#include "session/seeds/seed_group.h"
-#include "session/training/run_start.h"
+#include "runs/folder/run_directory.h"
+#include "runs/folder/run_json.h"
+#include "runs/history/seed_group.h"
+#include "runs/record/resume.h"
+#include "training/run_start.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,10 +11,10 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/files/run_directory.h"
-#include "session/history/run_filter.h"
-#include "session/record/run_open.h"
-#include "session/seeds/seed_group.h"
+#include "runs/folder/run_directory.h"
+#include "runs/history/run_filter.h"
+#include "runs/history/seed_group.h"
+#include "runs/record/run_open.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define TINCA_CLI_RUNS_H
 
 #include "base/error.h"
-#include "session/record/run.h"
+#include "runs/record/run.h"
 
 #include <stddef.h>
 

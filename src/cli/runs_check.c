@@ -1,5 +1,5 @@
 /* tinca runs --check: verifies the files of one run or of all. Each problem is a line "ID: FILE:
- * what is wrong: what can be done"; the last line gives the totals. session/check does the
+ * what is wrong: what can be done"; the last line gives the totals. training/check does the
  * checking. */
 #include "cli/internal.h"
 
@@ -11,8 +11,8 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/check/run_check.h"
-#include "session/files/run_directory.h"
+#include "runs/folder/run_directory.h"
+#include "training/check/run_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

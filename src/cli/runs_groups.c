@@ -4,8 +4,8 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/config/settings.h"
-#include "session/seeds/seed_group.h"
+#include "runs/history/seed_group.h"
+#include "runs/settings/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -15,13 +15,13 @@
 #include "base/portable/portable.h"
 #include "base/text.h"
 #include "base/threads/pool.h"
-#include "session/config/config_paths.h"
-#include "session/config/settings.h"
-#include "session/files/run_directory.h"
-#include "session/files/run_prune.h"
-#include "session/history/run_trash.h"
-#include "session/record/run_open.h"
-#include "session/values/run_snapshot.h"
+#include "runs/folder/run_directory.h"
+#include "runs/folder/run_prune.h"
+#include "runs/history/run_trash.h"
+#include "runs/record/run_open.h"
+#include "runs/settings/config_paths.h"
+#include "runs/settings/settings.h"
+#include "runs/values/run_snapshot.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
 #ifndef TINCA_CLI_RUNS_LIST_H
 #define TINCA_CLI_RUNS_LIST_H
 
-#include "session/files/run_name.h"
-#include "session/history/run_filter.h"
-#include "session/history/run_queue.h"
-#include "session/values/run_facts.h"
+#include "runs/folder/run_name.h"
+#include "runs/history/run_filter.h"
+#include "runs/history/run_queue.h"
+#include "runs/values/run_facts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/files/run_directory.h"
-#include "session/history/run_trash.h"
+#include "runs/folder/run_directory.h"
+#include "runs/history/run_trash.h"
 
 #include <stdio.h>
 #include <stdlib.h>

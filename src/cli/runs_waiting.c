@@ -3,8 +3,8 @@
 #include "cli/internal.h"
 
 #include "base/language.h"
-#include "session/config/config_paths.h"
-#include "session/config/settings.h"
+#include "runs/settings/config_paths.h"
+#include "runs/settings/settings.h"
 
 #include <stdio.h>
 #include <string.h>

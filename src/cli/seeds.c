@@ -10,12 +10,12 @@
 #include "base/escape/shell.h"
 #include "base/files/output_file.h"
 #include "base/memory.h"
-#include "session/config/settings.h"
-#include "session/export/export.h"
-#include "session/files/run_json.h"
-#include "session/files/run_name.h"
-#include "session/record/run_open.h"
-#include "session/seeds/seed_group.h"
+#include "exchange/export/export.h"
+#include "runs/folder/run_json.h"
+#include "runs/folder/run_name.h"
+#include "runs/history/seed_group.h"
+#include "runs/record/run_open.h"
+#include "runs/settings/settings.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* seeds.h: trains and continues groups of seeds (session/seeds/seed_group.h), one run after the
+/* seeds.h: trains and continues groups of seeds (runs/history/seed_group.h), one run after the
  * other. Functions that return int return the exit status and have printed their error. */
 #ifndef TINCA_CLI_SEEDS_H
 #define TINCA_CLI_SEEDS_H

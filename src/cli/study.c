@@ -2,10 +2,10 @@
  * and say which are real; the report gives the share of generated pictures that most votes call
  * real.
  *
- * The pictures come from a run's network or from two folders (session/study/study_pictures.c), the
- * screen that shows them from ui/screens/study, and the votes are kept in a JSON file
- * (session/study/study_file.c). */
-#include "session/study/study_file.h"
+ * The pictures come from a run's network or from two folders (studies/pictures/study_pictures.c),
+ * the screen that shows them from ui/screens/study, and the votes are kept in a JSON file
+ * (studies/pictures/study_file.c). */
+#include "studies/pictures/study_file.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -16,8 +16,8 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/config/settings.h"
-#include "session/study/study_pictures.h"
+#include "runs/settings/settings.h"
+#include "studies/pictures/study_pictures.h"
 #include "ui/screens/study/study_session.h"
 
 #include <math.h>

@@ -18,9 +18,9 @@
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
-#include "session/config/settings.h"
-#include "session/sweep/sweep_after.h"
-#include "session/sweep/sweep_disk.h"
+#include "runs/settings/settings.h"
+#include "studies/sweep/sweep_after.h"
+#include "studies/sweep/sweep_disk.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,12 +18,12 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/sweep/sweep_after.h"
-#include "session/sweep/sweep_process.h"
-#include "session/sweep/sweep_step.h"
-#include "session/sweep/sweep_table.h"
-#include "session/training/run_start.h"
-#include "session/values/run_snapshot.h"
+#include "runs/values/run_snapshot.h"
+#include "studies/sweep/sweep_after.h"
+#include "studies/sweep/sweep_process.h"
+#include "studies/sweep/sweep_step.h"
+#include "studies/sweep/sweep_table.h"
+#include "training/run_start.h"
 #include "ui/terminal/signals.h"
 
 #include <math.h>

@@ -9,13 +9,13 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/config/settings.h"
-#include "session/export/export.h"
-#include "session/models/technique.h"
-#include "session/record/run_open.h"
-#include "session/sweep/sweep_after.h"
-#include "session/sweep/sweep_disk.h"
-#include "session/sweep/sweep_table.h"
+#include "exchange/export/export.h"
+#include "runs/record/run_open.h"
+#include "runs/settings/settings.h"
+#include "studies/sweep/sweep_after.h"
+#include "studies/sweep/sweep_disk.h"
+#include "studies/sweep/sweep_table.h"
+#include "training/compress/technique.h"
 
 #include <stdio.h>
 #include <stdlib.h>

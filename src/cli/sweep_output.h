@@ -4,8 +4,8 @@
 #define TINCA_CLI_SWEEP_OUTPUT_H
 
 #include "cli/sweep_request.h"
-#include "session/sweep/sweep.h"
-#include "session/sweep/sweep_estimate.h"
+#include "studies/sweep/sweep.h"
+#include "studies/sweep/sweep_estimate.h"
 
 #include <stdbool.h>
 #include <stddef.h>

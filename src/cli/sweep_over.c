@@ -13,7 +13,7 @@
 #include "cli/processes.h"
 #include "cli/stop_signal.h"
 #include "engine/cluster/launcher.h"
-#include "session/config/settings.h"
+#include "runs/settings/settings.h"
 #include "ui/terminal/signals.h"
 
 #include <math.h>

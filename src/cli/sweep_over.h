@@ -11,9 +11,9 @@
 
 #include "cli/sweep_request.h"
 #include "engine/cluster/cluster.h"
-#include "session/sweep/sweep.h"
-#include "session/sweep/sweep_estimate.h"
-#include "session/sweep/sweep_rank.h"
+#include "studies/sweep/sweep.h"
+#include "studies/sweep/sweep_estimate.h"
+#include "studies/sweep/sweep_rank.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
-#include "session/sweep/sweep_table.h"
+#include "studies/sweep/sweep_table.h"
 
 #include <stdio.h>
 #include <sys/ioctl.h>

@@ -4,8 +4,8 @@
 #ifndef TINCA_CLI_SWEEP_PROGRESS_H
 #define TINCA_CLI_SWEEP_PROGRESS_H
 
-#include "session/sweep/sweep.h"
-#include "session/sweep/sweep_estimate.h"
+#include "studies/sweep/sweep.h"
+#include "studies/sweep/sweep_estimate.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
 
 #include "base/host/host.h"
 #include "base/language.h"
-#include "session/config/config.h"
-#include "session/config/settings.h"
+#include "runs/settings/config.h"
+#include "runs/settings/settings.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define TINCA_CLI_SWEEP_REQUEST_H
 
 #include "cli/options.h"
-#include "session/sweep/sweep.h"
+#include "studies/sweep/sweep.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 
 #include "cli/options.h"
 
-#include "session/compress/fine_tune.h"
+#include "training/compress/fine_tune.h"
 
 #include <stdbool.h>
 

@@ -12,10 +12,10 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "data/dataset/dataset.h"
-#include "session/caffe/caffe.h"
-#include "session/config/settings.h"
-#include "session/files/run_name.h"
-#include "session/training/run_start.h"
+#include "exchange/caffe/caffe.h"
+#include "runs/folder/run_name.h"
+#include "runs/settings/settings.h"
+#include "training/run_start.h"
 
 #include <stdio.h>
 #include <stdlib.h>

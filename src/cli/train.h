@@ -3,8 +3,8 @@
 #ifndef TINCA_CLI_TRAIN_H
 #define TINCA_CLI_TRAIN_H
 
-#include "session/config/config.h"
-#include "session/training/run_start.h"
+#include "runs/settings/config.h"
+#include "training/run_start.h"
 
 #include <stdbool.h>
 

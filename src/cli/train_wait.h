@@ -3,7 +3,7 @@
 #ifndef TINCA_CLI_TRAIN_WAIT_H
 #define TINCA_CLI_TRAIN_WAIT_H
 
-#include "session/history/run_queue.h"
+#include "runs/history/run_queue.h"
 
 /* Takes a place in the queue for `run` and waits for its turn; prints what it waits for unless
  * `quiet`, and once if the queue cannot be locked. The caller starts its run and then calls

@@ -11,7 +11,7 @@
 #include "cli/train.h"
 #include "cli/workbench.h"
 #include "engine/cluster/launcher.h"
-#include "session/config/settings.h"
+#include "runs/settings/settings.h"
 #include "ui/launched_terminal.h"
 #include "ui/shared/last_form.h"
 

@@ -15,8 +15,8 @@
 #include "engine/cluster/cluster_module.h"
 #include "engine/devices/blas.h"
 #include "engine/devices/cuda/module.h"
-#include "session/export/canvas.h"
-#include "session/machine/module_file.h"
+#include "exchange/export/canvas.h"
+#include "runs/machine/module_file.h"
 #include "ui/terminal/terminal.h"
 
 #include <png.h>

@@ -1,8 +1,8 @@
 /* tinca watch: shows trainings of other programs while they run, in the workbench or, without a
- * terminal, as lines. session/watch reads their files and keeps a run up to date for each; the
+ * terminal, as lines. exchange/watch reads their files and keeps a run up to date for each; the
  * workbench follows these runs like those of any other process, so that a thread of this one writes
  * them meanwhile. */
-#include "session/watch/watch.h"
+#include "exchange/watch/watch.h"
 
 #include "cli/command.h"
 #include "cli/import_words.h"

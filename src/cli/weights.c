@@ -9,10 +9,10 @@
 
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/config/settings.h"
-#include "session/measure/model_operand.h"
-#include "session/model/model_output.h"
-#include "session/models/technique.h"
+#include "models/measure/model_operand.h"
+#include "models/saved/model_output.h"
+#include "runs/settings/settings.h"
+#include "training/compress/technique.h"
 
 #include <math.h>
 #include <stdio.h>

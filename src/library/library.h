@@ -1,14 +1,14 @@
 /* library.h: what the files of libtinca share. The library's interface is include/tinca.h; nothing
  * of the program includes this folder.
  *
- * It uses the engine, and of session/ only how a saved model is read and where the figures of the
- * machine are: no curses, no image formats, no MPI. */
+ * It uses the engine, and of runs and models only how a saved model is read and where the figures
+ * of the machine are: no curses, no image formats, no MPI. */
 #ifndef TINCA_LIBRARY_LIBRARY_H
 #define TINCA_LIBRARY_LIBRARY_H
 
 #include "base/error.h"
 #include "data/loader/augment.h"
-#include "session/model/model_file.h"
+#include "models/saved/model_file.h"
 
 #include <pthread.h>
 #include <tinca.h>

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "engine/weights/safetensors.h"
-#include "session/model/ranking.h"
+#include "models/saved/ranking.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #include "engine/devices/device_buffer.h"
 #include "engine/execution/execution.h"
 #include "engine/quantize/simulate.h"
-#include "session/machine/autotune_file.h"
-#include "session/machine/machine_file.h"
+#include "runs/machine/autotune_file.h"
+#include "runs/machine/machine_file.h"
 
 #include <stdlib.h>
 #include <string.h>

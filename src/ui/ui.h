@@ -1,7 +1,8 @@
 /* ui.h: the workbench, the terminal program in which runs are set up and watched.
  *
  * Only src/ui uses ncurses. The workbench reads configurations, forecasts, snapshots and series of
- * session/ and sends commands to runs; a run never waits for it. One thread; not reentrant.
+ * the folders below and sends commands to runs; a run never waits for it. One thread; not
+ * reentrant.
  */
 #ifndef TINCA_UI_UI_H
 #define TINCA_UI_UI_H

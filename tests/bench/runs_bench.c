@@ -4,8 +4,8 @@
  * that both take. `make bench-runs` runs it. */
 #include "base/clock.h"
 #include "base/files/file.h"
-#include "session/files/run_directory.h"
-#include "session/history/run_reader.h"
+#include "runs/folder/run_directory.h"
+#include "studies/compare/run_reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

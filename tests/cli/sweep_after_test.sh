@@ -62,7 +62,7 @@ fi
 # What the fine-tuning and the control train with: all settings of the cell that have a meaning there. The rows of
 # settings.inc say which these are.
 settings() {
-    tr '\n' ' ' <"$srcdir/src/session/config/settings.inc" | sed 's/SETTING(/\n&/g' | sed -n '/TASK_FINE_TUNE/d
+    tr '\n' ' ' <"$srcdir/src/runs/settings/settings.inc" | sed 's/SETTING(/\n&/g' | sed -n '/TASK_FINE_TUNE/d
         s/^SETTING( *\(DATA\|TRAINING\|MEASUREMENT\|MACHINE\|RECORD\), [a-z0-9_]*, "\([^"]*\)".*/\2/p' |
         grep -vx 'epochs\|iterations'
 }

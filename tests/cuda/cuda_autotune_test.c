@@ -10,7 +10,7 @@
 #include "base/files/file.h"
 #include "engine/devices/cuda/cuda.h"
 #include "engine/ops/op.h"
-#include "session/machine/autotune_file.h"
+#include "runs/machine/autotune_file.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -10,9 +10,9 @@
 #include "unit/session_files.h"
 
 #include "engine/devices/device_backend.h"
-#include "session/model/device_batch.h"
-#include "session/training/forecast_make.h"
-#include "session/training/run_start.h"
+#include "models/saved/device_batch.h"
+#include "training/forecast_make.h"
+#include "training/run_start.h"
 
 #include <sys/stat.h>
 

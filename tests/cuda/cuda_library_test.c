@@ -5,7 +5,7 @@
 #include "unit/session_files.h"
 
 #include "base/files/file.h"
-#include "session/model/model_file.h"
+#include "models/saved/model_file.h"
 
 #include <math.h>
 #include <tinca.h>

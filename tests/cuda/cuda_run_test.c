@@ -10,12 +10,12 @@
 
 #include "base/files/file.h"
 #include "engine/ops/op.h"
-#include "session/measure/bench.h"
-#include "session/model/evaluate.h"
-#include "session/record/resume.h"
-#include "session/record/run_open.h"
-#include "session/training/forecast_make.h"
-#include "session/training/run_start.h"
+#include "models/saved/evaluate.h"
+#include "runs/record/resume.h"
+#include "runs/record/run_open.h"
+#include "training/bench/bench.h"
+#include "training/forecast_make.h"
+#include "training/run_start.h"
 
 #include <math.h>
 #include <unistd.h>

@@ -8,8 +8,8 @@
 #include "unit/session_files.h"
 
 #include "engine/devices/device.h"
-#include "session/measure/bench.h"
-#include "session/training/run_start.h"
+#include "training/bench/bench.h"
+#include "training/run_start.h"
 
 #include <math.h>
 

@@ -23,44 +23,42 @@ LIBS += $(shell pkg-config --libs libprotobuf-c)
 LEFT_OUT = %/onnx_absent.c %/caffe_binary_absent.c
 else
 LEFT_OUT = $(filter-out %/onnx_absent.c %/onnx_detect.c %/onnx_record.c,\
-	$(wildcard $(SOURCE)/src/session/onnx/*.c)) %/caffe_binary.c %/caffe_binary_write.c
+	$(wildcard $(SOURCE)/src/exchange/onnx/*.c)) %/caffe_binary.c %/caffe_binary_write.c
 endif
 
 ifneq ($(wildcard $(KERNELS)/events.pb-c.c),)
 FLAGS += $(shell pkg-config --cflags libprotobuf-c)
 LIBS += $(shell pkg-config --libs libprotobuf-c)
-LEFT_OUT += %/tensorboard_absent.c
+LEFT_OUT += %/tensorboard_absent.c %/run_events_absent.c
 else
-LEFT_OUT += $(filter-out %/tensorboard_absent.c %/event_detect.c,\
-	$(wildcard $(SOURCE)/src/session/tensorboard/*.c))
+LEFT_OUT += $(filter-out %_absent.c %/event_detect.c,\
+	$(wildcard $(SOURCE)/src/*/tensorboard/*.c))
 endif
 
-UNREACHED = engine/compress session/check session/compare session/export session/find_rate \
-	session/history session/inspect session/seeds session/tables session/torch session/watch
+UNREACHED = engine/compress exchange/export exchange/torch exchange/watch runs/history studies/compare \
+	studies/models studies/tables training/check training/inspect
 # the same of single files in folders from which something is needed
-UNREACHED_FILES = engine/execution/numerics session/caffe/caffe_export session/compress/factorize_model \
-	session/compress/fine_tune session/compress/prune session/compress/prune_magnitude \
-	session/compress/prune_state session/compress/prune_step session/compress/quantize_layers \
-	session/compress/quantize_model session/compress/quantize_sample session/config/lr_preview \
-	session/config/train_command session/measure/compare_files session/model/error_analysis \
-	session/model/model_output session/model/predict_rows session/model/predictions_file \
-	session/model/predictor session/models/means_apply session/models/means_requirements \
-	session/models/means_techniques session/models/model_comparison session/models/model_list \
-	session/models/model_measure session/models/model_table session/models/model_table_text \
-	session/models/other_means session/models/technique_apply session/onnx/onnx_export \
-	session/onnx/onnx_export_weights session/onnx/onnx_export_windows session/record/resume \
-	session/study/study_pictures session/study/study_pictures_run session/sweep/sweep_after_table \
-	session/sweep/sweep_disk session/sweep/sweep_estimate session/sweep/sweep_json session/sweep/sweep_order \
-	session/sweep/sweep_process session/sweep/sweep_rank session/sweep/sweep_step session/sweep/sweep_table \
-	session/sweep/sweep_token session/tensorboard/tensorboard_export session/training/fork \
-	session/training/run_start
-FOLDERS = src/base src/data src/engine src/session tests/fuzz
+UNREACHED_FILES = engine/execution/numerics exchange/caffe/caffe_export exchange/onnx/onnx_export \
+	exchange/onnx/onnx_export_weights exchange/onnx/onnx_export_windows \
+	exchange/tensorboard/tensorboard_export models/list/model_list models/list/model_measure \
+	models/saved/error_analysis models/saved/model_output models/saved/predict_rows \
+	models/saved/predictions_file models/saved/predictor runs/record/resume runs/settings/lr_preview \
+	runs/settings/train_command studies/pictures/study_pictures studies/pictures/study_pictures_run \
+	studies/sweep/sweep_after_table studies/sweep/sweep_disk studies/sweep/sweep_estimate \
+	studies/sweep/sweep_json studies/sweep/sweep_order studies/sweep/sweep_process \
+	studies/sweep/sweep_rank studies/sweep/sweep_step studies/sweep/sweep_table \
+	studies/sweep/sweep_token training/compress/factorize_model training/compress/fine_tune \
+	training/compress/prune training/compress/prune_magnitude training/compress/prune_state \
+	training/compress/prune_step training/compress/quantize_layers training/compress/quantize_model \
+	training/compress/quantize_sample training/compress/technique_apply training/find_rate training/fork \
+	training/run_start
+FOLDERS = src/base src/data src/engine src/runs src/models src/training src/exchange src/studies tests/fuzz
 FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c %/canvas_cairo.c %/cluster_mpi.c \
 	$(SOURCE)/src/engine/devices/cpu/% $(LEFT_OUT) $(UNREACHED:%=$(SOURCE)/src/%/%) \
 	$(UNREACHED_FILES:%=$(SOURCE)/src/%.c),\
 	$(foreach folder,$(FOLDERS),$(shell find $(SOURCE)/$(folder) -name '*.c'))) \
 	$(addprefix $(SOURCE)/,src/ui/shared/preferences.c src/ui/plot/smoothing.c src/ui/terminal/theme.c \
-	src/ui/terminal/glyphs.c src/session/history/run_trash.c) \
+	src/ui/terminal/glyphs.c src/runs/history/run_trash.c) \
 	$(addprefix $(SOURCE)/src/engine/devices/cpu/,cpu.c measure_machine.c)
 PARSERS = $(FILES:$(SOURCE)/%.c=%.o)
 GENERATED = network_builtins.o names_builtins.o $(patsubst $(KERNELS)/%.c,%.o,$(wildcard $(KERNELS)/*.pb-c.c))

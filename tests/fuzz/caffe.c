@@ -1,6 +1,6 @@
 /* Caffe's files: a network or a solver as text, and a network with its weights as protobuf, which
  * are imported into files of the scratch folder. */
-#include "session/caffe/caffe.h"
+#include "exchange/caffe/caffe.h"
 
 #include "fuzz.h"
 

@@ -1,12 +1,12 @@
 /* Reads a run's checkpoint into a training of a small network. The checksum is corrected first,
  * since otherwise the fuzzer would never get past it. */
-#include "session/training/checkpoint.h"
+#include "training/checkpoint.h"
 
 #include "fuzz.h"
-#include "session/config/config.h"
-#include "session/files/computed_with.h"
-#include "session/files/run_files.h"
-#include "session/training/observer.h"
+#include "runs/folder/computed_with.h"
+#include "runs/folder/run_files.h"
+#include "runs/settings/config.h"
+#include "training/observer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* A stream of a training: an event file, a table, JSON lines, a log; in pieces of several sizes,
  * after whose first half another file begins. All pieces must give the same log. */
-#include "session/import/import_stream.h"
+#include "exchange/logs/import_stream.h"
 
 #include "fuzz.h"
 

@@ -1,9 +1,9 @@
 /* A log or a table of another framework: first with the framework detected, then as a log of each
  * framework. */
-#include "session/import/import_log.h"
+#include "exchange/logs/import_log.h"
 
+#include "exchange/logs/import.h"
 #include "fuzz.h"
-#include "session/import/import.h"
 
 #include <stdlib.h>
 #include <string.h>

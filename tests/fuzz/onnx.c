@@ -1,5 +1,5 @@
 /* An ONNX file, which is imported into files of the scratch folder. */
-#include "session/onnx/onnx.h"
+#include "exchange/onnx/onnx.h"
 
 #include "fuzz.h"
 

@@ -3,12 +3,12 @@
  * the journal of a run whose config.json is good, then a sweep's grid and a study's votes. */
 #include "base/files/file.h"
 #include "fuzz.h"
-#include "session/files/inspection.h"
-#include "session/files/run_name.h"
-#include "session/measure/measurement.h"
-#include "session/record/run_open.h"
-#include "session/study/study_file.h"
-#include "session/sweep/sweep_grid.h"
+#include "models/measure/measurement.h"
+#include "runs/folder/inspection.h"
+#include "runs/folder/run_name.h"
+#include "runs/record/run_open.h"
+#include "studies/pictures/study_file.h"
+#include "studies/sweep/sweep_grid.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* A sweep's file, and the cells that its grid expands to. */
-#include "session/sweep/sweep.h"
+#include "studies/sweep/sweep.h"
 
 #include "fuzz.h"
-#include "session/sweep/sweep_grid.h"
+#include "studies/sweep/sweep_grid.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Configures and compiles base, data, engine and session for Linux with musl, FreeBSD and macOS, by zig, which
+# Configures and compiles base, data, engine and what builds on them for Linux with musl, FreeBSD and macOS, by zig, which
 # carries the C libraries' headers of these systems (pip install ziglang). The headers of the libraries that tinca is
 # linked with are those of this system, which are the same everywhere. Nothing is linked or run.
 srcdir=$(cd "${srcdir:-.}" && pwd)
@@ -42,7 +42,7 @@ char *bindtextdomain(const char *, const char *);
 char *bind_textdomain_codeset(const char *, const char *);
 END
 
-# compiles TARGET HOST: everything of base, data, engine and session
+# compiles TARGET HOST: everything of base, data, engine and what builds on them
 compiles() {
     build=$T/$1
     mkdir "$build"
@@ -67,13 +67,14 @@ END
     ok "$1: configure"
     printf 'include Makefile\nbuilt-sources: $(BUILT_SOURCES)\n' >"$build/built.mk"
     (cd "$build" && make -s -f built.mk built-sources && make -k -j"$(getconf _NPROCESSORS_ONLN)" \
-        libbase.a libdata.a libengine.a libkernels_generic.a libsession.a >make.log 2>&1)
+        libbase.a libdata.a libengine.a libkernels_generic.a libruns.a libmodels.a \
+            libtraining.a libexchange.a libstudies.a >make.log 2>&1)
     status=$?
     errors=$(grep -E 'error:|warning:|\*\*\*' "$build/make.log")
     if [ "$status" = 0 ] && [ "$(find "$build/src" -name '*.o' | wc -l)" -gt 450 ]; then
-        ok "$1: base, data, engine and session compile"
+        ok "$1: base, data, engine and what builds on them compile"
     else
-        not_ok "$1: base, data, engine and session compile" "$errors"
+        not_ok "$1: base, data, engine and what builds on them compile" "$errors"
     fi
     found=$(printf '%s\n' "$errors" | grep -v 'PROTOC\|pb-c')
     if [ -z "$found" ]; then ok "$1: without a warning"; else not_ok "$1: without a warning" "$found"; fi

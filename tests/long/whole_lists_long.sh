@@ -23,7 +23,7 @@ try() { # try NAME COMMAND...
 
 # programs: prints the test programs whose first source includes sample.h; one source may be that of several
 programs() {
-    sed -n 's,^\([a-z0-9_]*\)_SOURCES *= *\(tests/[^ ]*\.c\).*,\1 \2,p' "$srcdir/Makefile.am" |
+    sed -n 's,^\([a-z0-9_]*\)_SOURCES *= *%D%\(/[^ ]*\.c\).*,\1 tests\2,p' "$srcdir/tests/module.mk" |
         while read -r program source; do
             grep -q '^#include "sample.h"' "$srcdir/$source" && echo "$program"
         done

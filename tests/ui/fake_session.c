@@ -2,18 +2,18 @@
  * iteration. Time passes as usual or, with UI_FAKE_FREEZE=N in the environment, stands still at
  * iteration N, so that screens are the same every time. A run has no worker: it advances in the
  * thread that asks for its snapshot, one thread at a time. Configurations are real. */
-#include "session/export/export.h"
-#include "session/files/inspection.h"
-#include "session/history/follow.h"
-#include "session/sweep/sweep_process.h"
-#include "session/training/forecast_make.h"
-#include "session/training/run_start.h"
+#include "exchange/export/export.h"
+#include "runs/folder/inspection.h"
+#include "runs/history/follow.h"
+#include "studies/sweep/sweep_process.h"
+#include "training/forecast_make.h"
+#include "training/run_start.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/memory.h"
 #include "data/formats/image_file.h"
-#include "session/record/run_open.h"
+#include "runs/record/run_open.h"
 
 #include <math.h>
 #include <pthread.h>

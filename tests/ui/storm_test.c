@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
-#include "session/export/export.h"
+#include "exchange/export/export.h"
 #include "ui/screens.h"
 #include "ui/terminal/draw.h"
 #include "ui/ui.h"

@@ -3,7 +3,7 @@
 #include "ui/ui.h"
 
 #include "base/language.h"
-#include "session/export/export.h"
+#include "exchange/export/export.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The studies' flowchart, box by box, for run folders that the test writes. */
-#include "session/compare/advise.h"
+#include "studies/compare/advise.h"
 
 #include "made_runs.h"
 

@@ -3,9 +3,9 @@
 #include "session_files.h"
 
 #include "count_builds.h"
-#include "session/prepare/prepare.h"
-#include "session/training/forecast_make.h"
-#include "session/training/run_start.h"
+#include "training/forecast_make.h"
+#include "training/prepare/prepare.h"
+#include "training/run_start.h"
 #include "ui/shared/form.h"
 
 static struct form form;

@@ -1,12 +1,12 @@
 /* Charts: lines are where the numbers say, in their colours; texts keep their accents; SVG and PDF
  * files have the size of a figure; and what cannot be drawn is refused with a reason. */
-#include "session/export/chart.h"
-#include "session/export/internal.h"
+#include "exchange/export/chart.h"
+#include "exchange/export/internal.h"
 
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "data/formats/image_file.h"
-#include "session/record/run_open.h"
+#include "runs/record/run_open.h"
 #include "session_files.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Checksums of pictures are remembered for as long as the file is the same one: not when it was
  * written, replaced or renamed, and not while its times could still hide a change. */
 #include "base/files/file.h"
-#include "session/files/checksum_cache.h"
+#include "runs/folder/checksum_cache.h"
 
 #include "session_files.h"
 

@@ -1,6 +1,6 @@
 /* The figures of a comparison: their names and values, sorting in both directions, and the Pareto
  * front, which is checked against its definition on random points. */
-#include "session/compare/pareto.h"
+#include "studies/compare/pareto.h"
 
 #include "made_runs.h"
 

@@ -1,10 +1,10 @@
 /* The comparison of runs, from folders that the test writes: values, missing measurements and their
  * commands, what turns show of times, order, published rows, and the four formats. */
-#include "session/compare/compare_significance.h"
+#include "studies/compare/compare_significance.h"
 
 #include "base/escape/shell.h"
 #include "base/json/json.h"
-#include "session/config/train_command.h"
+#include "runs/settings/train_command.h"
 
 #include "made_runs.h"
 

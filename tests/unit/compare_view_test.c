@@ -1,13 +1,13 @@
 /* The logic of the screen Compare, without a terminal. Runs are those of fake_session.c, their
  * measurements real files. */
-#include "session/history/run_reader.h"
-#include "session/measure/measurement.h"
+#include "models/measure/measurement.h"
+#include "studies/compare/run_reader.h"
 #include "tap.h"
 #include "ui/screens/compare/internal.h"
 #include "ui/shared/run_list.h"
 
-#include "session/measure/compare_files.h"
 #include "session_files.h"
+#include "studies/compare/compare_files.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* A run that goes on with another version, arithmetic, instruction set or BLAS says so or is
  * refused; one of an earlier version, which recorded less, goes on and says what is not known. */
 #include "base/files/file.h"
-#include "session/record/resume.h"
+#include "runs/record/resume.h"
 
-#include "session/training/run_start.h"
 #include "stopped_run.h"
+#include "training/run_start.h"
 
 #include <inttypes.h>
 #include <zlib.h>

@@ -1,8 +1,8 @@
 /* The table of configuration fields: parsing, printing, JSON; presets in any order of options. */
-#include "session/config/config_data.h"
-#include "session/config/config_differences.h"
-#include "session/config/train_command.h"
-#include "session/training/forecast_make.h"
+#include "runs/settings/config_data.h"
+#include "runs/settings/config_differences.h"
+#include "runs/settings/train_command.h"
+#include "training/forecast_make.h"
 
 #include "session_files.h"
 

@@ -1,7 +1,7 @@
 /* Distributions and tests of base/statistics.h against SciPy 1.17: betainc, t.ppf, t.sf, norm.cdf,
  * norm.ppf, chi2.sf, binomtest and ttest_ind(equal_var=False). */
 #include "base/statistics.h"
-#include "session/values/statistics.h"
+#include "runs/values/statistics.h"
 #include "tap.h"
 
 #include <float.h>

@@ -1,8 +1,8 @@
 /* Tests the meter of the energy against a made powercap tree and a stand-in for NVIDIA's library.
  */
 #include "base/host/powercap.h"
+#include "models/measure/energy_meter.h"
 #include "powercap_tree.h"
-#include "session/measure/energy_meter.h"
 #include "tap.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Figures of each class, calibration and confidence intervals, compared with scikit-learn's and
  * SciPy's. */
-#include "session/model/error_analysis.h"
-#include "session/model/evaluate.h"
-#include "session/values/statistics.h"
+#include "models/saved/error_analysis.h"
+#include "models/saved/evaluate.h"
+#include "runs/values/statistics.h"
 #include "tap.h"
 
 #include <math.h>

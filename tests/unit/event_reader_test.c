@@ -1,8 +1,8 @@
 /* TensorBoard event files, built here byte by byte: both forms of scalars, records that come in
  * pieces, and damage. The checksums are computed bit by bit, without the program's tables. */
-#include "session/tensorboard/event_reader.h"
+#include "exchange/tensorboard/event_reader.h"
 
-#include "session/import/import_stream.h"
+#include "exchange/logs/import_stream.h"
 #include "tap.h"
 
 #include <math.h>

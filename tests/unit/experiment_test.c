@@ -2,10 +2,10 @@
  * changed; what is refused stays as it was. */
 #include "base/files/file.h"
 #include "data/formats/image_file.h"
-#include "session/record/resume.h"
+#include "runs/record/resume.h"
 
-#include "session/training/run_start.h"
 #include "stopped_run.h"
+#include "training/run_start.h"
 
 #include <fcntl.h>
 

@@ -1,12 +1,12 @@
 /* The session file and the CSV files of run folders that the test writes: exported values have the
  * bits of the journal, and values that JSON cannot represent are null. tests/cli/session_schema.sh
  * checks the schema. */
-#include "session/export/export.h"
+#include "exchange/export/export.h"
 
 #include "base/files/file.h"
 #include "base/json/json.h"
 
-#include "session/record/run_open.h"
+#include "runs/record/run_open.h"
 #include "session_files.h"
 
 #include <math.h>

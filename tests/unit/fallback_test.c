@@ -5,7 +5,7 @@
 #include "cuda/lacking.h"
 #include "sanitized.h"
 
-#include "session/measure/forecast.h"
+#include "training/prepare/forecast.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The suggested learning rate: losses whose course is known give a suggestion inside its range, or
  * none with each of the reasons. */
-#include "session/find_rate/find_rate.h"
+#include "training/find_rate.h"
 
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 /* Findings: each is reported once, when its condition holds and not otherwise, with the right text.
  */
 #include "engine/training/loss_meter.h"
-#include "session/findings/watcher.h"
+#include "runs/findings/watcher.h"
 
 #include "tap.h"
 

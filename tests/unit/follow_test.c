@@ -1,15 +1,15 @@
 /* A run of another process: its journal is read as it grows, is torn, cut back and ended; which
  * process computes it, and asking that process to stop. The journal is that of a real run, copied
  * in parts. */
-#include "session/files/run_directory.h"
-#include "session/history/follow.h"
-#include "session/history/run_owner.h"
+#include "runs/folder/run_directory.h"
+#include "runs/history/follow.h"
+#include "runs/history/run_owner.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"
 
-#include "session/training/run_start.h"
 #include "session_files.h"
+#include "training/run_start.h"
 
 #include <signal.h>
 #include <sys/stat.h>

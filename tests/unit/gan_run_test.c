@@ -4,15 +4,15 @@
 
 #include "data/formats/image_file.h"
 #include "engine/weights/safetensors.h"
-#include "session/export/export.h"
-#include "session/measure/bench.h"
-#include "session/model/evaluate.h"
-#include "session/study/study_pictures.h"
-#include "session/training/forecast_make.h"
+#include "exchange/export/export.h"
+#include "models/saved/evaluate.h"
+#include "studies/pictures/study_pictures.h"
+#include "training/bench/bench.h"
+#include "training/forecast_make.h"
 
 #include "base/json/json.h"
-#include "session/record/run_open.h"
-#include "session/training/run_start.h"
+#include "runs/record/run_open.h"
+#include "training/run_start.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* The meter of GPUs with stand-in libraries that the tests build: reported values are valid, others
  * are not, and each reason for having no GPU gives a message. */
-#include "session/measure/device_meter.h"
+#include "models/measure/device_meter.h"
 
 #include "tap.h"
 

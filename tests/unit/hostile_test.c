@@ -8,8 +8,8 @@
 #include "base/json/json.h"
 #include "engine/network/network.h"
 #include "engine/weights/safetensors.h"
-#include "session/files/run_directory.h"
-#include "session/files/run_name.h"
+#include "runs/folder/run_directory.h"
+#include "runs/folder/run_name.h"
 #include "session_files.h"
 
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /* Logs of other frameworks: lines as they write them, torn lines, repeated iterations, and values
  * that are NaN. */
-#include "session/import/import_log.h"
+#include "exchange/logs/import_log.h"
 
 #include "session_files.h"
 #include "tap.h"

@@ -1,8 +1,8 @@
 /* Logs that come in pieces give what the whole log gives, whatever the pieces; names, wrapped and
  * run-on lines; and the forms of logs that other programs write today. */
-#include "session/import/import_stream.h"
+#include "exchange/logs/import_stream.h"
 
-#include "session/import/internal.h"
+#include "exchange/logs/internal.h"
 #include "tap.h"
 
 #include <math.h>

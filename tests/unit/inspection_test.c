@@ -5,10 +5,10 @@
 
 #include "base/clock.h"
 #include "base/files/file.h"
-#include "session/export/export.h"
-#include "session/record/run_open.h"
-#include "session/training/inspect_weights.h"
-#include "session/training/run_start.h"
+#include "exchange/export/export.h"
+#include "runs/record/run_open.h"
+#include "training/inspect_weights.h"
+#include "training/run_start.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* The column file of a journal: whatever happened to it or to the journal, the lines that are read
  * are those of the journal. Each case compares a reading through journal_columns_read with one of
  * the text alone, value by value in the bits. */
-#include "session/columns/internal.h"
-#include "session/columns/journal_columns.h"
+#include "runs/columns/internal.h"
+#include "runs/columns/journal_columns.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"

@@ -1,5 +1,5 @@
 /* The journal: values are read back with the same bits; a torn line loses only itself. */
-#include "session/files/journal.h"
+#include "runs/folder/journal.h"
 
 #include "base/clock.h"
 

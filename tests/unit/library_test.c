@@ -5,7 +5,7 @@
 
 #include "base/files/file.h"
 #include "engine/weights/weights.h"
-#include "session/model/model_file.h"
+#include "models/saved/model_file.h"
 
 #include <pthread.h>
 #include <stdint.h>

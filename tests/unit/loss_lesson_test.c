@@ -1,6 +1,6 @@
 /* Compares the arithmetic of Caffe's mean with a separate computation: each float32 operation in
  * long double, rounded once. */
-#include "session/findings/loss_lesson.h"
+#include "runs/findings/loss_lesson.h"
 
 #include "tap.h"
 

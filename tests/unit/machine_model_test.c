@@ -8,9 +8,9 @@
 #include "engine/network/network.h"
 #include "instruction_sets.h"
 #include "random_fill.h"
-#include "session/files/computed_with.h"
-#include "session/machine/machine_file.h"
-#include "session/machine/tuned_device.h"
+#include "runs/folder/computed_with.h"
+#include "runs/machine/machine_file.h"
+#include "runs/machine/tuned_device.h"
 
 #include "sample.h"
 #include "session_files.h"

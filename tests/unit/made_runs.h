@@ -2,8 +2,8 @@
 #ifndef TINCA_TESTS_MADE_RUNS_H
 #define TINCA_TESTS_MADE_RUNS_H
 
-#include "session/measure/measurement.h"
-#include "session/record/run_open.h"
+#include "models/measure/measurement.h"
+#include "runs/record/run_open.h"
 
 #include "session_files.h"
 

@@ -1,11 +1,11 @@
 /* Stored measurements: one entry for each device, read back with the same bits, damage reported;
  * and when two times differ: only in turns. Then real measurements of a small network. */
-#include "session/measure/measurement.h"
+#include "models/measure/measurement.h"
 
 #include "base/host/host_contention.h"
 #include "base/random.h"
-#include "session/training/run_start.h"
 #include "session_files.h"
+#include "training/run_start.h"
 
 #include <fcntl.h>
 #include <math.h>

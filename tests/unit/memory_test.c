@@ -4,7 +4,7 @@
 #include "base/host/control_group.h"
 #include "base/host/host.h"
 #include "engine/devices/device.h"
-#include "session/measure/forecast.h"
+#include "training/prepare/forecast.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* The table of models with rows that the test makes: origins, gains and Pareto fronts, the advice
  * on techniques after training, the chains of techniques and their commands, and the interval of a
  * median. */
-#include "session/models/other_means.h"
-#include "session/models/technique.h"
+#include "studies/models/other_means.h"
+#include "training/compress/technique.h"
 
 #include "../tap.h"
 #include "base/host/host.h"

@@ -2,7 +2,7 @@
 #include "base/number.h"
 
 #include "made_runs.h"
-#include "session/record/run_open.h"
+#include "runs/record/run_open.h"
 
 static void test_conversions(void)
 {

@@ -2,8 +2,8 @@
  * curve, plus the noise of the weights at that validation, plus noise of the image. The last is new
  * at each validation, except that the images that are hard stay hard. */
 #include "base/random.h"
-#include "session/findings/overfitting.h"
-#include "session/findings/watcher.h"
+#include "runs/findings/overfitting.h"
+#include "runs/findings/watcher.h"
 
 #include "tap.h"
 

@@ -1,5 +1,5 @@
 /* The remaining time of made-up runs: it follows the last minute. */
-#include "session/values/pace.h"
+#include "runs/values/pace.h"
 
 #include "tap.h"
 

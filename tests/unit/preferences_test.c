@@ -1,7 +1,7 @@
 /* Tests the configuration file and the saved form: values that are written are read again, errors
  * name file, key and reason, and a good file is never lost. */
 #include "base/files/file.h"
-#include "session/config/user_settings.h"
+#include "runs/settings/user_settings.h"
 #include "tap.h"
 #include "ui/shared/last_form.h"
 #include "ui/shared/preferences.h"

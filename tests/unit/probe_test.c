@@ -1,15 +1,15 @@
 /* The screen Try computes predictions in the background: they equal those of eval and predict, to
  * the bit; and no one waits for a result that is no longer needed. */
-#include "session/inspect/probe.h"
+#include "training/inspect/probe.h"
 
 #include "base/threads/background_job.h"
-#include "session/model/error_analysis.h"
-#include "session/model/evaluate.h"
-#include "session/model/translate.h"
+#include "models/saved/error_analysis.h"
+#include "models/saved/evaluate.h"
+#include "models/saved/translate.h"
 
 #include "data/formats/image_file.h"
-#include "session/training/run_start.h"
 #include "session_files.h"
+#include "training/run_start.h"
 
 #include <math.h>
 #include <sys/stat.h>

@@ -1,13 +1,13 @@
 /* Resuming a run: to the same bits from any place, also with a discriminator; damage is reported
  * and the previous checkpoint used; changed settings are refused. */
-#include "session/files/run_directory.h"
-#include "session/record/resume.h"
+#include "runs/folder/run_directory.h"
+#include "runs/record/resume.h"
 
 #include "base/files/file.h"
 
-#include "session/record/run_open.h"
-#include "session/training/run_start.h"
+#include "runs/record/run_open.h"
 #include "session_files.h"
+#include "training/run_start.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -4,8 +4,8 @@
 #include "engine/network/network.h"
 #include "engine/ops/op.h"
 #include "engine/plan/traffic.h"
-#include "session/measure/bench_pass.h"
 #include "tap.h"
+#include "training/bench/bench_pass.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* The energy of runs, from made counters: pauses do not count, stopped and resumed runs go on with
  * their sums, and a counter that fails is named. */
-#include "session/record/resume.h"
-#include "session/record/run_open.h"
-#include "session/training/run_start.h"
+#include "runs/record/resume.h"
+#include "runs/record/run_open.h"
+#include "training/run_start.h"
 
 #include "powercap_tree.h"
 #include "session_files.h"

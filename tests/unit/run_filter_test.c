@@ -1,9 +1,9 @@
 /* The filter of runs, its completion and its errors; tags and notes; the trash. */
 #include "base/files/file.h"
-#include "session/files/run_directory.h"
-#include "session/files/run_name.h"
-#include "session/history/run_filter.h"
-#include "session/history/run_trash.h"
+#include "runs/folder/run_directory.h"
+#include "runs/folder/run_name.h"
+#include "runs/history/run_filter.h"
+#include "runs/history/run_trash.h"
 
 #include "made_runs.h"
 

@@ -1,11 +1,11 @@
 /* Whole small runs: training, validation, commands, the files of a run, refusals. The network is a
  * user's file, small enough for sanitizers. */
-#include "session/files/run_directory.h"
-#include "session/model/evaluate.h"
-#include "session/training/run_start.h"
+#include "models/saved/evaluate.h"
+#include "runs/folder/run_directory.h"
+#include "training/run_start.h"
 
 #include "data/formats/image_file.h"
-#include "session/record/run_open.h"
+#include "runs/record/run_open.h"
 #include "session_files.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Checks the scaling model (scaling.h) against values that were computed by hand. */
 #include "tap.h"
 
-#include "session/measure/scaling.h"
+#include "training/bench/scaling.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* Groups of seeds: their statistics, the images that runs classified correctly, and the tests that
  * tell two rows of a comparison apart. */
-#include "session/compare/compare_significance.h"
-#include "session/model/correct_images.h"
-#include "session/seeds/seed_group.h"
+#include "models/saved/correct_images.h"
+#include "runs/history/seed_group.h"
+#include "studies/compare/compare_significance.h"
 
 #include "tap.h"
 

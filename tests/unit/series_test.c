@@ -1,8 +1,8 @@
 /* Curves, snapshots and commands between two threads: complete, in order, and without waiting. */
-#include "session/record/run_state.h"
-#include "session/values/pace.h"
-#include "session/values/series.h"
-#include "session/values/statistics.h"
+#include "runs/record/run_state.h"
+#include "runs/values/pace.h"
+#include "runs/values/series.h"
+#include "runs/values/statistics.h"
 
 #include "tap.h"
 

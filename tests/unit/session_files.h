@@ -3,7 +3,7 @@
 #define TINCA_TESTS_SESSION_FILES_H
 
 #include "base/error.h"
-#include "session/record/run.h"
+#include "runs/record/run.h"
 
 #include "tap.h"
 

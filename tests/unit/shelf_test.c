@@ -2,11 +2,11 @@
  * report; and the load of the machine, read from a text. */
 #include "base/files/file.h"
 #include "base/host/host_load.h"
-#include "session/compare/report.h"
-#include "session/files/run_directory.h"
-#include "session/files/run_name.h"
-#include "session/history/run_trash.h"
-#include "session/values/run_facts.h"
+#include "runs/folder/run_directory.h"
+#include "runs/folder/run_name.h"
+#include "runs/history/run_trash.h"
+#include "runs/values/run_facts.h"
+#include "studies/compare/report.h"
 
 #include "made_runs.h"
 

@@ -2,7 +2,7 @@
 #ifndef TINCA_TESTS_STOPPED_RUN_H
 #define TINCA_TESTS_STOPPED_RUN_H
 
-#include "session/training/run_start.h"
+#include "training/run_start.h"
 
 #include "session_files.h"
 

@@ -1,13 +1,13 @@
 /* The perceptual study without a terminal: the order of pictures for each participant, the result
  * of votes, and the file of results. */
-#include "session/study/study.h"
+#include "studies/pictures/study.h"
 
 #include "base/files/file.h"
 #include "base/json/json.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/study/study_file.h"
-#include "session/study/study_pictures.h"
+#include "studies/pictures/study_file.h"
+#include "studies/pictures/study_pictures.h"
 
 #include "data/formats/image_file.h"
 #include "session_files.h"

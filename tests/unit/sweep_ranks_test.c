@@ -1,6 +1,6 @@
 /* What ranks of a sweep share: the order of the cells, the token in the folder, and the answers. */
-#include "session/sweep/sweep_order.h"
-#include "session/sweep/sweep_rank.h"
+#include "studies/sweep/sweep_order.h"
+#include "studies/sweep/sweep_rank.h"
 
 #include "base/files/file.h"
 

@@ -1,11 +1,11 @@
 /* Grids, the names of their cells, and time estimates from earlier runs. */
-#include "session/sweep/sweep_estimate.h"
-#include "session/sweep/sweep_table.h"
+#include "studies/sweep/sweep_estimate.h"
+#include "studies/sweep/sweep_table.h"
 
 #include "base/files/file.h"
-#include "session/files/run_directory.h"
-#include "session/files/run_json.h"
-#include "session/values/run_snapshot.h"
+#include "runs/folder/run_directory.h"
+#include "runs/folder/run_json.h"
+#include "runs/values/run_snapshot.h"
 
 #include "session_files.h"
 

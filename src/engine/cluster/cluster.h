@@ -3,7 +3,7 @@
  *
  * A launcher (mpirun, srun) has started the same command several times. Each process is a rank:
  * rank 0 has the run, its files and the terminal; the others compute what it tells them
- * (session/ranks, session/sweep). MPI moves the data; its module is opened at run time
+ * (training/ranks, studies/sweep). MPI moves the data; its module is opened at run time
  * (cluster_module.h). The thread that communicates starts a collective itself and tests it for a
  * moment; a thread of the cluster makes all other calls of MPI. It also tells the other ranks once
  * a second that this one lives, and notices when one of them has failed, or has been silent for

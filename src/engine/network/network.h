@@ -5,7 +5,7 @@
  * blocks/block.h, optionally repeated. A name and the file of that name give the same network. A
  * network that generates images may have a discriminator: a second graph that learns to distinguish
  * these images from real ones during training (gan.h). A variation changes the architecture before
- * training (blocks/block.h). A saved model (FILE.safetensors, session/model/model_file.h) contains
+ * training (blocks/block.h). A saved model (FILE.safetensors, models/saved/model_file.h) contains
  * the text of its network file and can be named in the place of one.
  */
 #ifndef TINCA_ENGINE_NETWORK_NETWORK_H
@@ -165,7 +165,7 @@ struct network *network_from_json(const struct json *root, struct error *error);
 /* --- saved models --- */
 
 /* Builds the network of a saved model, an open file, as it was saved: from its metadata, whose keys
- * session/model/model_file.h lists. Returns NULL with an error if these are missing or wrong. */
+ * models/saved/model_file.h lists. Returns NULL with an error if these are missing or wrong. */
 struct network *network_of_model(const struct safetensors *file, struct error *error);
 
 /* Sets the input and the stated number of classes of the network of a saved model, an open file,

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
-#include "session/config/user_settings.h"
+#include "runs/settings/user_settings.h"
 #include "ui/shared/setting_words.h"
 #include "ui/terminal/terminal.h"
 

@@ -1,18 +1,18 @@
 /* Runs of this session: starting one from the form, finding and showing one, and polling them. Each
  * poll copies the snapshot of the active run, compares it with the one before and shows the
  * difference as messages: new findings, a full disk, the end of the run. */
-#include "session/seeds/seed_group.h"
+#include "runs/history/seed_group.h"
 #include "ui/app/app.h"
 
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/config/settings.h"
-#include "session/files/run_prune.h"
-#include "session/history/run_queue.h"
-#include "session/history/run_reader.h"
-#include "session/sweep/sweep_table.h"
-#include "session/values/run_snapshot.h"
+#include "runs/folder/run_prune.h"
+#include "runs/history/run_queue.h"
+#include "runs/settings/settings.h"
+#include "runs/values/run_snapshot.h"
+#include "studies/compare/run_reader.h"
+#include "studies/sweep/sweep_table.h"
 #include "ui/app/run_loading.h"
 #include "ui/shared/last_form.h"
 #include "ui/shared/setting_words.h"

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/values/run_snapshot.h"
+#include "runs/values/run_snapshot.h"
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 

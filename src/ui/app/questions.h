@@ -2,7 +2,7 @@
 #ifndef TINCA_UI_APP_QUESTIONS_H
 #define TINCA_UI_APP_QUESTIONS_H
 
-#include "session/record/run.h"
+#include "runs/record/run.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #ifndef TINCA_UI_APP_RUN_CELLS_H
 #define TINCA_UI_APP_RUN_CELLS_H
 
-#include "session/history/run_field.h"
+#include "runs/history/run_field.h"
 #include "ui/shared/run_list.h"
 
 #include <stdbool.h>

@@ -9,7 +9,7 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/history/run_reader.h"
+#include "studies/compare/run_reader.h"
 #include "ui/app/app.h"
 
 #include <stdio.h>

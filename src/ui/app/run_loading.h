@@ -1,5 +1,5 @@
 /* run_loading.h: saved runs that threads read in the background
- * (session/history/run_reader.h): the list of all runs, an outline of each (settings and last
+ * (studies/compare/run_reader.h): the list of all runs, an outline of each (settings and last
  * snapshot), and the whole of the run that the user wants to see. Reading never blocks the keyboard
  * for long: each function waits at most a tenth of a second.
  */

@@ -6,8 +6,8 @@
 
 #include "base/axis.h"
 #include "base/error.h"
-#include "session/record/run.h"
-#include "session/values/series.h"
+#include "runs/record/run.h"
+#include "runs/values/series.h"
 #include "ui/plot/curves.h"
 #include "ui/terminal/draw.h"
 

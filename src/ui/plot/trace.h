@@ -7,7 +7,7 @@
 #ifndef TINCA_UI_PLOT_TRACE_H
 #define TINCA_UI_PLOT_TRACE_H
 
-#include "session/values/series.h"
+#include "runs/values/series.h"
 #include "ui/terminal/theme.h"
 
 #include <stdbool.h>

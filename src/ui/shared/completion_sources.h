@@ -2,7 +2,7 @@
 #ifndef TINCA_UI_SHARED_COMPLETION_SOURCES_H
 #define TINCA_UI_SHARED_COMPLETION_SOURCES_H
 
-#include "session/config/config.h"
+#include "runs/settings/config.h"
 #include "ui/widgets/completion.h"
 
 /* The field that is completed: the `context` of completion_update for the sources below. */

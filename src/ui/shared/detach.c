@@ -1,12 +1,12 @@
 /* A background process has taken over when it computes the run or, for a waiting run and for the
- * sweep, has a place in the queue (session/history/queue_background.h). If it ends before that, its
+ * sweep, has a place in the queue (runs/history/queue_background.h). If it ends before that, its
  * message is shown. */
 #include "ui/shared/detach.h"
 
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/language.h"
-#include "session/config/settings.h"
+#include "runs/settings/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

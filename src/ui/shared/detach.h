@@ -9,7 +9,7 @@
 #define TINCA_UI_SHARED_DETACH_H
 
 #include "base/error.h"
-#include "session/history/queue_background.h"
+#include "runs/history/queue_background.h"
 #include "ui/shared/run_list.h"
 #include "ui/shared/sweep_job.h"
 

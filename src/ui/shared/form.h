@@ -4,8 +4,8 @@
 #ifndef TINCA_UI_SHARED_FORM_H
 #define TINCA_UI_SHARED_FORM_H
 
-#include "session/config/config.h"
-#include "session/training/forecast_make.h"
+#include "runs/settings/config.h"
+#include "training/forecast_make.h"
 #include "ui/widgets/chooser.h"
 #include "ui/widgets/completion.h"
 #include "ui/widgets/line_edit.h"

@@ -5,8 +5,8 @@
 #include "base/files/file.h"
 #include "base/json/json.h"
 #include "base/language.h"
-#include "session/config/settings.h"
-#include "session/files/run_directory.h"
+#include "runs/folder/run_directory.h"
+#include "runs/settings/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

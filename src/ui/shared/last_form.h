@@ -3,7 +3,7 @@
 #ifndef TINCA_UI_SHARED_LAST_FORM_H
 #define TINCA_UI_SHARED_LAST_FORM_H
 
-#include "session/config/config.h"
+#include "runs/settings/config.h"
 
 /* Fills the configuration with the defaults and the saved settings. Returns false if there is no
  * saved form or it cannot be read. Settings that are no longer valid are left out; *skipped

@@ -6,7 +6,7 @@
 #include "base/json/json.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/config/user_settings.h"
+#include "runs/settings/user_settings.h"
 #include "ui/plot/smoothing.h"
 #include "ui/terminal/glyphs.h"
 #include "ui/terminal/theme.h"

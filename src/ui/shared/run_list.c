@@ -7,10 +7,10 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/config/config_paths.h"
-#include "session/config/settings.h"
-#include "session/record/run_open.h"
-#include "session/training/run_start.h"
+#include "runs/record/run_open.h"
+#include "runs/settings/config_paths.h"
+#include "runs/settings/settings.h"
+#include "training/run_start.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,12 +4,12 @@
 #ifndef TINCA_UI_SHARED_RUN_LIST_H
 #define TINCA_UI_SHARED_RUN_LIST_H
 
-#include "session/files/run_name.h"
-#include "session/history/queue_background.h"
-#include "session/history/run_owner.h"
-#include "session/history/run_queue.h"
-#include "session/history/run_reader.h"
-#include "session/training/run_start.h"
+#include "runs/folder/run_name.h"
+#include "runs/history/queue_background.h"
+#include "runs/history/run_owner.h"
+#include "runs/history/run_queue.h"
+#include "studies/compare/run_reader.h"
+#include "training/run_start.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,7 +80,7 @@ struct run_list { /* starts as {0} */
 bool run_list_add(struct run_list *list, const struct run_config *config,
                   const struct run_options *options, struct error *error);
 
-/* Adds a run that continues the run in `directory` (session/record/resume.h). Returns false with an
+/* Adds a run that continues the run in `directory` (runs/record/resume.h). Returns false with an
  * error if out of memory. */
 bool run_list_resume(struct run_list *list, const struct run_config *config, const char *directory,
                      struct error *error);

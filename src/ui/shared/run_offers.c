@@ -4,9 +4,9 @@
 #include "ui/shared/run_offers.h"
 
 #include "base/files/file.h"
-#include "session/import/import.h"
-#include "session/record/resume.h"
-#include "session/values/run_snapshot.h"
+#include "exchange/logs/import.h"
+#include "runs/record/resume.h"
+#include "runs/values/run_snapshot.h"
 
 bool run_offers_resume(const struct run_entry *entry, struct error *error)
 {

@@ -1,7 +1,7 @@
 #include "ui/shared/setting_words.h"
 
 #include "base/language.h"
-#include "session/config/config.h"
+#include "runs/settings/config.h"
 
 #include <stdio.h>
 #include <string.h>

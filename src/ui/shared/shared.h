@@ -4,8 +4,8 @@
 #define TINCA_UI_SHARED_SHARED_H
 
 #include "base/error.h"
-#include "session/export/export_job.h"
-#include "session/history/run_filter.h"
+#include "exchange/export/export_job.h"
+#include "runs/history/run_filter.h"
 #include "ui/plot/curves.h"
 #include "ui/shared/form.h"
 #include "ui/shared/preferences.h"
@@ -88,7 +88,7 @@ bool log_matches(const struct log_line *line, const char *search);
 
 /* --- queue_list.c --- */
 
-/* The runs that wait in other processes (session/history/run_queue.h) are shown in the list of
+/* The runs that wait in other processes (runs/history/run_queue.h) are shown in the list of
  * runs. A new run that waits has an entry of its own here; one that waits to be resumed is marked
  * in the list of saved runs. */
 

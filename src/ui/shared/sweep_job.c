@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/sweep/sweep_after.h"
+#include "studies/sweep/sweep_after.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 #ifndef TINCA_UI_SHARED_SWEEP_JOB_H
 #define TINCA_UI_SHARED_SWEEP_JOB_H
 
-#include "session/sweep/sweep.h"
-#include "session/sweep/sweep_estimate.h"
-#include "session/sweep/sweep_process.h"
+#include "studies/sweep/sweep.h"
+#include "studies/sweep/sweep_estimate.h"
+#include "studies/sweep/sweep_process.h"
 #include "ui/shared/run_list.h"
 
 #include <stdbool.h>

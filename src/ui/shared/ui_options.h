@@ -3,8 +3,8 @@
 #define TINCA_UI_SHARED_UI_OPTIONS_H
 
 #include "base/error.h"
-#include "session/config/config.h"
-#include "session/training/run_start.h"
+#include "runs/settings/config.h"
+#include "training/run_start.h"
 #include "ui/shared/preferences.h"
 
 #include <stdbool.h>

@@ -7,7 +7,7 @@
 
 #include "base/files/file.h"
 #include "base/language.h"
-#include "session/record/last_checkpoint.h"
+#include "runs/record/last_checkpoint.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,10 +1,10 @@
 /* picture_grid.h: a grid of pictures of a data set, each labelled with its class. A background job
- * (session/inspect/preview.h) reads the pictures; the size of the area decides how many it is asked
- * for. */
+ * (training/inspect/preview.h) reads the pictures; the size of the area decides how many it is
+ * asked for. */
 #ifndef TINCA_UI_WIDGETS_PICTURE_GRID_H
 #define TINCA_UI_WIDGETS_PICTURE_GRID_H
 
-#include "session/inspect/preview.h"
+#include "training/inspect/preview.h"
 #include "ui/terminal/draw.h"
 
 /* The number of pictures that fit into an area, and the size of each in cells. */

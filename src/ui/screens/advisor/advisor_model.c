@@ -1,5 +1,5 @@
 /* The state of the screen Advisor: the fields with their choices, and the answers, which
- * session/compare computes for each network from the runs that were read. */
+ * studies/compare computes for each network from the runs that were read. */
 #include "ui/screens/advisor/internal.h"
 
 #include "base/memory.h"

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "engine/network/network.h"
-#include "session/config/settings.h"
+#include "runs/settings/settings.h"
 #include "ui/screens/advisor/internal.h"
 
 #include <math.h>

@@ -3,10 +3,10 @@
 #define TINCA_UI_SCREENS_ADVISOR_INTERNAL_H
 
 #include "base/threads/background_job.h"
-#include "session/compare/advise.h"
-#include "session/history/run_reader.h"
-#include "session/measure/measurement.h"
-#include "session/models/means_apply.h"
+#include "models/measure/measurement.h"
+#include "studies/compare/advise.h"
+#include "studies/compare/run_reader.h"
+#include "studies/models/means_apply.h"
 #include "ui/terminal/draw.h"
 #include "ui/widgets/line_edit.h"
 

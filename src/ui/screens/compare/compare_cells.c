@@ -1,4 +1,4 @@
-/* The cells of the table on the screen Compare: shorter than those that session/compare writes, and
+/* The cells of the table on the screen Compare: shorter than those that studies/compare writes, and
  * with the marks that the curves carry instead of numbers of rows. */
 #include "ui/screens/compare/internal.h"
 

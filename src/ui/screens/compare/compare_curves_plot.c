@@ -2,7 +2,7 @@
  * and the values under the cursor. */
 #include "ui/screens/compare/internal.h"
 
-#include "session/values/run_snapshot.h"
+#include "runs/values/run_snapshot.h"
 
 #include <float.h>
 #include <math.h>

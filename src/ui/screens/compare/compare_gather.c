@@ -3,7 +3,7 @@
 #include "ui/screens/compare/internal.h"
 
 #include "base/language.h"
-#include "session/values/run_snapshot.h"
+#include "runs/values/run_snapshot.h"
 #include "ui/app/app.h"
 #include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/config/settings.h"
-#include "session/measure/compare_files.h"
+#include "runs/settings/settings.h"
+#include "studies/compare/compare_files.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
-#include "session/values/run_snapshot.h"
+#include "runs/values/run_snapshot.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include "ui/screens/compare/internal.h"
 
 #include "base/language.h"
-#include "session/compare/compare.h"
-#include "session/compare/compare_significance.h"
+#include "studies/compare/compare.h"
+#include "studies/compare/compare_significance.h"
 #include "ui/app/run_cells.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/short_names.h"

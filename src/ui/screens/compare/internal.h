@@ -3,11 +3,11 @@
 #define TINCA_UI_SCREENS_COMPARE_INTERNAL_H
 
 #include "base/axis.h"
-#include "session/compare/compare_figures.h"
-#include "session/compare/pareto.h"
-#include "session/config/config_differences.h"
-#include "session/history/run_reader.h"
-#include "session/record/run.h"
+#include "runs/record/run.h"
+#include "runs/settings/config_differences.h"
+#include "studies/compare/compare_figures.h"
+#include "studies/compare/pareto.h"
+#include "studies/compare/run_reader.h"
 #include "ui/app/app.h"
 #include "ui/plot/axis_marks.h"
 #include "ui/plot/band.h"

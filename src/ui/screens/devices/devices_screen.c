@@ -1,5 +1,5 @@
 /* The screen Devices: the processors and GPUs of this machine, their load and their limits. The
- * values are sampled by session/measure/device_meter.h while the screen is shown. Lines are laid
+ * values are sampled by models/measure/device_meter.h while the screen is shown. Lines are laid
  * out from the top and drawn from line `scroll` on. */
 #include "ui/app/app.h"
 
@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "engine/devices/device.h"
 #include "engine/graph/machine_model.h"
-#include "session/machine/machine_file.h"
-#include "session/measure/device_meter.h"
+#include "models/measure/device_meter.h"
+#include "runs/machine/machine_file.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>

@@ -1,12 +1,12 @@
 /* The dialog Export asks for the runs, the format and the name of the file. Changing the format
- * changes the name's extension, and the other way round. A job of session/ writes the file in the
- * background; ui/app/exporting.c reports its end. */
+ * changes the name's extension, and the other way round. A job of exchange/export writes the file
+ * in the background; ui/app/exporting.c reports its end. */
 #include "ui/app/app.h"
 
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/compare/report.h"
+#include "studies/compare/report.h"
 #include "ui/app/exporting.h"
 #include "ui/app/run_actions.h"
 #include "ui/app/run_cells.h"

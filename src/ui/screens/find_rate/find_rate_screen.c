@@ -6,9 +6,9 @@
 #include "base/axis.h"
 #include "base/language.h"
 #include "base/threads/background_job.h"
-#include "session/config/config_differences.h"
-#include "session/config/settings.h"
-#include "session/find_rate/find_rate.h"
+#include "runs/settings/config_differences.h"
+#include "runs/settings/settings.h"
+#include "training/find_rate.h"
 #include "ui/plot/plot.h"
 #include "ui/plot/plot_axes.h"
 

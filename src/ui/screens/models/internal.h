@@ -4,7 +4,7 @@
 
 #include "base/axis.h"
 #include "base/threads/background_job.h"
-#include "session/models/model_table.h"
+#include "studies/models/model_table.h"
 #include "ui/app/app.h"
 #include "ui/plot/plot.h"
 #include "ui/terminal/layout.h"

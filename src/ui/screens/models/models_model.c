@@ -2,7 +2,7 @@
  * and measures model by model. A job that is cancelled leaves the table that it has read. */
 #include "ui/screens/models/internal.h"
 
-#include "session/config/config.h"
+#include "runs/settings/config.h"
 
 #include <float.h>
 #include <math.h>

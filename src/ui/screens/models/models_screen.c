@@ -1,6 +1,6 @@
 /* The screen Models: all models of the user in one table, with what each technique gained, and the
  * Pareto front of accuracy against time, bytes or FLOPs. What is missing is measured in the
- * background, once (session/models). */
+ * background, once (studies/models). */
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 #include "ui/screens/models/internal.h"

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/config/train_command.h"
+#include "runs/settings/train_command.h"
 #include "ui/app/app.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/short_names.h"

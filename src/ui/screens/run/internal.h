@@ -3,12 +3,12 @@
 #define TINCA_UI_SCREENS_RUN_INTERNAL_H
 
 #include "data/images/image.h"
-#include "session/files/inspection.h"
-#include "session/findings/loss_lesson.h"
-#include "session/model/samples.h"
-#include "session/record/run.h"
-#include "session/values/run_ranks.h"
-#include "session/values/run_snapshot.h"
+#include "models/saved/samples.h"
+#include "runs/findings/loss_lesson.h"
+#include "runs/folder/inspection.h"
+#include "runs/record/run.h"
+#include "runs/values/run_ranks.h"
+#include "runs/values/run_snapshot.h"
 #include "ui/app/app.h"
 #include "ui/plot/axis_marks.h"
 #include "ui/plot/curves.h"

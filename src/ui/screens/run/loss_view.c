@@ -5,7 +5,7 @@
 #include "ui/screens/run/internal.h"
 
 #include "base/language.h"
-#include "session/config/settings.h"
+#include "runs/settings/settings.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "session/measure/forecast.h"
+#include "training/prepare/forecast.h"
 #include "ui/plot/plot_axes.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The view Ranks: what each of the processes does that train the run together (session/ranks): how
+/* The view Ranks: what each of the processes does that train the run together (training/ranks): how
  * long it computes in an iteration, and how long it waits for its images and in the sums. */
 #include "ui/app/app.h"
 #include "ui/screens/run/internal.h"

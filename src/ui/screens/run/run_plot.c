@@ -7,7 +7,7 @@
 #include "ui/screens/run/internal.h"
 
 #include "base/language.h"
-#include "session/values/run_snapshot.h"
+#include "runs/values/run_snapshot.h"
 #include "ui/app/plot_actions.h"
 #include "ui/plot/plot_axes.h"
 #include "ui/plot/plot_window.h"

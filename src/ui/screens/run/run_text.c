@@ -4,9 +4,9 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "session/config/config_paths.h"
-#include "session/config/settings.h"
-#include "session/values/run_snapshot.h"
+#include "runs/settings/config_paths.h"
+#include "runs/settings/settings.h"
+#include "runs/values/run_snapshot.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "ui/screens/run/internal.h"
 
 #include "base/language.h"
-#include "session/model/samples.h"
+#include "models/saved/samples.h"
 
 /* Returns how many examples the run's samples show; 0: it makes no pictures, or it is not known
  * yet.

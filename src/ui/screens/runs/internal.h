@@ -3,9 +3,9 @@
 #define TINCA_UI_SCREENS_RUNS_INTERNAL_H
 
 #include "base/error.h"
-#include "session/history/run_field.h"
-#include "session/history/run_filter.h"
-#include "session/history/run_reader.h"
+#include "runs/history/run_field.h"
+#include "runs/history/run_filter.h"
+#include "studies/compare/run_reader.h"
 #include "ui/app/app.h"
 #include "ui/app/run_cells.h"
 #include "ui/plot/curves.h"

@@ -4,7 +4,7 @@
 #include "ui/screens/runs/internal.h"
 
 #include "base/language.h"
-#include "session/config/config_differences.h"
+#include "runs/settings/config_differences.h"
 #include "ui/terminal/columns.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
-/* A deletion moves the runs to the trash (session/history/run_trash.h), from which U restores them.
+/* A deletion moves the runs to the trash (runs/history/run_trash.h), from which U restores them.
  * A run outside the folder of runs (--run-dir) cannot be moved there: it is removed for good, and
  * the question says so. The question marks its runs, because both lists may change while it is
  * open. */
 #include "ui/screens/runs/internal.h"
 
 #include "base/language.h"
-#include "session/history/run_trash.h"
+#include "runs/history/run_trash.h"
 #include "ui/app/app.h"
 #include "ui/app/exporting.h"
 #include "ui/app/run_actions.h"

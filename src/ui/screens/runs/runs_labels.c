@@ -4,7 +4,7 @@
 #include "ui/screens/runs/internal.h"
 
 #include "base/language.h"
-#include "session/files/run_name.h"
+#include "runs/folder/run_name.h"
 #include "ui/app/app.h"
 #include "ui/app/run_actions.h"
 #include "ui/app/run_cells.h"

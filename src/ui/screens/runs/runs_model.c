@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/portable/portable.h"
-#include "session/config/settings.h"
+#include "runs/settings/settings.h"
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 

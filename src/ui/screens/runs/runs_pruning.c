@@ -1,4 +1,4 @@
-/* Pruning deletes weights and checkpoints for good (session/files/run_prune.h), unlike a
+/* Pruning deletes weights and checkpoints for good (runs/folder/run_prune.h), unlike a
  * deletion, whose files wait in the trash: it is there to free space, and the question says so.
  * The question says how much each answer frees, which is measured before. The runs in question are
  * marked as those of a deletion are, because both lists may change while the dialog is open. Runs
@@ -6,8 +6,8 @@
 #include "ui/screens/runs/internal.h"
 
 #include "base/language.h"
-#include "session/files/run_directory.h"
-#include "session/files/run_prune.h"
+#include "runs/folder/run_directory.h"
+#include "runs/folder/run_prune.h"
 #include "ui/app/app.h"
 #include "ui/app/exporting.h"
 #include "ui/app/run_cells.h"

@@ -4,8 +4,8 @@
 
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/config/config_paths.h"
-#include "session/config/settings.h"
+#include "runs/settings/config_paths.h"
+#include "runs/settings/settings.h"
 #include "ui/app/app.h"
 #include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"

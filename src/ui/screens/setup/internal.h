@@ -2,8 +2,8 @@
 #ifndef TINCA_UI_SCREENS_SETUP_INTERNAL_H
 #define TINCA_UI_SCREENS_SETUP_INTERNAL_H
 
-#include "session/history/past_run.h"
-#include "session/history/queue_background.h"
+#include "runs/history/past_run.h"
+#include "runs/history/queue_background.h"
 #include "ui/app/app.h"
 #include "ui/plot/plot.h"
 #include "ui/shared/form.h"

@@ -3,7 +3,7 @@
 #include "ui/app/app.h"
 
 #include "base/language.h"
-#include "session/config/settings.h"
+#include "runs/settings/settings.h"
 #include "ui/screens/setup/internal.h"
 
 #include <stdio.h>

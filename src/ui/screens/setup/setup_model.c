@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/language.h"
-#include "session/config/lr_preview.h"
-#include "session/config/settings.h"
+#include "runs/settings/lr_preview.h"
+#include "runs/settings/settings.h"
 #include "ui/plot/plot.h"
 #include "ui/terminal/columns.h"
 

@@ -3,8 +3,8 @@
 #define TINCA_UI_SCREENS_STUDY_INTERNAL_H
 
 #include "base/text.h"
-#include "session/study/study_file.h"
-#include "session/study/study_pictures.h"
+#include "studies/pictures/study_file.h"
+#include "studies/pictures/study_pictures.h"
 #include "ui/screens/study/study_session.h"
 #include "ui/terminal/draw.h"
 #include "ui/terminal/keys.h"

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "data/images/image.h"
-#include "session/study/study.h"
+#include "studies/pictures/study.h"
 #include "ui/terminal/graphics.h"
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
-#include "session/files/journal.h"
+#include "runs/folder/journal.h"
 #include "ui/terminal/columns.h"
 #include "ui/terminal/terminal.h"
 

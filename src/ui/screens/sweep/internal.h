@@ -2,8 +2,8 @@
 #ifndef TINCA_UI_SCREENS_SWEEP_INTERNAL_H
 #define TINCA_UI_SCREENS_SWEEP_INTERNAL_H
 
-#include "session/sweep/sweep.h"
-#include "session/sweep/sweep_table.h"
+#include "studies/sweep/sweep.h"
+#include "studies/sweep/sweep_table.h"
 #include "ui/app/app.h"
 #include "ui/shared/completion_sources.h"
 #include "ui/shared/sweep_job.h"

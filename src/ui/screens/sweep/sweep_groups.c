@@ -1,7 +1,7 @@
 #include "ui/screens/sweep/internal.h"
 
 #include "base/language.h"
-#include "session/config/settings.h"
+#include "runs/settings/settings.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 
 #include "base/files/file.h"
 #include "base/language.h"
-#include "session/files/run_directory.h"
+#include "runs/folder/run_directory.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "ui/screens/sweep/internal.h"
 
 #include "base/language.h"
-#include "session/config/settings.h"
-#include "session/sweep/sweep_after.h"
+#include "runs/settings/settings.h"
+#include "studies/sweep/sweep_after.h"
 #include "ui/terminal/keys.h"
 
 #include <stdio.h>

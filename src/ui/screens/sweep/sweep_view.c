@@ -6,9 +6,9 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "session/config/settings.h"
-#include "session/sweep/sweep_after.h"
-#include "session/sweep/sweep_disk.h"
+#include "runs/settings/settings.h"
+#include "studies/sweep/sweep_after.h"
+#include "studies/sweep/sweep_disk.h"
 #include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/table.h"

@@ -1,4 +1,4 @@
-/* The screen Tables: the tables of the studies (session/tables), from all runs of the user. A
+/* The screen Tables: the tables of the studies (studies/tables), from all runs of the user. A
  * background job reads the runs each time the screen is opened, and makes the tables of both
  * studies in all formats; the tables made before stay visible meanwhile. */
 #include "ui/app/app.h"
@@ -8,7 +8,7 @@
 #include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/threads/background_job.h"
-#include "session/tables/tables_runs.h"
+#include "studies/tables/tables_runs.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
 #ifndef TINCA_UI_SCREENS_TRY_INTERNAL_H
 #define TINCA_UI_SCREENS_TRY_INTERNAL_H
 
-#include "session/inspect/probe.h"
-#include "session/model/error_analysis.h"
+#include "models/saved/error_analysis.h"
+#include "training/inspect/probe.h"
 #include "ui/app/app.h"
 #include "ui/terminal/draw.h"
 #include "ui/terminal/halfblock.h"
@@ -30,7 +30,7 @@ void try_ask_go(struct app *app);
 /* --- try_model.c --- */
 
 /* The state of the screen Try it: the model, the image that is shown, and the results so far. No
- * drawing; the probe (session/inspect/probe.h) computes the results in a thread. */
+ * drawing; the probe (training/inspect/probe.h) computes the results in a thread. */
 
 struct app;
 

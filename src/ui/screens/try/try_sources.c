@@ -5,10 +5,10 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/config/config_data.h"
-#include "session/config/config_paths.h"
-#include "session/config/settings.h"
-#include "session/values/run_snapshot.h"
+#include "runs/settings/config_data.h"
+#include "runs/settings/config_paths.h"
+#include "runs/settings/settings.h"
+#include "runs/values/run_snapshot.h"
 #include "ui/app/app.h"
 
 #include <math.h>

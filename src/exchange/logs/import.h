@@ -1,0 +1,57 @@
+/* import.h: imports logs of other trainers as saved runs, marked as imported, for
+ * comparisons. A table of the studies becomes one run for each training in it. Existing runs are
+ * never changed. */
+#ifndef TINCA_EXCHANGE_LOGS_IMPORT_H
+#define TINCA_EXCHANGE_LOGS_IMPORT_H
+
+#include "base/error.h"
+#include "runs/values/run_facts.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The facts that the user gives about the log. They override those in the log. */
+struct import_request {
+    const char *path;      /* the log; may be gzip-compressed; what messages call it */
+    int input;             /* an open file or pipe that is read in its place, and closed; 0: none */
+    const char *name;      /* of the run; NULL: that of the file */
+    const char *framework; /* a name of import_frameworks; NULL: detect it */
+    const char *columns;   /* "loss=NAME,..." (import_names.c); NULL: by their names */
+    const char *network, *host, *device; /* NULL: as the log says */
+    size_t batch, average_loss, images;  /* 0: as the log says; images per epoch */
+};
+
+/* The names of the frameworks and forms that can be read, NULL at the end. */
+extern const char *const import_frameworks[];
+
+/* The peculiarities of a log that the user is told after it was read. */
+struct import_notes {
+    size_t damaged;     /* lines that should have had values but are unreadable */
+    size_t replaced;    /* iterations that a later part of the log repeats */
+    char top1_name[96]; /* the column, key or tag of the validations' accuracy; "": it has none */
+    bool several_top1;  /* other names could be meant, too */
+    char left_out[96];  /* the name of the training's accuracy, if no validation has one; else "" */
+};
+
+struct import_result {
+    char id[RUN_ID_SIZE];
+    char framework[16];
+    uint64_t iterations, validations; /* imported */
+    struct import_notes notes;
+};
+
+struct import_results {
+    struct import_result *items;
+    size_t count, capacity;
+};
+
+/* Creates all runs of the file, or none if it fails. `results` starts as {0}; the caller frees it
+ * in both cases. */
+bool import_file(const struct import_request *request, struct import_results *results,
+                 struct error *error);
+
+/* Frees the results, and sets them to {0}. */
+void import_results_free(struct import_results *results);
+
+#endif

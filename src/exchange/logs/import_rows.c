@@ -1,0 +1,225 @@
+/* A row has a step, or an epoch, or neither. Without a step, rows whose epochs are whole numbers
+ * and grow are one point for each epoch; otherwise the rows with a loss are counted. Values of the
+ * same step complete each other, since event files have each of them alone. If steps go back, the
+ * training was started again there, and later values replace earlier ones. */
+#include "exchange/logs/internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MAX_STEP = 1000000000 };
+
+struct import_row import_row_new(void)
+{
+    struct import_row row;
+    memset(&row, 0, sizeof row);
+    for (size_t i = 0; i < IMPORT_QUANTITIES; i++)
+        row.values[i] = (double)NAN;
+    return row;
+}
+
+/* --- names --- */
+
+/* Forgets the losses or the accuracies that came under a name which fits less. */
+static void forget(struct import_reader *reader, enum import_quantity quantity)
+{
+    struct imported_log *log = reader->log;
+    if (quantity == IMPORT_LOSS)
+        log->count = 0;
+    for (size_t i = 0; i < log->validation_count; i++) {
+        struct series_validation *test = &log->validations[i];
+        if (quantity == IMPORT_VAL_LOSS)
+            test->loss = (float)NAN;
+        else if (quantity == IMPORT_TOP1)
+            test->top1 = (float)NAN;
+        else if (quantity == IMPORT_TOP5)
+            test->top5 = (float)NAN;
+    }
+}
+
+void import_row_offer(struct import_reader *reader, const char *name)
+{
+    bool replaced;
+    const enum import_quantity quantity =
+        import_names_offer(&reader->names, name, reader->rows.of_validation, &replaced);
+    if (replaced)
+        forget(reader, quantity);
+}
+
+void import_row_put(struct import_reader *reader, struct import_row *row, const char *name,
+                    double value)
+{
+    bool replaced;
+    const enum import_quantity quantity =
+        import_names_offer(&reader->names, name, reader->rows.of_validation, &replaced);
+    if (quantity == IMPORT_UNKNOWN || (row->has[quantity] && !replaced))
+        return;
+    row->values[quantity] = value;
+    row->has[quantity] = true;
+}
+
+/* --- steps --- */
+
+/* Numbers the points anew, because the rows turned out not to be epochs. */
+static void count_rows(struct import_reader *reader)
+{
+    struct imported_log *log = reader->log;
+    reader->rows.rows = ROWS_ARE_COUNTED;
+    for (size_t i = 0; i < log->validation_count; i++) {
+        struct series_validation *test = &log->validations[i];
+        size_t at = 0;
+        while (at < log->count && log->points[at].iteration <= test->iteration)
+            at++;
+        test->iteration = at;
+    }
+    for (size_t i = 0; i < log->count; i++)
+        log->points[i].iteration = i + 1;
+}
+
+/* Returns the step of a row that has none. */
+static uint64_t step_of_row(struct import_reader *reader, const struct import_row *row)
+{
+    const struct series_point *last = import_last_point(reader->log);
+    const double epoch = row->values[IMPORT_EPOCH];
+    const bool whole = epoch >= 0 && epoch <= MAX_STEP && epoch == floor(epoch);
+    const bool again = last && row->has[IMPORT_LOSS] && epoch == reader->rows.epoch;
+    if (reader->rows.rows == ROWS_UNKNOWN && row->has[IMPORT_LOSS])
+        reader->rows.rows = whole ? ROWS_ARE_EPOCHS : ROWS_ARE_COUNTED;
+    if (reader->rows.rows == ROWS_ARE_EPOCHS && (!whole || again))
+        count_rows(reader);
+    if (reader->rows.rows == ROWS_ARE_EPOCHS)
+        return (uint64_t)epoch;
+    return (last ? last->iteration : 0) + row->has[IMPORT_LOSS];
+}
+
+/* --- the log --- */
+
+static void fill_point(const struct import_row *row, struct series_point *point)
+{
+    const double memory = row->values[IMPORT_MEMORY];
+    if (row->has[IMPORT_RATE])
+        point->learning_rate = (float)row->values[IMPORT_RATE];
+    if (row->has[IMPORT_EPOCH])
+        point->epoch = (float)row->values[IMPORT_EPOCH];
+    if (memory >= 1 && memory < 1e15)
+        point->memory_bytes = (uint64_t)memory;
+}
+
+static bool take_loss(struct import_reader *reader, const struct import_row *row, uint64_t step)
+{
+    struct series_point *last = import_last_point(reader->log);
+    if (row->has[IMPORT_RATE])
+        import_add_rate(reader->log, row->values[IMPORT_RATE]);
+    if (!row->has[IMPORT_LOSS]) {
+        if (last && last->iteration == step && row->has[IMPORT_RATE])
+            last->learning_rate = (float)row->values[IMPORT_RATE];
+        return true;
+    }
+    if (!import_add_point(reader, step, (float)row->values[IMPORT_LOSS], (float)NAN))
+        return false;
+    fill_point(row, import_last_point(reader->log));
+    reader->rows.epoch = row->values[IMPORT_EPOCH];
+    return true;
+}
+
+/* Returns the accuracy of the validation in the row. One without a word that says of what counts if
+ * the row has a validation's loss and no other accuracy of a validation is known. */
+static double accuracy_of(const struct import_reader *reader, const struct import_row *row)
+{
+    if (row->has[IMPORT_TOP1] || !row->has[IMPORT_VAL_LOSS] ||
+        reader->names.chosen[IMPORT_TOP1].text[0])
+        return row->values[IMPORT_TOP1];
+    return row->values[IMPORT_ACCURACY];
+}
+
+static bool take_validation(struct import_reader *reader, const struct import_row *row,
+                            uint64_t step)
+{
+    struct imported_log *log = reader->log;
+    const double top1 = accuracy_of(reader, row);
+    if (isnan(top1) && !row->has[IMPORT_VAL_LOSS] && !row->has[IMPORT_TOP1] &&
+        !row->has[IMPORT_TOP5])
+        return true;
+    struct series_validation *test = import_last_validation(log);
+    if (!test || test->iteration != step) {
+        if (!import_add_validation(reader, step))
+            return false;
+        test = import_last_validation(log);
+    }
+    if (row->has[IMPORT_VAL_LOSS])
+        test->loss = (float)row->values[IMPORT_VAL_LOSS];
+    if (!isnan(top1))
+        test->top1 = (float)top1;
+    if (row->has[IMPORT_TOP5])
+        test->top5 = (float)row->values[IMPORT_TOP5];
+    if (row->has[IMPORT_EPOCH])
+        test->epoch = (float)row->values[IMPORT_EPOCH];
+    return true;
+}
+
+bool import_row_take(struct import_reader *reader, const struct import_row *row)
+{
+    const double given = row->values[IMPORT_STEP], batch = row->values[IMPORT_BATCH];
+    if (row->has[IMPORT_STEP] && !(given >= 0 && given <= MAX_STEP && given == floor(given))) {
+        reader->log->notes.damaged++;
+        return true;
+    }
+    if (row->has[IMPORT_TIME])
+        reader->now = row->values[IMPORT_TIME];
+    if (batch >= 1 && batch <= 65536 && batch == floor(batch))
+        reader->log->batch = (size_t)batch;
+    const uint64_t step = row->has[IMPORT_STEP] ? (uint64_t)given : step_of_row(reader, row);
+    return take_loss(reader, row, step) && take_validation(reader, row, step);
+}
+
+/* --- the end --- */
+
+/* Accuracies are fractions unless one of them is above 1. */
+static void scale_accuracies(struct imported_log *log)
+{
+    float largest = 0;
+    for (size_t i = 0; i < log->validation_count; i++) {
+        const struct series_validation *test = &log->validations[i];
+        largest = fmaxf(largest, fmaxf(test->top1, test->top5));
+    }
+    for (size_t i = 0; largest <= 1 && i < log->validation_count; i++) {
+        log->validations[i].top1 *= 100;
+        log->validations[i].top5 *= 100;
+    }
+}
+
+bool import_rows_settle(struct import_reader *reader)
+{
+    struct imported_log *log = reader->log;
+    const bool epochs = reader->rows.rows == ROWS_ARE_EPOCHS || reader->rows.steps_are_epochs;
+    const bool from_zero = log->count > 0 && log->points[0].iteration == 0;
+    scale_accuracies(log);
+    for (size_t i = 0; from_zero && i < log->validation_count; i++)
+        log->validations[i].iteration++;
+    log->epoch_means = epochs;
+    for (size_t i = 0; epochs && i < log->count; i++)
+        log->points[i].epoch = (float)(log->points[i].iteration + from_zero);
+    for (size_t i = 0; epochs && i < log->validation_count; i++)
+        log->validations[i].epoch = (float)log->validations[i].iteration;
+    return true;
+}
+
+/* --- times --- */
+
+double import_row_time(const char *text)
+{
+    struct tm date = {0};
+    double seconds = 0;
+    char *end;
+    if (sscanf(text, "%4d-%2d-%2d%*1[T ]%2d:%2d:%lf", &date.tm_year, &date.tm_mon, &date.tm_mday,
+               &date.tm_hour, &date.tm_min, &seconds) == 6) {
+        date.tm_year -= 1900;
+        date.tm_mon--;
+        return (double)timegm(&date) + seconds;
+    }
+    const double value = strtod(text, &end);
+    return end > text && !end[strspn(end, " s")] && isfinite(value) ? value : (double)NAN;
+}

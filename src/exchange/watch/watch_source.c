@@ -1,0 +1,242 @@
+/* After new bytes the log is settled as a whole and the run is made equal to it, which takes time
+ * in proportion to its length: so a long log is shown less often. A log also changes by silence,
+ * since the last values count only when nothing follows them (import_stream.h). */
+#include "exchange/watch/internal.h"
+
+#include "base/clock.h"
+#include "base/language.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE = 1 << 18, PIECES = 16, COST_FACTOR = 10 };
+static const double update_seconds = 0.25;
+static const double silences[] = {0.5, 3.0}; /* see import_stream_logs */
+
+struct watch_source *watch_source_new(const struct import_request *request, const char *path,
+                                      struct error *error)
+{
+    struct watch_source *source = memory_new(1, sizeof *source, "a source", error);
+    if (!source)
+        return NULL;
+    for (size_t i = 0; i < WATCH_PARTS; i++)
+        source->parts[i].tail.descriptor = -1;
+    source->request = *request;
+    source->request.path = source->state.path = memory_copy_text(path, error);
+    source->state.top1 = (double)NAN;
+    source->state.loss = (float)NAN;
+    if (source->state.path && (source->stream = import_stream_create(&source->request, error)))
+        return source;
+    watch_source_free(source);
+    return NULL;
+}
+
+void watch_source_free(struct watch_source *source)
+{
+    if (!source)
+        return;
+    for (size_t i = 0; i < WATCH_PARTS; i++) {
+        struct watch_part *part = &source->parts[i];
+        watch_tail_close(&part->tail);
+        for (size_t k = 0; k < part->count; k++)
+            free(part->paths[k]);
+        free(part->paths);
+    }
+    import_stream_free(source->stream);
+    import_run_free(source->run);
+    free((char *)source->state.path);
+    free(source);
+}
+
+bool watch_source_add_file(struct watch_source *source, const char *path, bool validation,
+                           struct error *error)
+{
+    struct watch_part *part = &source->parts[validation];
+    for (size_t i = 0; i < part->count; i++)
+        if (strcmp(part->paths[i], path) == 0)
+            return true;
+    if (!memory_grow(&part->paths, &part->capacity, part->count + 1, sizeof *part->paths,
+                     "the files", error))
+        return false;
+    char *copy = memory_copy_text(path, error);
+    if (copy)
+        part->paths[part->count++] = copy;
+    return copy;
+}
+
+/* --- reading --- */
+
+/* Opens the next file of a folder. Returns whether there is one. */
+static bool open_next(struct watch_source *source, size_t index)
+{
+    struct watch_part *part = &source->parts[index];
+    while (part->next < part->count) {
+        struct watch_tail tail;
+        if (watch_tail_open(&tail, part->paths[part->next++], NULL)) {
+            watch_tail_close(&part->tail);
+            part->tail = tail;
+            import_stream_begin_file(source->stream, index, index == 1);
+            return true;
+        }
+        watch_tail_close(&tail);
+    }
+    return false;
+}
+
+static bool feed(struct watch_source *source, size_t index, const char *bytes, size_t count,
+                 double arrival)
+{
+    import_stream_choose(source->stream, index);
+    source->news = true;
+    return import_stream_feed(source->stream, bytes, count, arrival, &source->state.error);
+}
+
+/* Reads one piece of a part. Returns what came. */
+static enum watch_news read_piece(struct watch_source *source, size_t index, char *bytes,
+                                  double now)
+{
+    struct watch_part *part = &source->parts[index];
+    size_t count;
+    bool old;
+    if (part->ended || (part->tail.descriptor < 0 && !open_next(source, index)))
+        return WATCH_NOTHING;
+    enum watch_news news =
+        watch_tail_read(&part->tail, bytes, PIECE, &count, &old, &source->state.error);
+    if (news == WATCH_BYTES && !feed(source, index, bytes, count, old ? (double)NAN : now))
+        news = WATCH_FAILED;
+    if (news == WATCH_ANOTHER)
+        import_stream_begin_file(source->stream, index, index == 1);
+    if (news == WATCH_NOTHING && open_next(source, index))
+        news = WATCH_ANOTHER;
+    part->ended = part->ended || news == WATCH_END;
+    return news;
+}
+
+/* Reads what is new. Returns whether there is more. */
+static bool read_news(struct watch_source *source, double now)
+{
+    bool more = false;
+    char *bytes = memory_new(PIECE, 1, "a piece of the log", &source->state.error);
+    for (size_t i = 0; bytes && i < WATCH_PARTS; i++) {
+        enum watch_news news = WATCH_BYTES;
+        for (unsigned k = 0; k < PIECES && (news == WATCH_BYTES || news == WATCH_ANOTHER); k++) {
+            news = read_piece(source, i, bytes, now);
+            if (news == WATCH_BYTES)
+                source->last_news = now;
+        }
+        more |= news == WATCH_BYTES || news == WATCH_ANOTHER;
+        if (news == WATCH_FAILED)
+            break;
+    }
+    free(bytes);
+    return more && source->state.error.kind == ERROR_NONE;
+}
+
+/* --- the run --- */
+
+static void note_state(struct watch_source *source, const struct imported_log *log)
+{
+    struct watch_state *state = &source->state;
+    const struct series_point *last = &log->points[log->count - 1];
+    snprintf(state->framework, sizeof state->framework, "%s", log->framework);
+    state->iteration = last->iteration;
+    state->loss = last->loss;
+    state->points = log->count;
+    state->validations = log->validation_count;
+    if (log->validation_count > 0)
+        state->top1 = (double)log->validations[log->validation_count - 1].top1;
+    state->notes = log->notes;
+}
+
+static bool show(struct watch_source *source, struct imported_log *log, struct import_memory memory)
+{
+    struct watch_state *state = &source->state;
+    if (!source->run) {
+        source->run = import_run_create(&source->request, log, true, &state->error);
+        if (!source->run)
+            return false;
+    }
+    note_state(source, log);
+    if (!import_run_update(source->run, log, memory, &state->error))
+        return false;
+    snprintf(state->id, sizeof state->id, "%s", import_run_id(source->run));
+    state->directory = import_run_directory(source->run);
+    return true;
+}
+
+/* Brings the run up to date. `live`: the log still grows. Returns false with an error. */
+static bool update(struct watch_source *source, bool live, double idle, bool stopped,
+                   struct import_memory memory)
+{
+    struct imported_logs logs;
+    struct error *error = &source->state.error;
+    bool good = import_stream_logs(source->stream, live, idle, &logs, error);
+    if (good && !live && logs.count == 0 && source->folder) {
+        import_logs_free(&logs);
+        return true; /* a folder may have files of other things, such as hyperparameters */
+    }
+    if (good && (logs.count > 1 || (!live && logs.count == 0)))
+        good = import_stream_refuse(&source->request, &logs, import_stream_is_empty(source->stream),
+                                    error);
+    if (good && logs.count == 1)
+        good = show(source, &logs.logs[0], memory);
+    if (good && !live) {
+        const bool short_of = stopped && !logs.logs[0].finished;
+        source->state.stopped = short_of;
+        good = import_run_end(source->run, &logs.logs[0], short_of, error);
+    }
+    import_logs_free(&logs);
+    source->news = false;
+    source->shown_idle = idle;
+    return good;
+}
+
+/* Returns whether the silence has become so long that held values count. */
+static bool silence_counts(const struct watch_source *source, double idle)
+{
+    for (size_t i = 0; i < sizeof silences / sizeof *silences; i++)
+        if (source->shown_idle < silences[i] && idle >= silences[i])
+            return true;
+    return false;
+}
+
+static bool all_parts_ended(const struct watch_source *source)
+{
+    return !source->folder && source->parts[0].ended;
+}
+
+bool watch_source_step(struct watch_source *source, double now, struct import_memory memory)
+{
+    if (source->ended)
+        return false;
+    const bool more = read_news(source, now);
+    if (source->state.error.kind != ERROR_NONE || all_parts_ended(source)) {
+        watch_source_end(source, false, memory);
+        return false;
+    }
+    const double idle = source->news ? 0 : now - source->last_news;
+    if (more || now < source->due || (!source->news && !silence_counts(source, idle)))
+        return more;
+    const uint64_t from = clock_nanoseconds();
+    if (!update(source, true, idle, false, memory))
+        watch_source_end(source, false, memory);
+    const double cost = clock_seconds(from, clock_nanoseconds());
+    source->due = now + fmax(update_seconds, COST_FACTOR * cost);
+    return false;
+}
+
+void watch_source_end(struct watch_source *source, bool stopped, struct import_memory memory)
+{
+    const struct error first = source->state.error;
+    if (source->ended)
+        return;
+    source->ended = true;
+    source->state.error = (struct error){0};
+    if (import_stream_end(source->stream, &source->state.error))
+        update(source, false, 0, stopped, memory);
+    if (first.kind != ERROR_NONE)
+        source->state.error = first; /* what was read before is kept */
+}

@@ -1,0 +1,399 @@
+/* Builds the rows of the comparison.
+ *
+ * Parameters, FLOPs and the validation accuracy come from the run, times only from its
+ * measurements, the size from the model file. E_P is of the best validation, because that is the
+ * model that a run saves as best. Without validation the accuracies are those that `tinca measure`
+ * computed.
+ */
+#include "studies/compare/compare.h"
+
+#include "base/memory.h"
+#include "runs/folder/run_directory.h"
+#include "runs/settings/config_data.h"
+#include "runs/settings/settings.h"
+#include "studies/compare/compare_published.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- rows --- */
+
+static struct compare_row *new_row(struct comparison *comparison, struct error *error)
+{
+    if (!memory_grow(&comparison->rows, &comparison->capacity, comparison->count + 1,
+                     sizeof *comparison->rows, "the comparison", error))
+        return NULL;
+    struct compare_row *row = &comparison->rows[comparison->count];
+    *row = (struct compare_row){
+        .accuracy = "none", .figures = run_figures_unknown(), .efficiency = NAN};
+    return row;
+}
+
+static bool add_device(struct comparison *comparison, const char *name, struct error *error)
+{
+    for (size_t i = 0; i < comparison->device_count; i++)
+        if (strcmp(comparison->devices[i], name) == 0)
+            return true;
+    if (comparison->device_count == COMPARE_DEVICES)
+        return error_set(error, ERROR_INPUT, name, "compare fewer runs",
+                         "these runs were measured on more than %d devices", COMPARE_DEVICES);
+    snprintf(comparison->devices[comparison->device_count++], sizeof comparison->devices[0], "%s",
+             name);
+    return true;
+}
+
+/* Writes the network's name without its technique: "resnet20-dsc-0.36" becomes "resnet20-0.36",
+ * "resnet20-shuffle (4 groups)" becomes "resnet20". */
+static void strip_technique(const char *network, const char *technique, char *base, size_t size)
+{
+    char suffix[24];
+    snprintf(suffix, sizeof suffix, "-%s", technique);
+    const char *found = strcmp(technique, "none") == 0 ? NULL : strstr(network, suffix);
+    size_t length = strlen(suffix);
+    if (found && found[length] && !strchr("- ", found[length]))
+        found = NULL;
+    snprintf(base, size, "%.*s%s", found ? (int)(found - network) : (int)strlen(network), network,
+             found ? found + length : "");
+    base[strcspn(base, " ")] = '\0';
+}
+
+/* Returns the current measurement over the most images, or NULL. The accuracy does not depend on
+ * the device. */
+static const struct measurement *widest(const struct measurements *list)
+{
+    const struct measurement *found = NULL;
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->entries[i].stale && isfinite(list->entries[i].top1) &&
+            (!found || list->entries[i].images > found->images))
+            found = &list->entries[i];
+    return found;
+}
+
+/* Takes the results of a measurement for those of a validation that did not take place. */
+static void take_measured(struct run_figures *figures, const struct measurement *measured)
+{
+    figures->top1 = figures->best_top1 = measured->top1;
+    figures->top5 = measured->top5;
+    figures->validation_loss = figures->best_validation_loss = measured->loss;
+}
+
+static void fill_accuracy(struct compare_row *row, const struct run *run)
+{
+    struct run_snapshot snapshot;
+    const struct run_config *config = run_config(run);
+    const struct measurement *measured = widest(&row->ms);
+    char spec[CONFIG_SPEC], validation[CONFIG_SPEC];
+    const char *data = config_measured_spec(config, spec);
+    run_snapshot(run, &snapshot);
+    row->figures = run_figures_of(&snapshot, run_series(run));
+    if (isfinite(row->figures.best_top1)) {
+        row->accuracy = "validation";
+        data = run_facts(run)->imported[0] ? data_settings(config).data
+                                           : config_validation_spec(config, validation);
+        row->images = run_facts(run)->validation_images;
+    } else if (measured) {
+        row->accuracy = "measured";
+        data = measured->data;
+        take_measured(&row->figures, measured);
+        row->images = measured->images;
+    }
+    snprintf(row->data, sizeof row->data, "%s", data);
+    if (row->parameters > 0)
+        row->efficiency = row->figures.best_top1 / (double)row->parameters;
+}
+
+bool compare_add(struct comparison *comparison, const struct run *run,
+                 const struct compare_files *files, struct error *error)
+{
+    const struct run_facts *facts = run_facts(run);
+    struct compare_row *row = new_row(comparison, error);
+    if (!row)
+        return false;
+    comparison->count++;
+    if (!measurements_copy(&row->ms, &files->ms, error) ||
+        !correct_images_copy(&row->correct, &files->correct, error)) {
+        compare_row_free(row);
+        comparison->count--;
+        return false;
+    }
+    row->run = run;
+    row->parameters = facts->parameters;
+    row->flops = facts->flops;
+    row->memory_bytes = facts->forecast.total;
+    row->model_bytes = files->model_bytes;
+    snprintf(row->name, sizeof row->name, "%s", files->name);
+    snprintf(row->given, sizeof row->given, "%s", files->given);
+    snprintf(row->network, sizeof row->network, "%s", facts->network);
+    snprintf(row->technique, sizeof row->technique, "%s", facts->technique);
+    strip_technique(row->network, row->technique, row->base, sizeof row->base);
+    fill_accuracy(row, run);
+    for (size_t i = 0; i < row->ms.count; i++)
+        if (!add_device(comparison, row->ms.entries[i].on.device, error))
+            return false;
+    return true;
+}
+
+/* --- files --- */
+
+bool compare_add_run(struct comparison *comparison, const struct run *run, struct error *error)
+{
+    struct compare_files files;
+    bool added = compare_read_files(&files, run_facts(run), error) &&
+                 compare_add(comparison, run, &files, error);
+    compare_files_free(&files);
+    return added;
+}
+
+/* --- settings --- */
+
+bool compare_add_settings(struct comparison *comparison, struct error *error)
+{
+    size_t count = 0;
+    const struct run_config **configs =
+        memory_new(comparison->count, sizeof *configs, "the comparison", error);
+    if (!configs)
+        return false;
+    for (size_t i = 0; i < comparison->count; i++)
+        if (comparison->rows[i].run)
+            configs[count++] = run_config(comparison->rows[i].run);
+    comparison->field_count = config_differences(configs, count, comparison->fields);
+    free(configs);
+    return true;
+}
+
+/* --- completing and freeing the table --- */
+
+static bool may_be_measured(const struct compare_row *row)
+{
+    return row->run && !run_facts(row->run)->imported[0];
+}
+
+/* Returns the row of the run `id`, or comparison->count. */
+static size_t row_of_run(const struct comparison *comparison, const char *id)
+{
+    size_t row = 0;
+    while (row < comparison->count && !(comparison->rows[row].run &&
+                                        strcmp(run_facts(comparison->rows[row].run)->id, id) == 0))
+        row++;
+    return row;
+}
+
+/* Adds a device before the published ones, unless it is there or there is no room. */
+static void insert_device(struct comparison *comparison, const char *name)
+{
+    const size_t place = comparison->device_count - comparison->published_devices;
+    for (size_t i = 0; i < place; i++)
+        if (strcmp(comparison->devices[i], name) == 0)
+            return;
+    if (comparison->device_count == COMPARE_DEVICES)
+        return;
+    memmove(comparison->devices[place + 1], comparison->devices[place],
+            comparison->published_devices * sizeof comparison->devices[0]);
+    snprintf(comparison->devices[place], sizeof comparison->devices[0], "%s", name);
+    comparison->device_count++;
+}
+
+/* Gives a row the time of turns that it took as the first model, unless it was measured by itself
+ * on that device or has a newer time. Returns false with an error. */
+static bool take_time(struct comparison *comparison, size_t row, const struct turns *turns,
+                      struct error *error)
+{
+    const double nan = (double)NAN;
+    struct measurements *ms = &comparison->rows[row].ms;
+    struct measurement entry = {.on = turns->on,
+                                .ms_per_image = {nan, nan, turns->first_ms, nan, nan},
+                                .top1 = nan,
+                                .top5 = nan,
+                                .loss = nan,
+                                .joules_per_image = nan,
+                                .watts = nan,
+                                .in_turns = true};
+    const struct measurement *present = measurements_find(ms, turns->on.device);
+    if (present && (!present->in_turns || strcmp(present->on.created, turns->on.created) >= 0))
+        return true;
+    return measurements_place(ms, &entry, error);
+}
+
+/* Adds the devices on which rows of the table took turns, as far as there is room, and the times
+ * that the turns gave their present models. Returns false with an error. */
+static bool add_turns(struct comparison *comparison, const struct measured_turns *turns, size_t row,
+                      struct error *error)
+{
+    const size_t other = row_of_run(comparison, turns->other);
+    const struct turns swapped = turns_swapped(&turns->turns);
+    if (other == comparison->count)
+        return true;
+    insert_device(comparison, turns->turns.on.device);
+    return (!model_stamp_is_present(&turns->own, &comparison->rows[row].ms.model) ||
+            take_time(comparison, row, &turns->turns, error)) &&
+           (!model_stamp_is_present(&turns->with, &comparison->rows[other].ms.model) ||
+            take_time(comparison, other, &swapped, error));
+}
+
+bool compare_complete(struct comparison *comparison, struct error *error)
+{
+    for (size_t i = 0; i < comparison->count; i++)
+        for (size_t k = 0; comparison->rows[i].run && k < comparison->rows[i].ms.turns_count; k++)
+            if (!add_turns(comparison, &comparison->rows[i].ms.turns[k], i, error))
+                return false;
+    size_t measured = comparison->device_count - comparison->published_devices, first = 0;
+    while (first < comparison->count && !may_be_measured(&comparison->rows[first]))
+        first++;
+    if (measured == 0 && first < comparison->count)
+        insert_device(comparison, machine_settings(run_config(comparison->rows[first].run)).device);
+    return true;
+}
+
+bool compare_all_pairs(const struct comparison *comparison)
+{
+    enum { FEW = 4 };
+    return comparison->pairs || comparison->count <= FEW;
+}
+
+void compare_row_free(struct compare_row *row)
+{
+    measurements_free(&row->ms);
+    correct_images_free(&row->correct);
+    free(row->members);
+}
+
+bool compare_wilson(const struct compare_row *row, double *low, double *high)
+{
+    if (row->seeds.runs > 0 || row->images == 0 || isnan(row->figures.best_top1))
+        return false;
+    const double right = row->figures.best_top1 / 100 * (double)row->images;
+    statistics_wilson((size_t)lround(right), row->images, low, high);
+    return true;
+}
+
+void compare_free(struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->count; i++)
+        compare_row_free(&comparison->rows[i]);
+    free(comparison->rows);
+    *comparison = (struct comparison){0};
+}
+
+/* --- published rows --- */
+
+static bool base_is_compared(const struct comparison *comparison, const char *base)
+{
+    for (size_t i = 0; i < comparison->count; i++)
+        if (comparison->rows[i].run && strcmp(comparison->rows[i].base, base) == 0)
+            return true;
+    return false;
+}
+
+static bool add_published_time(struct compare_row *row, const char *device, double ms,
+                               struct error *error)
+{
+    struct measurement entry = {.on.host = "published",
+                                .ms_per_image = {NAN, NAN, ms, NAN, NAN},
+                                .top1 = row->figures.top1,
+                                .top5 = NAN,
+                                .loss = NAN,
+                                .joules_per_image = NAN,
+                                .watts = NAN};
+    snprintf(entry.on.device, sizeof entry.on.device, "%s", device);
+    return measurements_place(&row->ms, &entry, error);
+}
+
+static bool add_published(struct comparison *comparison, const struct published_result *result,
+                          struct error *error)
+{
+    struct compare_row *row = new_row(comparison, error);
+    if (!row)
+        return false;
+    comparison->count++;
+    row->figures.top1 = row->figures.best_top1 = result->top1;
+    row->parameters = result->parameters;
+    row->efficiency = result->top1 / (double)result->parameters;
+    row->accuracy = "published";
+    bool plain = strcmp(result->technique, "none") == 0;
+    snprintf(row->name, sizeof row->name, "published");
+    snprintf(row->network, sizeof row->network, "%s%s%s", result->base, plain ? "" : "-",
+             plain ? "" : result->technique);
+    snprintf(row->base, sizeof row->base, "%s", result->base);
+    snprintf(row->technique, sizeof row->technique, "%s", result->technique);
+    snprintf(row->data, sizeof row->data, "CIFAR-10");
+    return add_published_time(row, published_gpu, result->gpu_ms, error) &&
+           add_published_time(row, published_cpu, result->cpu_ms, error);
+}
+
+bool compare_add_published(struct comparison *comparison, struct error *error)
+{
+    bool any = false;
+    for (size_t i = 0; i < published_result_count; i++)
+        any = any || base_is_compared(comparison, published_results[i].base);
+    if (comparison->published_devices > 0)
+        return true;
+    for (size_t i = 0; i < published_result_count; i++)
+        if ((!any || base_is_compared(comparison, published_results[i].base)) &&
+            !add_published(comparison, &published_results[i], error))
+            return false;
+    comparison->published_devices = 2;
+    return add_device(comparison, published_gpu, error) &&
+           add_device(comparison, published_cpu, error);
+}
+
+/* --- comparing two times --- */
+
+/* Returns the row's measurement on a device, current or stale, or NULL. */
+static const struct measurement *find_entry(const struct comparison *comparison, size_t row,
+                                            size_t device)
+{
+    const struct measurements *list = &comparison->rows[row].ms;
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->entries[i].on.device, comparison->devices[device]) == 0)
+            return &list->entries[i];
+    return NULL;
+}
+
+const struct measurement *compare_time(const struct comparison *comparison, size_t row,
+                                       size_t device)
+{
+    const struct measurement *entry = find_entry(comparison, row, device);
+    return entry && !entry->stale ? entry : NULL;
+}
+
+const char *compare_precision(const struct measurement *time)
+{
+    return time->on.precision[0] ? time->on.precision : device_precision_names[PRECISION_FLOAT32];
+}
+
+bool compare_is_stale(const struct comparison *comparison, size_t row, size_t device)
+{
+    const struct measurement *entry = find_entry(comparison, row, device);
+    return entry && entry->stale;
+}
+
+double compare_joules(const struct comparison *comparison, size_t row, size_t device)
+{
+    const struct measurement *entry = compare_time(comparison, row, device);
+    return entry ? entry->joules_per_image : (double)NAN;
+}
+
+const char *compare_energy_unknown(const struct comparison *comparison, size_t row, size_t device)
+{
+    const struct measurement *entry = compare_time(comparison, row, device);
+    return entry && entry->energy_unknown[0] ? entry->energy_unknown : NULL;
+}
+
+bool compare_has_energy(const struct comparison *comparison, size_t device)
+{
+    for (size_t row = 0; row < comparison->count; row++)
+        if (isfinite(compare_joules(comparison, row, device)))
+            return true;
+    return false;
+}
+
+double compare_speed_up(const struct comparison *comparison, size_t row, size_t fast, size_t slow)
+{
+    const struct measurement *x = compare_time(comparison, row, fast);
+    const struct measurement *y = compare_time(comparison, row, slow);
+    if (!x || !y || fast == slow || strcmp(x->on.host, y->on.host) != 0)
+        return NAN;
+    return y->ms_per_image.mean / x->ms_per_image.mean;
+}

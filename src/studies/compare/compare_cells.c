@@ -1,0 +1,341 @@
+/* The columns of a comparison and the text of their cells. */
+#include "studies/compare/compare_figures.h"
+#include "studies/compare/compare_significance.h"
+
+#include "base/character.h"
+#include "base/language.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MB = 1000000, NAMED_ROWS = 6 };
+
+/* TRANSLATORS: headings of tables are short and in capitals. */
+static const char *const headings[] = {[FIGURE_NETWORK] = N_("NETWORK"),
+                                       [FIGURE_TOP1] = N_("TOP-1 %"),
+                                       [FIGURE_BEST_TOP1] = N_("BEST TOP-1 %"),
+                                       [FIGURE_LOSS] = N_("LOSS"),
+                                       [FIGURE_VALIDATION_LOSS] = N_("VAL. LOSS"),
+                                       [FIGURE_TEST_TOP1] = N_("TEST TOP-1 %"),
+                                       [FIGURE_TEST_LOSS] = N_("TEST LOSS"),
+                                       [FIGURE_PARAMETERS] = N_("PARAMETERS"),
+                                       [FIGURE_EFFICIENCY] = "E_P x 10^-3",
+                                       [FIGURE_FLOPS] = N_("FLOPS"),
+                                       [FIGURE_SIZE] = N_("MODEL MB"),
+                                       [FIGURE_MEMORY] = N_("MEMORY TRAIN/INFER")};
+static const char unknown[] = N_("not measured"), nothing[] = "-";
+static const char stale[] = N_("stale, run tinca measure again");
+
+/* --- columns --- */
+
+/* Returns whether a run has a test set: the tables of others have no columns for its results. */
+static bool has_tests(const struct comparison *comparison)
+{
+    for (size_t row = 0; row < comparison->count; row++)
+        if (isfinite(comparison->rows[row].figures.test_loss))
+            return true;
+    return false;
+}
+
+/* Returns which columns the rows give. */
+static struct compare_layout find_layout(const struct comparison *comparison)
+{
+    struct compare_layout layout = {.tests = has_tests(comparison)};
+    for (size_t d = 0; d < comparison->device_count; d++)
+        layout.energy[d] = compare_has_energy(comparison, d);
+    for (size_t row = 0; row < comparison->count; row++)
+        layout.turns |= comparison->rows[row].ms.turns_count > 0;
+    return layout;
+}
+
+struct comparison compare_with_layout(const struct comparison *comparison,
+                                      struct compare_layout *layout)
+{
+    struct comparison with = *comparison;
+    *layout = find_layout(comparison);
+    with.layout = layout;
+    return with;
+}
+
+/* Writes the figures of all columns but the first, which is the row's number. Returns their number.
+ */
+static size_t list_columns(const struct comparison *comparison, struct compare_figure *figures)
+{
+    static const enum compare_figure_kind fixed[] = {
+        FIGURE_TEST_TOP1,       FIGURE_TEST_LOSS, FIGURE_BEST_TOP1,  FIGURE_TOP1,
+        FIGURE_VALIDATION_LOSS, FIGURE_LOSS,      FIGURE_PARAMETERS, FIGURE_EFFICIENCY,
+        FIGURE_FLOPS,           FIGURE_SIZE,      FIGURE_MEMORY};
+    const struct compare_layout layout =
+        comparison->layout ? *comparison->layout : find_layout(comparison);
+    const size_t left_out = layout.tests ? 0 : 2;
+    size_t count = 0;
+    figures[count++] = (struct compare_figure){.kind = FIGURE_NETWORK};
+    for (size_t i = 0; i < comparison->field_count; i++)
+        if (comparison->fields[i]->class != SETTINGS_NETWORK) /* the name has those: mlp-w800x400 */
+            figures[count++] =
+                (struct compare_figure){.kind = FIGURE_SETTING, .field = comparison->fields[i]};
+    for (size_t i = left_out; i < sizeof fixed / sizeof *fixed; i++)
+        figures[count++] = (struct compare_figure){.kind = fixed[i]};
+    for (size_t d = 0; d < comparison->device_count; d++)
+        figures[count++] = (struct compare_figure){.kind = FIGURE_TIME, .device = d};
+    for (size_t d = 0; d < comparison->device_count; d++)
+        if (layout.energy[d])
+            figures[count++] = (struct compare_figure){.kind = FIGURE_ENERGY, .device = d};
+    return count;
+}
+
+size_t compare_columns(const struct comparison *comparison)
+{
+    struct compare_figure figures[COMPARE_FIGURES];
+    return 1 + list_columns(comparison, figures);
+}
+
+bool compare_column_figure(const struct comparison *comparison, size_t column,
+                           struct compare_figure *figure)
+{
+    struct compare_figure figures[COMPARE_FIGURES];
+    if (column == 0 || column > list_columns(comparison, figures))
+        return false;
+    *figure = figures[column - 1];
+    return true;
+}
+
+bool compare_column_is_text(const struct comparison *comparison, size_t column)
+{
+    struct compare_figure figure;
+    return compare_column_figure(comparison, column, &figure) &&
+           (compare_figure_is_text(&figure) || figure.kind == FIGURE_TIME ||
+            figure.kind == FIGURE_ENERGY);
+}
+
+bool compare_device_is_published(const struct comparison *comparison, size_t device)
+{
+    return device + comparison->published_devices >= comparison->device_count;
+}
+
+char *compare_heading(const struct comparison *comparison, size_t column, char *text, size_t size)
+{
+    struct compare_figure figure;
+    if (!compare_column_figure(comparison, column, &figure))
+        snprintf(text, size, "#");
+    else if (figure.kind == FIGURE_SETTING)
+        snprintf(text, size, "%s", figure.field->key);
+    else if (figure.kind == FIGURE_ENERGY)
+        snprintf(text, size, _("J/image %s"), comparison->devices[figure.device]);
+    else if (figure.kind == FIGURE_TIME)
+        snprintf(text, size,
+                 compare_device_is_published(comparison, figure.device) ? _("ms %s (published)")
+                                                                        : "ms %s",
+                 comparison->devices[figure.device]);
+    else
+        snprintf(text, size, "%s", gettext(headings[figure.kind]));
+    return character_replace_hidden(text);
+}
+
+/* --- cells --- */
+
+/* Writes why a row has no time on a device. */
+static void write_missing(const struct comparison *comparison, size_t row, size_t device,
+                          char *text, size_t size)
+{
+    const bool other =
+        !comparison->rows[row].run || compare_device_is_published(comparison, device);
+    const bool old = compare_is_stale(comparison, row, device);
+    snprintf(text, size, "%s", gettext(old ? stale : other ? nothing : unknown));
+}
+
+static void write_energy(const struct comparison *comparison, size_t row, size_t device, char *text,
+                         size_t size)
+{
+    const double joules = compare_joules(comparison, row, device);
+    if (isfinite(joules))
+        snprintf(text, size, "%.4g", joules);
+    else if (compare_time(comparison, row, device))
+        snprintf(text, size, "%s", comparison->rows[row].run ? _("not known") : nothing);
+    else
+        write_missing(comparison, row, device, text, size);
+}
+
+/* Writes " ~2,5": the rows whose times no test shows to differ from this one, or the first of them
+ * and how many more there are. */
+static void write_alike(const struct comparison *comparison, size_t row, size_t device, char *text,
+                        size_t size)
+{
+    const bool may_be = !comparison->layout || comparison->layout->turns;
+    size_t alike = 0, used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; may_be && i < comparison->count; i++) {
+        if (compare_rows(comparison, device, row, i) != COMPARE_INDISTINGUISHABLE)
+            continue;
+        if (alike++ < NAMED_ROWS && used < size)
+            used +=
+                (size_t)snprintf(text + used, size - used, "%s%zu", used == 0 ? " ~" : ",", i + 1);
+    }
+    if (alike > NAMED_ROWS && used < size)
+        snprintf(text + used, size - used,
+                 ngettext(" and %zu more", " and %zu more", alike - NAMED_ROWS),
+                 alike - NAMED_ROWS);
+}
+
+/* Writes "2.31 +- 0.04 int8 ~2,5": mean and interval in ms, the precision unless it is float32, and
+ * the rows that are not shown to differ from this one. */
+static void write_time(const struct comparison *comparison, size_t row, size_t device, char *text,
+                       size_t size)
+{
+    const struct measurement *time = compare_time(comparison, row, device);
+    bool published = !comparison->rows[row].run;
+    if (!time) {
+        write_missing(comparison, row, device, text, size);
+        return;
+    }
+    if (published) {
+        snprintf(text, size, "%.2f", time->ms_per_image.mean);
+        return;
+    }
+    const struct statistics *ms = &time->ms_per_image;
+    const char *precision = compare_precision(time);
+    const bool usual = strcmp(precision, device_precision_names[PRECISION_FLOAT32]) == 0;
+    const size_t used = (size_t)snprintf(text, size, "%s%s%s", STATISTICS_MEAN(ms->mean, ms->ci95),
+                                         usual ? "" : " ", usual ? "" : precision);
+    write_alike(comparison, row, device, text + used, size - used);
+}
+
+/* Writes "5.2 MiB / 1.1 MiB": the forecast for training, and the memory of inference if it was
+ * measured. */
+static void write_memory(const struct compare_row *row, char *text, size_t size)
+{
+    char training[32], inference[32] = "";
+    uint64_t measured = 0;
+    for (size_t i = 0; i < row->ms.count && measured == 0; i++)
+        measured = row->ms.entries[i].stale ? 0 : row->ms.entries[i].memory_bytes;
+    if (measured > 0)
+        text_bytes(measured, inference, sizeof inference);
+    if (row->memory_bytes > 0)
+        snprintf(text, size, "%s%s%s", text_bytes(row->memory_bytes, training, sizeof training),
+                 measured ? " / " : "", inference);
+}
+
+/* Writes the value, or why it is missing. */
+static void write_number(const struct compare_row *row, const char *format, double value,
+                         char *text, size_t size)
+{
+    bool classes = !row->run || run_facts(row->run)->classes > 0;
+    if (isfinite(value))
+        snprintf(text, size, format, value);
+    else
+        snprintf(text, size, "%s", gettext(row->run && classes ? unknown : nothing));
+}
+
+/* Writes a loss, of which NaN is a result, too, that of a run that diverged: if it was `computed`
+ * at all, since logs of other programs may have none. Leaves the text as it is otherwise. */
+static void write_loss(const struct compare_row *row, double loss, bool computed, char *text,
+                       size_t size)
+{
+    if (!isnan(loss) || (computed && row->run && !run_facts(row->run)->imported[0]))
+        text_number(loss, 4, text, size);
+}
+
+/* Appends " +- 0.4", the interval of the mean, to the mean of a group of seeds; one seed has none.
+ */
+static void append_spread(const struct compare_row *row, enum compare_figure_kind kind, char *text,
+                          size_t size)
+{
+    static const struct {
+        enum compare_figure_kind kind;
+        enum seed_figure figure;
+    } pairs[] = {
+        {FIGURE_TOP1, SEED_TOP1},           {FIGURE_BEST_TOP1, SEED_BEST_TOP1},
+        {FIGURE_TEST_TOP1, SEED_TEST_TOP1}, {FIGURE_TEST_LOSS, SEED_TEST_LOSS},
+        {FIGURE_LOSS, SEED_LOSS},           {FIGURE_VALIDATION_LOSS, SEED_VALIDATION_LOSS}};
+    const size_t length = strlen(text);
+    for (size_t i = 0; row->seeds.runs > 0 && i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].kind == kind && row->seeds.counts[pairs[i].figure] > 1)
+            snprintf(text + length, size - length, " +- %s",
+                     TEXT_NUMBER(row->seeds.figures[pairs[i].figure].ci95, 2));
+}
+
+static void write_figure(const struct compare_row *row, enum compare_figure_kind kind, char *text,
+                         size_t size)
+{
+    snprintf(text, size, "%s", gettext(row->run ? unknown : nothing));
+    switch (kind) {
+    case FIGURE_NETWORK:
+        if (row->seeds.runs > 0)
+            snprintf(text, size, ngettext("%s (%zu seed)", "%s (%zu seeds)", row->seeds.runs),
+                     row->network, row->seeds.runs);
+        else if (row->given[0])
+            snprintf(text, size, "%s (%s)", row->network, row->given);
+        else
+            snprintf(text, size, row->run ? "%s" : _("%s (published)"), row->network);
+        break;
+    case FIGURE_TOP1:
+        write_number(row, "%.2f", row->figures.top1, text, size);
+        break;
+    case FIGURE_BEST_TOP1:
+        write_number(row, "%.2f", row->figures.best_top1, text, size);
+        break;
+    case FIGURE_TEST_TOP1:
+        write_number(row, "%.2f", row->figures.test_top1, text, size);
+        break;
+    case FIGURE_TEST_LOSS:
+        write_loss(row, row->figures.test_loss, false, text, size);
+        break;
+    case FIGURE_LOSS:
+        write_loss(row, row->figures.loss, row->figures.has_loss, text, size);
+        break;
+    case FIGURE_VALIDATION_LOSS:
+        write_loss(row, row->figures.validation_loss, row->figures.has_validation, text, size);
+        break;
+    case FIGURE_EFFICIENCY:
+        write_number(row, "%.4f", row->efficiency * 1e3, text, size);
+        break;
+    case FIGURE_PARAMETERS:
+        if (row->parameters > 0)
+            text_count(row->parameters, text, size);
+        break;
+    case FIGURE_FLOPS:
+        if (row->flops > 0)
+            text_si((double)row->flops, text, size);
+        break;
+    case FIGURE_SIZE:
+        if (row->model_bytes > 0)
+            snprintf(text, size, "%.3f", (double)row->model_bytes / MB);
+        break;
+    default:
+        write_memory(row, text, size);
+        break;
+    }
+}
+
+/* Writes a setting; "none" if it is empty, unless the log of another program left it out. */
+static void write_setting(const struct comparison *comparison, size_t row,
+                          const struct compare_figure *figure, char *text, size_t size)
+{
+    const struct run *run = comparison->rows[row].run;
+    const bool is_run =
+        run && comparison->rows[row].seeds.runs == 0 && !run_facts(run)->imported[0];
+    compare_figure_text(comparison, row, figure, text, size);
+    if (!text[0])
+        snprintf(text, size, "%s", is_run ? _("none") : nothing);
+}
+
+char *compare_cell(const struct comparison *comparison, size_t row, size_t column, char *text,
+                   size_t size)
+{
+    struct compare_figure figure;
+    if (!compare_column_figure(comparison, column, &figure))
+        snprintf(text, size, "%zu", row + 1);
+    else if (figure.kind == FIGURE_SETTING)
+        write_setting(comparison, row, &figure, text, size);
+    else if (figure.kind == FIGURE_ENERGY)
+        write_energy(comparison, row, figure.device, text, size);
+    else if (figure.kind == FIGURE_TIME)
+        write_time(comparison, row, figure.device, text, size);
+    else {
+        write_figure(&comparison->rows[row], figure.kind, text, size);
+        append_spread(&comparison->rows[row], figure.kind, text, size);
+    }
+    return character_replace_hidden(text);
+}
