@@ -1,7 +1,7 @@
 /* make_picture KIND WIDTH HEIGHT FILE: writes a picture of a kind that tinca can read but not
  * write: a progressive JPEG, an interlaced PNG, or the JPEG of a phone that was held upright, whose
  * EXIF data say that it is to be turned to the right (orientation 6). */
-#include "../unit/data_files.h"
+#include "data_files.h"
 
 #include <png.h>
 

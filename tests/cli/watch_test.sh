@@ -133,7 +133,7 @@ if [ -r /proc/self/statm ]; then
     [ "${memory:-0}" -gt 10000 ] && ok "  its memory is recorded" || not_ok "  its memory is recorded" "$memory"
     [ -n "$(ls /dev/nvidia* 2>/dev/null)" ] || is "  that on GPUs is null without one" gpu_memory_bytes null "$T/watched"
 fi
-# on GPUs: what a stand-in for NVIDIA's library says (tests/unit/fake_nvml.c)
+# on GPUs: what a stand-in for NVIDIA's library says (tests/models/fake_nvml.c)
 build=$(dirname "$TINCA")
 if [ -f "$build/fake_nvml.so" ]; then
     mkdir nvml

@@ -453,7 +453,7 @@ static const struct named_test tests[] = {
     {"file", test_file},
 };
 
-int main(int argc, char **argv)
+TEST_CASE(cuda_autotune_test)
 {
     return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

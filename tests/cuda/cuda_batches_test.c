@@ -7,7 +7,7 @@
 #include "choose_tests.h"
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
-#include "unit/session_files.h"
+#include "session_files.h"
 
 #include "engine/devices/device_backend.h"
 #include "models/saved/device_batch.h"
@@ -493,7 +493,7 @@ static const struct named_test tests[] = {
     {"forecast", test_forecast},
 };
 
-int main(int argc, char **argv)
+TEST_CASE(cuda_batches_test)
 {
     return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

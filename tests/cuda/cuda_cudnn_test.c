@@ -323,7 +323,7 @@ static const struct named_test tests[] = {
     {"epilogue", test_epilogue},   {"precision", test_precision}, {"bits", test_bits},
 };
 
-int main(int argc, char **argv)
+TEST_CASE(cuda_cudnn_test)
 {
     return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

@@ -279,7 +279,7 @@ static const struct named_test tests[] = {
 enum { TESTS = sizeof tests / sizeof *tests };
 static const unsigned char shares[TESTS] = {1, 1, 1, 2, 2, 2, 1}; /* calls of run_cases */
 
-int main(int argc, char **argv)
+TEST_CASE(cuda_device_test)
 {
     int status;
     struct error error = {0};

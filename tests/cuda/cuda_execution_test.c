@@ -489,7 +489,7 @@ static const struct named_test tests[] = {
     {"failures", run_failures},
 };
 
-int main(int argc, char **argv)
+TEST_CASE(cuda_execution_test)
 {
     return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

@@ -285,7 +285,7 @@ static const struct named_test tests[] = {
     {"strict", run_strict}, {"group", test_group},        {"failures", test_breakdown},
 };
 
-int main(int argc, char **argv)
+TEST_CASE(cuda_fallback_test)
 {
     return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

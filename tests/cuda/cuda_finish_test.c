@@ -608,7 +608,7 @@ static const struct named_test tests[] = {
     {"network-bits", run_network_bits},
 };
 
-int main(int argc, char **argv)
+TEST_CASE(cuda_finish_test)
 {
     return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

@@ -437,7 +437,7 @@ static const struct named_test tests[] = {
     {"allocations", test_allocations}, {"failures", run_failures},
 };
 
-int main(int argc, char **argv)
+TEST_CASE(cuda_group_test)
 {
     return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

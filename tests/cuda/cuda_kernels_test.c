@@ -693,7 +693,7 @@ static const struct named_test tests[] = {
 };
 enum { TESTS = sizeof tests / sizeof *tests };
 
-int main(int argc, char **argv)
+TEST_CASE(cuda_kernels_test)
 {
     int status;
     if (tests_listed(tests, TESTS, argc, argv, &status))

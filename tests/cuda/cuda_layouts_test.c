@@ -399,7 +399,7 @@ static const struct named_test tests[] = {
     {"cudnn", test_cudnn},
 };
 
-int main(int argc, char **argv)
+TEST_CASE(cuda_layouts_test)
 {
     return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

@@ -2,7 +2,7 @@
  * the device cpu, a model has one session there, and its weights leave the device with the session.
  */
 #include "cuda/emulated_module.h"
-#include "unit/session_files.h"
+#include "session_files.h"
 
 #include "base/files/file.h"
 #include "models/saved/model_file.h"
@@ -104,7 +104,7 @@ static void test_failures(tinca_model *model)
     tinca_session_close(session);
 }
 
-int main(void)
+TEST_CASE(cuda_library_test)
 {
     char path[600];
     if (!make_home())

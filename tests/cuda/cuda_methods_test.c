@@ -293,7 +293,7 @@ static const struct named_test tests[] = {
     {"fallback", test_fallback}, {"averages", test_averages}, {"teacher", test_teacher},
 };
 
-int main(int argc, char **argv)
+TEST_CASE(cuda_methods_test)
 {
     return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

@@ -36,7 +36,7 @@ static void test_real(void)
                "it reports why there is no GPU (%d: %s)", (int)report.failure_kind, report.text);
 }
 
-int main(void)
+TEST_CASE(cuda_module_test)
 {
     char damaged[] = "damaged_module.so";
     FILE *file = fopen(damaged, "w");

@@ -291,7 +291,7 @@ static const struct named_test tests[] = {
     {"graphs", run_graphs},
 };
 
-int main(int argc, char **argv)
+TEST_CASE(cuda_networks_test)
 {
     return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, begin);
 }

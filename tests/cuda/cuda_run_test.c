@@ -6,7 +6,7 @@
 #include "choose_tests.h"
 #include "cuda/emulated_module.h"
 #include "sample.h"
-#include "unit/session_files.h"
+#include "session_files.h"
 
 #include "base/files/file.h"
 #include "engine/ops/op.h"
@@ -799,7 +799,7 @@ static const struct named_test tests[] = {
     {"forecast", all_forecasts},
 };
 
-int main(int argc, char **argv)
+TEST_CASE(cuda_run_test)
 {
     return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, prepare);
 }

@@ -174,7 +174,7 @@ static void check_wide_window(void)
     tap_ok(good == 3, "a window of 15 x 15 is computed in float32 in %zu of 3 precisions", good);
 }
 
-int main(void)
+TEST_CASE(cuda_tensor_test)
 {
     const struct op_harness_device device = {emulated_device()->state, allocate, release, finish};
     op_harness_device = &device;

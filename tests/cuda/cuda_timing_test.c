@@ -5,7 +5,7 @@
 #include "choose_tests.h"
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
-#include "unit/session_files.h"
+#include "session_files.h"
 
 #include "engine/devices/device.h"
 #include "training/bench/bench.h"
@@ -191,7 +191,7 @@ static void prepare(void)
 static const struct named_test tests[] = {
     {"timer", test_timer}, {"bench", test_benches}, {"run", test_run}, {"limits", test_all_limits}};
 
-int main(int argc, char **argv)
+TEST_CASE(cuda_timing_test)
 {
     return tests_main(tests, sizeof tests / sizeof *tests, argc, argv, prepare);
 }

@@ -827,7 +827,7 @@ static const struct named_test tests[] = {
 };
 enum { TESTS = sizeof tests / sizeof *tests };
 
-int main(int argc, char **argv)
+TEST_CASE(cuda_training_test)
 {
     int status;
     struct error error = {0};

@@ -249,7 +249,7 @@ static void test_refused_map(void)
     wide_open_again();
 }
 
-int main(void)
+TEST_CASE(cuda_wgmma_test)
 {
     emulated_device();
     test_places();

@@ -9,7 +9,7 @@ here=$(pwd)
 SAMPLE=${SAMPLE:-23}
 OFFSET=${OFFSET:-$(($$ % SAMPLE))}
 
-if make -s run_confusion_test >"$T/log" 2>&1 && WHOLE=1 ./run_confusion_test >"$T/log" 2>&1; then
+if make -s runs_test >"$T/log" 2>&1 && WHOLE=1 ./runs_test run_confusion_test >"$T/log" 2>&1; then
     ok "the code behind the commands: all changes"
 else
     not_ok "the code behind the commands: all changes" "$(tail -n 20 "$T/log")"
@@ -18,12 +18,12 @@ mkdir "$T/build"
 cd "$T/build" || exit 99
 if ! "$source/configure" -q --without-cuda --enable-asan --enable-ubsan CFLAGS='-O1 -g1' >log 2>&1 ||
     ! make -s -j"$(getconf _NPROCESSORS_ONLN)" tinca confuse_json make_picture faults.so \
-        run_confusion_test >>log 2>&1; then
+        runs_test >>log 2>&1; then
     skip "the sanitized program" "it cannot be built: $(tail -n 1 log)"
     done_testing
 fi
 make -s tinca-chart.so >>log 2>&1 || echo "# no charts: $(tail -n 1 log)"
-if ASAN_OPTIONS=detect_leaks=0 ./run_confusion_test >log 2>&1; then
+if ASAN_OPTIONS=detect_leaks=0 ./runs_test run_confusion_test >log 2>&1; then
     ok "the code behind the commands, under sanitizers"
 else
     not_ok "the code behind the commands, under sanitizers" "$(tail -n 30 log)"

@@ -1,3 +1,3 @@
 #!/bin/sh
 # The real pix2pix against PyTorch: see tests/parity/gan_trajectory_test.c.
-exec ./gan_trajectory_test --long
+exec ./parity_test gan_trajectory_test --long

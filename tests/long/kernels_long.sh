@@ -1,3 +1,3 @@
 #!/bin/sh
-# The layers of the studied networks against the plain loops: see tests/unit/cpu_kernels_test.c.
-exec ./cpu_kernels_test --long
+# The layers of the studied networks against the plain loops: see tests/kernels/cpu_kernels_test.c.
+exec ./kernels_test cpu_kernels_test --long

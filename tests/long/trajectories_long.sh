@@ -1,3 +1,3 @@
 #!/bin/sh
 # The large networks' trajectories against PyTorch: see tests/parity/trajectory_test.c.
-exec ./trajectory_test --long
+exec ./parity_test trajectory_test --long

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The whole lists of cases of which `make check` tries a spread sample: every test program with a source that includes
-# tests/sample.h, and every script that asks whole_list of tests/cli/tap.sh, itself or in a script that it reads.
+# The whole lists of cases of which `make check` tries a spread sample: every case of a test program that
+# includes tests/sample.h, and every script that asks whole_list of tests/cli/tap.sh, itself or in a script that it reads.
 # ONLY=PATTERN: those whose names match.
 srcdir=${srcdir:-.}
 export WHOLE=1 srcdir
@@ -21,12 +21,9 @@ try() { # try NAME COMMAND...
     rm -f whole_lists.out
 }
 
-# programs: prints the test programs whose first source includes sample.h; one source may be that of several
-programs() {
-    sed -n 's,^\([a-z0-9_]*\)_SOURCES *= *%D%\(/[^ ]*\.c\).*,\1 tests\2,p' "$srcdir/tests/module.mk" |
-        while read -r program source; do
-            grep -q '^#include "sample.h"' "$srcdir/$source" && echo "$program"
-        done
+# cases: prints the files of the cases that include sample.h
+cases() {
+    (cd "$srcdir" && grep -rl '^#include "sample.h"' tests --include='*_test.c')
 }
 # scripts: prints the tests that ask whole_list
 scripts() {
@@ -37,14 +34,16 @@ scripts() {
     done
 }
 
-for program in $(programs); do
-    echo "$program" | grep -q -- "${ONLY-}" || continue
+for case in $(cases | sort); do
+    echo "$case" | grep -q -- "${ONLY-}" || continue
+    folder=${case%/*}
+    program=${folder##*/}_test
     if make -s "$program" >whole_lists.out 2>&1; then
-        try "$program" "./$program"
+        try "$case" sh "$srcdir/tests/case.sh" "$case"
     elif grep -q 'No rule to make target' whole_lists.out; then
         echo "# $program is not in this build"
     else
-        try "$program" false
+        try "$case" false
     fi
 done
 for script in $(scripts | sort -u); do

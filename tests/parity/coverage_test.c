@@ -61,7 +61,7 @@ static void test_all(const struct json_document *goldens)
         test_network(&variations[i], goldens);
 }
 
-int main(void)
+TEST_CASE(coverage_test)
 {
     struct error error = {0};
     struct json_document goldens[FILES] = {0};

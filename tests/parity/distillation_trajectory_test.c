@@ -389,7 +389,7 @@ static int dump(const char *directory, const char *name)
 }
 
 /* [--list | --dump DIR CASE] */
-int main(int argc, char **argv)
+TEST_CASE(distillation_trajectory_test)
 {
     if (argc == 4 && strcmp(argv[1], "--dump") == 0)
         return dump(argv[2], argv[3]);

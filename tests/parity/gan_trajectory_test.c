@@ -318,7 +318,7 @@ static int dump_trial(const struct suite *suite, const char *directory, const ch
 }
 
 /* [--long] | --dump DIR TECHNIQUE [--long] */
-int main(int argc, char **argv)
+TEST_CASE(gan_trajectory_test)
 {
     const bool is_long = argc > 1 && strcmp(argv[argc - 1], "--long") == 0;
     const struct suite *suite = is_long ? &large : &everyday;

@@ -4,7 +4,7 @@ PyTorch (Hinton et al. 2015), their two parts, and all gradients of the first it
 
 usage: make_distillation_trajectories.py DISTILLATION_TRAJECTORY_TEST OUT.json
 
-DISTILLATION_TRAJECTORY_TEST is the test program, which dumps weights and batches. The networks are
+DISTILLATION_TRAJECTORY_TEST is the command of the test, which dumps weights and batches. The networks are
 written down here a second time, in double precision. Needs PyTorch (Debian: apt-get install
 python3-torch)."""
 import subprocess
@@ -94,12 +94,12 @@ def main():
         sys.exit(__doc__)
     program, out = sys.argv[1:]
     torch.set_num_threads(1)
-    cases = subprocess.run([program, "--list"], check=True, capture_output=True,
+    cases = subprocess.run([*program.split(), "--list"], check=True, capture_output=True,
                            text=True).stdout.split()
     goldens = {}
     for case in cases:
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([program, "--dump", folder, case], check=True)
+            subprocess.run([*program.split(), "--dump", folder, case], check=True)
             goldens[case] = golden = Trial(folder).golden()
         moved = abs(golden["untrained"] - golden["losses"][-1]) / golden["losses"][-1]
         print(f"{case}: training moves the last loss by {moved:.1e}", flush=True)

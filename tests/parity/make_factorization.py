@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/unit/factorization_golden.h: SciPy's singular values, and what PyTorch computes with
+"""Makes tests/engine/factorization_golden.h: SciPy's singular values, and what PyTorch computes with
 the factors of a small network.
 
 The arithmetic here is independent of src/engine/compress: kernels are reordered by numpy and

@@ -4,7 +4,7 @@ image and all gradients of the first iteration.
 
 usage: make_gan_trajectories.py GAN_TRAJECTORY_TEST NETWORKS_DIR OUT.json [--long] [TECHNIQUE...]
 
-GAN_TRAJECTORY_TEST is the test program, which dumps weights, pairs and the masks of dropout; --long
+GAN_TRAJECTORY_TEST is the command of the test, which dumps weights, pairs and the masks of dropout; --long
 takes the real pix2pix, for goldens/gan_long.json. Given TECHNIQUEs, it renews those and keeps the
 others of OUT.json. The networks are written down here a second time, in double precision. Needs
 PyTorch (Debian: apt-get install python3-torch)."""
@@ -159,7 +159,7 @@ def make(program, networks, suite, technique):
     with open(f"{folder}/{network}.json") as f:
         spec = json.load(f)
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([program, "--dump", folder, technique, *suite], check=True)
+        subprocess.run([*program.split(), "--dump", folder, technique, *suite], check=True)
         return Trial(folder, technique, spec).golden()
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/unit/loss_scale_golden.h: what PyTorch's GradScaler does in a sequence of steps.
+"""Makes tests/engine/loss_scale_golden.h: what PyTorch's GradScaler does in a sequence of steps.
 
 Each row is a sequence of steps of one kind, whose gradients are finite or not; after it come the
 scale, the growth tracker, and the number of steps that changed no weight. The test repeats the

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes what the perceptron rule makes of a few points, as a header for perceptron_test.
 
-    tests/parity/make_perceptron.py >tests/unit/perceptron_golden.h
+    tests/parity/make_perceptron.py >tests/engine/perceptron_golden.h
 
 Needs numpy. The rule is the loop in train(), written out with no other library. All values are small
 integers, for which float32 is exact, so that the weights must be equal and not just near.

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes how important the channels of a small network are, as a header for prune_test.
 
-    tests/parity/make_prune.py >tests/unit/prune_golden.h
+    tests/parity/make_prune.py >tests/engine/prune_golden.h
 
 Needs PyTorch. The gradients are those of autograd, in double; the criteria are written out here with the
 groups that the network has: channel c of `norm`, `side` and (by its weights) `first` are added up, those of

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes tests/unit/quantize_golden.h: limits of calibration computed with NumPy and SciPy, and the
+"""Writes tests/engine/quantize_golden.h: limits of calibration computed with NumPy and SciPy, and the
 grids, rounded values and gradients of PyTorch's quantization.
 
-    python3 make_quantize.py > ../unit/quantize_golden.h
+    python3 make_quantize.py > ../engine/quantize_golden.h
 """
 import numpy as np
 import scipy.stats

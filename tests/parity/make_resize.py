@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the table `resizes` of tests/unit/image_test.c: the checksums of pictures that Pillow has resized.
+"""Prints the table `resizes` of tests/data/image_test.c: the checksums of pictures that Pillow has resized.
 
     python3 make_resize.py
 """

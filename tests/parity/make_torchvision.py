@@ -8,7 +8,7 @@ It writes SOURCE_DIR/networks/torchvision/*.json, small ones of the same layers 
 SOURCE_DIR/tests/parity/networks, and SOURCE_DIR/tests/parity/goldens/torchvision.json: for each
 small network the names and shapes of PyTorch's state dict, and the logits of one image; for the
 others names and shapes only. The values of weights and image follow from a formula, which
-tests/unit/weights_names_test.c repeats. The PyTorch modules are written here with torchvision's
+tests/parity/weights_names_test.c repeats. The PyTorch modules are written here with torchvision's
 names and layers, because torchvision is not needed otherwise."""
 import json
 import sys

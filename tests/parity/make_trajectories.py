@@ -4,7 +4,7 @@ output and all gradients of the first.
 
 usage: make_trajectories.py TRAJECTORY_TEST NETWORKS_DIR OUT.json [--long] [CASE...]
 
-TRAJECTORY_TEST is the test program, which dumps weights and batches; --long takes its large cases,
+TRAJECTORY_TEST is the command of the test, which dumps weights and batches; --long takes its large cases,
 for goldens/trajectories_long.json. Given CASEs, it renews those and keeps the others of OUT.json; a
 case that the program no longer has is dropped in any event. The networks are interpreted from their
 JSON files with
@@ -393,7 +393,7 @@ def write(path, goldens):
 def make(program, networks, case):
     """The golden of a case, and what is wrong with it."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([program, "--dump", folder, case], check=True)
+        subprocess.run([*program.split(), "--dump", folder, case], check=True)
         return Case(f"{folder}/{case}", networks).golden()
 
 
@@ -404,7 +404,7 @@ def main():
     suite = [a for a in sys.argv[4:] if a == "--long"]
     only = [a for a in sys.argv[4:] if a != "--long"]
     torch.set_num_threads(1)
-    cases = subprocess.run([program, "--list", *suite], check=True, capture_output=True,
+    cases = subprocess.run([*program.split(), "--list", *suite], check=True, capture_output=True,
                            text=True).stdout.split()
     goldens, wrong = {}, []
     if only:

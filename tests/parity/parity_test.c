@@ -150,7 +150,7 @@ static int bail_out(const struct error *error)
     return 1;
 }
 
-int main(void)
+TEST_CASE(parity_test)
 {
     struct safetensors file;
     struct error error = {0};

@@ -736,7 +736,7 @@ static int list_cases(const struct suite *suite)
 }
 
 /* [--long] [PART OF A NAME] | --list [--long] | --dump DIR CASE */
-int main(int argc, char **argv)
+TEST_CASE(trajectory_test)
 {
     bool listing = argc > 1 && strcmp(argv[1], "--list") == 0;
     int next = listing ? 2 : 1;

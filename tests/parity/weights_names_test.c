@@ -288,7 +288,7 @@ static void test_mapping(const char *text, const char *why)
     free(path);
 }
 
-int main(void)
+TEST_CASE(weights_names_test)
 {
     struct json_document goldens;
     struct error error = {0};
