@@ -474,7 +474,7 @@ fake_nvml_refuses.so: %D%/unit/fake_nvml.c
 fake_nvml_lost.so: %D%/unit/fake_nvml.c
 	$(FAKE_NVML_BUILD) -DFAKE_LOST
 TESTS += %D%/cli/session_schema.sh
-EXTRA_DIST += docs/clusters.md docs/performance.md docs/reliability.md docs/results.md docs/pix2pix-shift.png docs/session.schema.json %D%/cli/session_schema.sh
+EXTRA_DIST += docs/performance.md docs/reliability.md docs/results.md docs/pix2pix-shift.png docs/session.schema.json %D%/cli/session_schema.sh
 
 # --- tests: ui ---
 # how many networks and plans are built: by the program, and by the form
@@ -653,7 +653,7 @@ EXTRA_DIST += $(UI_TESTS) $(UI_GOLDENS) %D%/ui/cast.sh %D%/ui/offers.sh %D%/ui/s
 renew-screens: ui_fake$(EXEEXT)
 	RENEW=1 srcdir='$(srcdir)' TINCA='$(abs_top_builddir)/tinca' $(SHELL) $(srcdir)/%D%/ui/screens_test.sh
 .PHONY: renew-screens
-# a session in text, for the README
+# a session in text, for docs/session.md
 cast:
 	@srcdir='$(srcdir)' TINCA='$(abs_top_builddir)/tinca' $(SHELL) $(srcdir)/%D%/ui/cast.sh
 .PHONY: cast
