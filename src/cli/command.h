@@ -22,4 +22,20 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 #include "cli/subcommands.inc"
 #undef SUBCOMMAND
 
+/* Receives the table of all commands, in the order of tinca --help, NULL-terminated. Called once,
+ * first. */
+void command_begin(const struct command *const *table);
+
+/* Returns that table. */
+const struct command *const *command_all(void);
+
+/* Returns the command of this name, or NULL. */
+const struct command *command_find(const char *name);
+
+/* Prints that there is no such command, with the closest name. Returns the exit status. */
+int command_refuse(const char *name);
+
+/* Prints what tinca --help prints: the usage and all commands. Returns the exit status. */
+int command_print_all(void);
+
 #endif

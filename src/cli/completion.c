@@ -15,13 +15,6 @@
 static const char *const shells[] = {"bash", "zsh", "fish", NULL}; /* as completion_scripts */
 static const char words_operand[] = "words";
 
-static const struct command *const commands[] = {
-#define SUBCOMMAND(name) &command_##name,
-#include "cli/subcommands.inc"
-#undef SUBCOMMAND
-};
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
 /* The words after the command's name; the last one is being typed. */
 struct typed_words {
     char *const *words;
@@ -63,7 +56,8 @@ static void print_words(const struct command *command, const struct option_set *
 static void print_commands(const char *word)
 {
     const struct typed_value typed = {word, 0, word};
-    for (size_t i = 0; i < COMMANDS; i++)
+    const struct command *const *commands = command_all();
+    for (size_t i = 0; commands[i]; i++)
         completion_print(&typed, commands[i]->name, gettext(commands[i]->summary), false);
 }
 
@@ -80,12 +74,10 @@ static int complete(const struct operands *operands)
         print_commands(words.words[0]);
         return EXIT_DONE;
     }
-    for (size_t i = 0; !command && i < COMMANDS; i++)
-        if (strcmp(commands[i]->name, words.words[0]) == 0) {
-            command = commands[i];
-            words.words++;
-            words.count--;
-        }
+    if (!command && (command = command_find(words.words[0]))) {
+        words.words++;
+        words.count--;
+    }
     if (!command)
         return EXIT_DONE;
     char name[32], *arguments[] = {name, NULL};

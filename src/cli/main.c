@@ -4,7 +4,6 @@
 #include "base/host/spawn.h"
 #include "base/language.h"
 #include "cli/command.h"
-#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/processes.h"
 #include "cli/sweep_jobs.h"
@@ -25,59 +24,7 @@ static const struct command *const commands[] = {
 #define SUBCOMMAND(name) &command_##name,
 #include "cli/subcommands.inc"
 #undef SUBCOMMAND
-};
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
-/* Prints the name and the summary of each command, in two columns. */
-static void print_commands(void)
-{
-    size_t longest = 0;
-    for (int i = 0; i < COMMANDS; i++)
-        if (strlen(commands[i]->name) > longest)
-            longest = strlen(commands[i]->name);
-    for (int i = 0; i < COMMANDS; i++) {
-        output_print("  %-*s  ", (int)longest, commands[i]->name);
-        output_print_wrapped(gettext(commands[i]->summary), longest + 4, longest + 4, OUTPUT_WIDTH);
-    }
-}
-
-static int print_help(void)
-{
-    output_print(_(
-        "Usage: tinca [COMMAND] [OPTION]... [ARGUMENT]...\nA terminal workbench for deep-learning "
-        "experiments. Without a command it opens\nthe workbench: choose a network, data, batch "
-        "size and device, press r, watch.\n\nCommands (for details: tinca COMMAND --help):\n"));
-    print_commands();
-    output_print(
-        _("\nFor a first look: tinca train lenet --data digits --epochs 1\n"
-          "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted after saving.\n"));
-    return EXIT_DONE;
-}
-
-static const struct command *find_command(const char *name)
-{
-    for (int i = 0; i < COMMANDS; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
-    return NULL;
-}
-
-/* Prints that there is no such command, with the closest name. Returns the exit status. */
-static int refuse_command(const char *name)
-{
-    struct error error;
-    const char *best = NULL;
-    size_t distance = 3;
-    for (int i = 0; i < COMMANDS; i++)
-        options_consider(name, commands[i]->name, &best, &distance);
-    if (best)
-        error_set(&error, ERROR_USAGE, name, "tinca --help lists the commands",
-                  "there is no such command; did you mean %s?", best);
-    else
-        error_set(&error, ERROR_USAGE, name, "tinca --help lists the commands",
-                  "there is no such command");
-    return output_error(&error);
-}
+    NULL};
 
 /* Returns whether the arguments ask for help or the version only. */
 static bool asks_for_help(int argc, char **argv)
@@ -94,11 +41,11 @@ static int dispatch(int argc, char **argv)
     static char ui_name[] = "ui";
     const struct command *command = &command_ui;
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
-        return print_help();
+        return command_print_all();
     if (argc > 1 && argv[1][0] != '-') {
-        command = find_command(argv[1]);
+        command = command_find(argv[1]);
         if (!command)
-            return refuse_command(argv[1]);
+            return command_refuse(argv[1]);
         int status;
         if (!command->in_launcher && !asks_for_help(argc, argv) &&
             !processes_alone(argv[1], &status))
@@ -106,7 +53,7 @@ static int dispatch(int argc, char **argv)
         return command->run(command, argc - 1, argv + 1);
     }
     if (argc < 1)
-        return print_help();
+        return command_print_all();
     /* options follow the program's name: the workbench's */
     argv[0] = ui_name;
     return command->run(command, argc, argv);
@@ -183,6 +130,7 @@ int main(int argc, char **argv)
     return_large_blocks();
     share_arena();
     language_begin(requested_language(argc, argv));
+    command_begin(commands);
     if (argc == 3 && sweep_step_is_child())
         return close_output(sweep_jobs_apply_step(argv[2]));
     return close_output(dispatch(argc, argv));

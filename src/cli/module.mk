@@ -8,6 +8,7 @@ tinca_SOURCES = \
 	%D%/bench.c \
 	%D%/bench_cluster.c \
 	%D%/bench_roofline.c \
+	%D%/command.c \
 	%D%/command.h \
 	%D%/compare.c \
 	%D%/completion.c \
@@ -25,6 +26,7 @@ tinca_SOURCES = \
 	%D%/export_model.c \
 	%D%/factorize.c \
 	%D%/find_rate.c \
+	%D%/help.c \
 	%D%/import.c \
 	%D%/import_caffe.c \
 	%D%/import_onnx.c \

@@ -3,46 +3,32 @@
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 
-# plain PAGE: prints a page without its macros.
-plain() { sed -e 's/Fl Fl /--/g; s/^\.\(It\|Cm\|Op\|Ar\) //' "$1"; }
-
-plain "$srcdir/man/tinca.1" >"$T/page"
+# Each command has a page, which tinca(1) lists in the order of --help.
 for command in $(subcommands); do
-    run "$command" --help
-    sed -n 's/^ *\(-[a-z], \)\{0,1\}--\([a-z0-9-]*\).*/\2/p' "$T/out" | sort -u >"$T/options"
-    missing=
-    while read -r option; do
-        grep -q -- "--$option\b" "$T/page" || missing="$missing --$option"
-    done <"$T/options"
-    if [ -s "$T/options" ] && [ -z "$missing" ]; then
-        ok "tinca(1) names every option of $command"
-    else
-        not_ok "tinca(1) names every option of $command" "missing:$missing"
-    fi
-    if grep -q "Cm.* $command\b\|^$command\b" "$srcdir/man/tinca.1" "$T/page"; then
-        ok "tinca(1) names $command"
-    else
-        not_ok "tinca(1) names $command"
-    fi
+    if [ -f "$srcdir/man/tinca-$command.1" ]; then ok "$command has a page"; else not_ok "$command has a page"; fi
 done
+subcommands >"$T/commands"
+sed -n '/^\.Sh COMMANDS/,/^\.Sh OPTIONS/s/^\.It Cm //p' "$srcdir/man/tinca.1" >"$T/listed"
+if cmp -s "$T/commands" "$T/listed"; then
+    ok "tinca(1) lists the commands in the order of --help"
+else
+    not_ok "tinca(1) lists the commands in the order of --help" "$(diff "$T/commands" "$T/listed")"
+fi
 
-# The options of each command are those that its item of the manual has: no more, and no fewer. Settings of a run have
-# a section of their own, and those of the workbench a page.
+# The options of each command are those that its page has: no more, and no fewer. Settings of a run have a section of
+# tinca-train(1), and those of the workbench a page.
 
-# documented PAGE: prints "COMMAND OPTION item" for each item of a command's list, and "COMMAND OPTION text" for options
-# that its text names
+# documented COMMAND: prints "OPTION item" for each option that has an item on the command's page, and "OPTION text" for
+# options that the text names
 documented() {
-    awk '/^\.Sh / { section = $2; depth = 0; command = "" }
-        /^\.Bl / { depth++ }
-        /^\.El/ { depth-- }
-        section == "COMMANDS" && depth == 1 && /^\.It Cm/ { command = $3 }
-        section == "COMMANDS" && command {
-            where = depth > 1 && /^\.It Fl/ ? "item" : "text"
+    awk '/^\.Sh / { settings = /^\.Sh OPTIONS OF A RUN/ }
+        !settings && /^\./ {
+            where = /^\.It Fl/ ? "item" : "text"
             sub(/^\./, "")
             for (i = 1; i < NF; i++)
                 if ($i == "Fl" && $(i + 1) == "Fl")
-                    print command, $(i + 2), where
-        }' "$1" | sort -u
+                    print $(i + 2), where
+        }' "$srcdir/man/tinca-$1.1" | sort -u
 }
 
 # options_of COMMAND: prints its options, as --help lists them
@@ -54,33 +40,30 @@ options_of() {
 run ui --help
 sed -n '1,/^ *--tune/s/^ *--\([a-z0-9-]*\).*/\1/p' "$T/out" | grep -vx tune | sort -u >"$T/settings"
 sed -n '/--colours/,/--language/s/^ *--\([a-z-]*\).*/\1/p' "$T/out" | sort -u >"$T/preferences"
-sed -n '/^\.Sh OPTIONS OF A RUN/,/^\.Sh [^O]/p' "$srcdir/man/tinca.1" | grep '^\.It Fl' | grep -o 'Fl Fl [a-z0-9-]*' |
+sed -n '/^\.Sh OPTIONS OF A RUN/,/^\.Sh [^O]/p' "$srcdir/man/tinca-train.1" | grep '^\.It Fl' | grep -o 'Fl Fl [a-z0-9-]*' |
     sed 's/Fl Fl //' | sort -u >"$T/run-options"
 if [ -s "$T/settings" ] && cmp -s "$T/settings" "$T/run-options"; then
     ok "OPTIONS OF A RUN has the settings of a run, and nothing else"
 else
     not_ok "OPTIONS OF A RUN has the settings of a run, and nothing else" "$(diff "$T/run-options" "$T/settings")"
 fi
-documented "$srcdir/man/tinca.1" >"$T/documented"
 printf '%s\n' help json language quiet tune version | cat - "$T/settings" | sort >"$T/elsewhere"
 for command in $(subcommands); do
     options_of "$command" >"$T/options"
-    sed -n "s/^$command \(.*\) item\$/\1/p" "$T/documented" | comm -23 - "$T/options" >"$T/surplus"
+    documented "$command" >"$T/documented"
+    sed -n 's/ item$//p' "$T/documented" | comm -23 - "$T/options" >"$T/surplus"
     if [ -s "$T/surplus" ]; then
-        not_ok "the manual of $command has only its options" "$(cat "$T/surplus")"
+        not_ok "the page of $command has only its options" "$(cat "$T/surplus")"
     else
-        ok "the manual of $command has only its options"
+        ok "the page of $command has only its options"
     fi
-    case $command in
-    ui) others=train ;; # whose options it takes
-    *) others=$command ;;
-    esac
-    sed -n "s/^\($command\|$others\) \(.*\) \(item\|text\)\$/\2/p" "$T/documented" | sort -u >"$T/named"
+    [ "$command" != ui ] || documented train >>"$T/documented" # it takes train's
+    sed 's/ [a-z]*$//' "$T/documented" | sort -u >"$T/named"
     comm -23 "$T/options" "$T/named" | comm -23 - "$T/elsewhere" | comm -23 - "$T/preferences" >"$T/missing"
     if [ -s "$T/missing" ]; then
-        not_ok "the manual of $command has each of its options" "$(cat "$T/missing")"
+        not_ok "the page of $command has each of its options" "$(cat "$T/missing")"
     else
-        ok "the manual of $command has each of its options"
+        ok "the page of $command has each of its options"
     fi
 done
 
@@ -126,12 +109,19 @@ for name in $(sed -n 's/.*\b\(tinca_[a-z_]*\)(.*/\1/p' "$srcdir/include/tinca.h"
     fi
 done
 
-for page in tinca.1 tinca-config.5 tinca-network.5 libtinca.3; do
+# --- form and references ---
+for path in "$srcdir"/man/*.[1-8]; do
+    page=${path##*/}
     if ! command -v groff >/dev/null; then
         skip "$page is well-formed" "there is no groff here"
     else
-        complaints=$(groff -mandoc -Tutf8 -z -ww "$srcdir/man/$page" 2>&1)
+        complaints=$(groff -mandoc -Tutf8 -z -ww "$path" 2>&1)
         if [ -z "$complaints" ]; then ok "$page is well-formed"; else not_ok "$page is well-formed" "$complaints"; fi
     fi
+    missing=
+    for reference in $(sed -n 's/^\.\(Pq\( see\)\{0,1\} \)\{0,1\}Xr \(tinca[a-z-]*\|libtinca\) \([1-8]\).*/\3.\4/p' "$path" | sort -u); do
+        [ -f "$srcdir/man/$reference" ] || missing="$missing $reference"
+    done
+    if [ -z "$missing" ]; then ok "$page refers to pages that exist"; else not_ok "$page refers to pages" "$missing"; fi
 done
 done_testing

@@ -53,6 +53,33 @@ for command in $commands; do
     refuses 2 "$command --help" "$command with an unknown option" "$command" --nonsense
 done
 
+# --- tinca help ---
+"$TINCA" --help >"$T/all"
+succeeds "help" help
+if cmp -s "$T/all" "$T/out"; then ok "  lists the commands"; else not_ok "  lists the commands" "$(diff "$T/all" "$T/out")"; fi
+"$TINCA" find-rate --help >"$T/one"
+succeeds "help of a command" help find-rate
+if cmp -s "$T/one" "$T/out"; then ok "  is its --help"; else not_ok "  is its --help" "$(diff "$T/one" "$T/out")"; fi
+refuses 2 "did you mean find-rate" "help of a misspelt command" help find-rat
+refuses 2 "no such command" "help of an unknown command" help nonsense
+refuses 2 "too many|more than" "help of two commands" help train info
+# on_terminal PATH: what help prints on a terminal, where programs are found in PATH
+on_terminal() {
+    PATH=$1 "$script" -qec "'$program' help find-rate" /dev/null </dev/null | tr -d '\r' >"$T/out"
+}
+case $TINCA in /*) program=$TINCA ;; *) program=$PWD/$TINCA ;; esac
+if script=$(command -v script); then
+    mkdir "$T/bin" "$T/empty"
+    printf '#!/bin/sh\necho "man $*"\n' >"$T/bin/man"
+    chmod +x "$T/bin/man"
+    on_terminal "$T/bin:$PATH"
+    shows '^man (-l /.*/man/)?tinca-find-rate' "help on a terminal shows the manual page"
+    on_terminal "$T/empty"
+    shows '^Usage: tinca find-rate' "help on a terminal without man is that of --help"
+else
+    skip "help on a terminal" "there is no script(1) here"
+fi
+
 refuses 2 "tinca --help" "an unknown command" nonsense
 refuses 2 "did you mean train" "a misspelt command" trian
 refuses 2 "did you mean --batch" "a misspelt option" train lenet --data digits --bacth 3

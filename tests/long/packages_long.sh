@@ -57,7 +57,8 @@ lintian --pedantic --tag-display-limit 0 "$DEBS_FOLDER"/*.changes >lintian 2>&1
 found=$(grep '^[EW]:' lintian)
 if [ -z "$found" ] && ls "$DEBS_FOLDER"/tinca_*.changes >/dev/null 2>&1; then ok "lintian finds no error and warns of nothing"; else not_ok "lintian finds no error and warns of nothing" "$found"; fi
 dpkg-deb -c "$DEBS_FOLDER"/tinca_*.deb | awk '{ print $6 }' >files
-for file in usr/bin/tinca usr/share/man/man1/tinca.1.gz usr/share/bash-completion/completions/tinca \
+for file in usr/bin/tinca usr/share/man/man1/tinca.1.gz usr/share/man/man1/tinca-train.1.gz \
+    usr/share/man/man7/tinca-data.7.gz usr/share/bash-completion/completions/tinca \
     usr/share/zsh/vendor-completions/_tinca usr/share/fish/vendor_completions.d/tinca.fish \
     usr/share/applications/tinca.desktop usr/share/icons/hicolor/scalable/apps/tinca.svg \
     usr/share/metainfo/org.tinca.tinca.metainfo.xml usr/share/locale/pt_BR/LC_MESSAGES/tinca.mo; do

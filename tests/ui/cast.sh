@@ -1,6 +1,7 @@
 #!/bin/sh
-# Records a session of the workbench as text for the README: runs the real program in tmux and prints the
-# keys that are pressed and the screens that follow. make cast runs it; nothing depends on its output.
+# Records a session of the workbench as text for docs/session.md: runs the real program in tmux and prints the keys that
+# are pressed and the screens that follow. The screen of the run that starts is the picture of README. make cast runs
+# it; nothing depends on its output.
 . "${srcdir:-.}/tests/ui/screen.sh"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 cd "$T" || exit 99

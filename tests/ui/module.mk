@@ -133,7 +133,7 @@ EXTRA_DIST += $(UI_TESTS) $(UI_GOLDENS) %D%/cast.sh %D%/offers.sh %D%/screen.sh
 renew-screens: ui_fake$(EXEEXT)
 	RENEW=1 srcdir='$(srcdir)' TINCA='$(abs_top_builddir)/tinca' $(SHELL) $(srcdir)/%D%/screens_test.sh
 .PHONY: renew-screens
-# a session in text, for the README
+# a session in text, for docs/session.md
 cast:
 	@srcdir='$(srcdir)' TINCA='$(abs_top_builddir)/tinca' $(SHELL) $(srcdir)/%D%/cast.sh
 .PHONY: cast

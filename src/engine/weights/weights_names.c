@@ -84,8 +84,8 @@ bool weights_names_replace(const char *from, const char *to, const char *name, c
 
 static bool refuse(const char *name, const char *why, struct error *error)
 {
-    return error_set(error, ERROR_INPUT, name, "tinca(1) shows what a mapping looks like", "%s",
-                     language_text(why));
+    return error_set(error, ERROR_INPUT, name, "tinca-train(1) shows what a mapping looks like",
+                     "%s", language_text(why));
 }
 
 /* Checks a list of pairs of patterns, which may be missing. */
@@ -115,8 +115,9 @@ static bool check_strings(const struct json *root, const char *key, const char *
     for (const struct json *each = json_first(list); good && each; each = json_next(each))
         good = json_string(each) && strlen(json_string(each)) < NAME_SIZE &&
                count_stars(json_string(each)) <= MAX_STARS;
-    return good || error_set(error, ERROR_INPUT, name, "tinca(1) shows what a mapping looks like",
-                             "\"%s\" is no list of names", key);
+    return good ||
+           error_set(error, ERROR_INPUT, name, "tinca-train(1) shows what a mapping looks like",
+                     "\"%s\" is no list of names", key);
 }
 
 static bool check(const struct weights_names *names, const char *name, struct error *error)

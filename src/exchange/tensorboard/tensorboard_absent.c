@@ -33,7 +33,8 @@ bool tensorboard_export(struct run *const *runs, size_t count, const char *folde
                         struct error *error)
 {
     (void)runs, (void)count, (void)folder;
-    return error_set(error, ERROR_UNSUPPORTED, "--format tfevents",
+    const char *option = "--format tfevents";
+    return error_set(error, ERROR_UNSUPPORTED, option,
                      "leave it out, or install protobuf-c (Debian: apt-get install "
                      "libprotobuf-c-dev protobuf-c-compiler), then configure and build again",
                      "this tinca was built without TensorBoard's event files");

@@ -17,7 +17,7 @@ enum { FILE_LIMIT = 1 << 20 };
 static bool fail_at(const struct json_document *document, const struct json *value, const char *key,
                     const char *why, struct error *error)
 {
-    return error_set(error, ERROR_INPUT, document->name, _("see tinca(1), sweep"),
+    return error_set(error, ERROR_INPUT, document->name, _("see tinca-sweep(1), FILE"),
                      _("line %zu: \"%s\": %s"), json_line(document, value), key, why);
 }
 
@@ -130,7 +130,7 @@ static bool read_tree(struct sweep_grid *grid, const struct json_document *docum
                       struct error *error)
 {
     if (!json_is_object(document->root))
-        return error_set(error, ERROR_INPUT, document->name, _("see tinca(1), sweep"),
+        return error_set(error, ERROR_INPUT, document->name, _("see tinca-sweep(1), FILE"),
                          _("a grid was expected: { \"networks\": [...] }"));
     for (const struct json *member = json_first_member(document->root); member;
          member = json_next(member))
