@@ -1,5 +1,6 @@
 #!/bin/sh
 # configure leaves the CUDA device out where the toolkit is older than 12, and says why; --with-cuda fails there.
+# --with-cuda-arch=native is for the GPUs that nvidia-smi names, and leaves the device out where there are none.
 # The checks of this build are reused, and nothing is created.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
@@ -14,7 +15,8 @@ if [ -f "$source_folder/config.status" ]; then
 fi
 sed -n '/^## Cache variables/,/^## Output variables/p' config.log | grep '^[a-z_]*_cv_' |
     grep -v '^ac_cv_env_\|NVCC' >"$T/cache"
-eval "set -- $(./config.status --config)"
+options=$(./config.status --config)
+eval "set -- $options"
 cd "$T" || exit 99
 mkdir bin
 cat >bin/nvcc <<'NVCC'
@@ -31,7 +33,7 @@ configure_with() {
     for option; do
         shift
         case $option in
-        -q | --quiet | --silent | --without-cuda | --with-cuda | --with-cuda=* | NVCC=*) ;;
+        -q | --quiet | --silent | --without-cuda | --with-cuda | --with-cuda=* | --with-cuda-arch=* | NVCC=*) ;;
         *) set -- "$@" "$option" ;;
         esac
     done
@@ -51,4 +53,28 @@ if [ "$status" != 0 ] && grep -q 'with-cuda was given, but .* is of CUDA 11\.8, 
 else
     not_ok "--with-cuda fails for the same reason" "status $status: $(tail -n 30 out)"
 fi
+
+# gpus NAME PATTERN CAPABILITY...: the summary for a machine with such GPUs, and a toolkit that knows two kinds
+gpus() {
+    name=$1 pattern=$2
+    shift 2
+    cat >bin/nvcc <<'NVCC'
+#!/bin/sh
+case $* in
+*--version*) echo "Cuda compilation tools, release 12.4, V12.4.1" ;;
+*--list-gpu-code*) printf 'sm_75\nsm_90\n' ;;
+esac
+NVCC
+    { echo '#!/bin/sh'; [ $# = 0 ] && echo 'exit 9'; for gpu; do echo "echo $gpu"; done; } >bin/nvidia-smi
+    chmod +x bin/nvidia-smi
+    eval "set -- $options"
+    configure_with --with-cuda-arch=native "$@"
+    if [ "$status" = 0 ] && grep -q "CUDA  *$pattern" out; then ok "$name"; else
+        not_ok "$name" "status $status: $(tail -n 30 out)"
+    fi
+}
+gpus "native: the GPUs of this machine, each kind once" 'device built with toolkit 12\.4 for sm_90\(,\|$\)' 9.0 9.0
+gpus "  of two kinds" 'device built with toolkit 12\.4 for sm_75 sm_90' 9.0 7.5
+gpus "  a newer one than the toolkit knows: all kinds" 'device built with toolkit 12\.4 for sm_75 sm_90' 12.0
+gpus "  no GPU: no device" 'no device: there is no NVIDIA GPU here'
 done_testing
