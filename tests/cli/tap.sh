@@ -66,7 +66,7 @@ run() {
 
 # Tests wait for a condition, never for a time. The limits are for conditions that never come true, in tenths
 # of a second; after a first failure a test waits ten seconds only.
-PATIENCE=${PATIENCE:-1800} PATIENCE_AFTER_FAILURE=100
+PATIENCE=${PATIENCE:-6000} PATIENCE_AFTER_FAILURE=100
 
 # wait_until COMMAND...: repeats the command until it succeeds; fails with a note in the log after the limit. Most
 # conditions come true at once: the first pauses are short, and not counted.

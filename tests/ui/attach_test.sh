@@ -148,7 +148,6 @@ kill -STOP "$owner" # it must not end before it is seen; the end of its terminal
 screen_start 120x30 C.UTF-8 "$TINCA" attach
 screen_shows 'without a terminal' "attach shows a run that lost its terminal"
 kill -CONT "$owner"
-PATIENCE=6000 # 2000 iterations, beside other programs
 screen_shows 'It is over \(done\)' "the run continues to its end"
 screen_end
 run runs --json
