@@ -4,7 +4,9 @@ libui_a_SOURCES = \
 	%D%/app/app.c \
 	%D%/app/app.h \
 	%D%/app/app_runs.c \
-	%D%/app/common_keys.c \
+	%D%/actions.inc \
+	%D%/app/actions.c \
+	%D%/app/actions.h \
 	%D%/app/dialog.c \
 	%D%/app/dialog.h \
 	%D%/app/exporting.c \
@@ -61,7 +63,6 @@ libui_a_SOURCES = \
 	%D%/screens/compare/compare_cells.c \
 	%D%/screens/compare/compare_curves_plot.c \
 	%D%/screens/compare/compare_dialog.c \
-	%D%/screens/compare/compare_figure_keys.c \
 	%D%/screens/compare/compare_gather.c \
 	%D%/screens/compare/compare_model.c \
 	%D%/screens/compare/compare_parallel_model.c \
@@ -129,7 +130,6 @@ libui_a_SOURCES = \
 	%D%/screens/study/study_screen.c \
 	%D%/screens/study/study_session.c \
 	%D%/screens/study/study_session.h \
-	%D%/screens/study/study_show.c \
 	%D%/screens/study/study_view.c \
 	%D%/screens/sweep/internal.h \
 	%D%/screens/sweep/sweep_dialogs.c \
@@ -162,8 +162,6 @@ libui_a_SOURCES = \
 	%D%/shared/queue_list.c \
 	%D%/shared/run_list.c \
 	%D%/shared/run_list.h \
-	%D%/shared/run_offers.c \
-	%D%/shared/run_offers.h \
 	%D%/shared/setting_words.c \
 	%D%/shared/setting_words.h \
 	%D%/shared/shared.h \

@@ -62,16 +62,16 @@ void app_leave(struct app *app, enum screen_id id)
         app->stack[app->depth++] = SCREEN_RUNS;
 }
 
-bool app_is_typing(const struct app *app)
-{
-    const struct screen *screen = app_screen(app);
-    return screen->typing && screen->typing(app);
-}
-
 bool app_takes_text(const struct app *app)
 {
-    const struct screen *screen = app_screen(app);
-    return screen->takes_text && screen->takes_text(app);
+    return app_is_in_front(app, SCREEN_SETUP) && !actions_open(app) &&
+           form_takes_text(&app->shared.form);
+}
+
+bool app_offers_screen(const struct app *app, enum screen_id id)
+{
+    const struct screen *screen = app->screens[id];
+    return !screen->reachable || screen->reachable(app);
 }
 
 void app_notify(struct app *app, enum screen_event event, struct run_entry *entry)

@@ -13,7 +13,6 @@
 #include "ui/app/other_runs.h"
 #include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"
-#include "ui/shared/run_offers.h"
 
 #include <stdio.h>
 #include <stdlib.h>

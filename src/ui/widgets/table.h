@@ -1,4 +1,5 @@
-/* table.h: computes which columns of a table fit, how wide they are, and how a table scrolls. */
+/* table.h: computes which columns of a table fit, how wide they are, how a table scrolls, and how
+ * the selection of any list moves. */
 #ifndef TINCA_UI_WIDGETS_TABLE_H
 #define TINCA_UI_WIDGETS_TABLE_H
 
@@ -23,5 +24,32 @@ void table_fit(const struct table_column *table, size_t count, int columns, int 
 /* Returns the first visible row such that `selected` is one of the `rows` visible ones; `top` is
  * the first visible row so far, `count` the number of all rows. */
 size_t table_scroll(size_t top, size_t selected, size_t rows, size_t count);
+
+/* The ways in which a list's selection, a text's first line or a plot's cursor moves. */
+enum move {
+    MOVE_UP,
+    MOVE_DOWN,
+    MOVE_PAGE_UP,
+    MOVE_PAGE_DOWN,
+    MOVE_FIRST,
+    MOVE_LAST,
+    MOVE_LEFT,
+    MOVE_RIGHT,
+    MOVES
+};
+
+/* Returns how the key moves, or MOVES: it does not. */
+enum move move_of_key(int key);
+
+/* Returns how many steps a move is, in either direction, where a page has `page` rows: `all` to an
+ * end, 0 sideways. */
+long move_steps(int move, long page, long all);
+
+/* Returns the number of the row of `count` that is `steps` below row `at`, but at most the last and
+ * at least the first. */
+size_t list_step(size_t at, long steps, size_t count);
+
+/* Returns the selected row after a move from row `at` of `count`, where a page has `page` rows. */
+size_t list_move(size_t at, int move, size_t page, size_t count);
 
 #endif

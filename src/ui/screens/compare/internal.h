@@ -145,23 +145,6 @@ struct app;
 /* Asks for the name of a Markdown, CSV or JSON file and writes the comparison into it. */
 void ask_compare_export(struct app *app);
 
-/* --- compare_figure_keys.c --- */
-
-/* The keys of the views of a comparison that show figures: the scatter plot and the parallel
- * coordinates. */
-
-struct app;
-struct compare_model;
-
-/* Applies a key to the chooser of figures, which is open, and takes the figure that was chosen.
- * Returns true. */
-bool compare_take_chooser_key(struct compare_model *model, int key);
-
-/* Each does what an action means in its view. They return false if it means nothing special there.
- */
-bool compare_act_on_scatter(struct app *app, enum action action);
-bool compare_act_on_parallel(struct app *app, enum action action);
-
 /* --- compare_gather.c --- */
 
 /* Chooses and reads the runs that the screen Compare shows. */

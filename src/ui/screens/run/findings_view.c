@@ -47,14 +47,12 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     }
 }
 
-static bool act(struct app *app, enum action action)
+static void move(struct app *app, const struct run_entry *entry, int how)
 {
-    if (action == ACTION_DOWN)
-        run_model(app)->scroll++;
-    else if (action == ACTION_UP && run_model(app)->scroll > 0)
-        run_model(app)->scroll--;
-    return action == ACTION_DOWN || action == ACTION_UP;
+    (void)entry;
+    run_model(app)->scroll += (int)move_steps(how, 0, 0); /* drawing limits it to the last one */
+    run_model(app)->scroll -= run_model(app)->scroll < 0 ? run_model(app)->scroll : 0;
 }
 
 const struct view view_findings = {
-    .name = N_("Findings"), .draw = draw, .moves = VIEW_SCROLLS, .act = act};
+    .name = N_("Findings"), .draw = draw, .moves = VIEW_SCROLLS, .move = move};

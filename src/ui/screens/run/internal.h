@@ -91,8 +91,9 @@ struct insight_table_view {
  * the selected row. */
 size_t insight_table_draw(struct insight_table_view *view, const struct insight_table *table,
                           struct canvas *canvas, struct rect area);
-/* Applies an action (move, sort, details) to the view. Returns false if it is none of these. */
-bool insight_table_act(struct insight_table_view *view, enum action action);
+/* Makes a move in the table of the view in front: to another row, or to be sorted by another
+ * column. */
+void insight_table_move(struct app *app, const struct run_entry *entry, int how);
 /* Frees the sorted order. */
 void insight_table_free(struct insight_table_view *view);
 
@@ -329,14 +330,13 @@ double run_text_fraction(const struct run_snapshot *snapshot);
 
 struct app;
 
-#define VIEW_MOVE(action) (1U << ((action)-ACTION_UP))
+#define VIEW_MOVE(how) (1U << (how))
 enum {
-    VIEW_SCROLLS = VIEW_MOVE(ACTION_UP) | VIEW_MOVE(ACTION_DOWN),
-    VIEW_TURNS = VIEW_MOVE(ACTION_LEFT) | VIEW_MOVE(ACTION_RIGHT),
-    VIEW_ENDS = VIEW_MOVE(ACTION_FIRST) | VIEW_MOVE(ACTION_LAST),
-    VIEW_PAGES = VIEW_MOVE(ACTION_PAGE_UP) | VIEW_MOVE(ACTION_PAGE_DOWN),
-    VIEW_OPENS = VIEW_MOVE(ACTION_OPEN),
-    VIEW_TABLE = VIEW_SCROLLS | VIEW_TURNS | VIEW_ENDS | VIEW_PAGES | VIEW_OPENS
+    VIEW_SCROLLS = VIEW_MOVE(MOVE_UP) | VIEW_MOVE(MOVE_DOWN),
+    VIEW_TURNS = VIEW_MOVE(MOVE_LEFT) | VIEW_MOVE(MOVE_RIGHT),
+    VIEW_ENDS = VIEW_MOVE(MOVE_FIRST) | VIEW_MOVE(MOVE_LAST),
+    VIEW_PAGES = VIEW_MOVE(MOVE_PAGE_UP) | VIEW_MOVE(MOVE_PAGE_DOWN),
+    VIEW_TABLE = VIEW_SCROLLS | VIEW_TURNS | VIEW_ENDS | VIEW_PAGES
 };
 
 struct view {
@@ -347,14 +347,20 @@ struct view {
     bool (*available)(const struct run_entry *entry);
     void (*draw)(struct app *app, struct run_entry *entry, const struct run_layout *layout,
                  const struct run_display *display);
-    unsigned moves; /* VIEW_MOVE of the actions from ACTION_UP to ACTION_OPEN that it has */
-    /* Applies an action; returns false if it is none of the view's. NULL: the view has no actions.
-     */
-    bool (*act)(struct app *app, enum action action);
+    unsigned moves; /* VIEW_MOVE of those that it has */
+    /* Makes one of these moves. NULL: it has none. */
+    void (*move)(struct app *app, const struct run_entry *entry, int how);
+    size_t table; /* offset in struct run_model of the table whose rows it shows; 0: none */
 };
+
+/* Goes to the next iteration of the loss lab at which Caffe's mean is negative. */
+void loss_view_to_negative(struct app *app, const struct run_entry *entry);
 
 extern const struct view view_curves, view_findings, view_memory, view_arena, view_layers,
     view_gemm, view_weights, view_sample, view_loss, view_ranks;
+
+/* Returns the view's table, or NULL. */
+struct insight_table_view *views_table(const struct app *app, const struct view *view);
 
 /* Returns the view in front: the chosen one or, if the run does not have it, the first. */
 const struct view *views_shown(const struct app *app, const struct run_entry *entry);

@@ -28,12 +28,10 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
                       run_facts(entry->run)->directory, examples_of(entry));
 }
 
-static bool act(struct app *app, enum action action)
+static void move(struct app *app, const struct run_entry *entry, int how)
 {
-    if (action != ACTION_UP && action != ACTION_DOWN)
-        return false;
-    sample_model_move(&run_model(app)->sample, action == ACTION_UP ? -1 : 1);
-    return true;
+    (void)entry;
+    sample_model_move(&run_model(app)->sample, (int)move_steps(how, 0, 0));
 }
 
 const struct view view_sample = {.name = N_("Sample"),
@@ -41,4 +39,4 @@ const struct view view_sample = {.name = N_("Sample"),
                                  .available = available,
                                  .draw = draw,
                                  .moves = VIEW_SCROLLS,
-                                 .act = act};
+                                 .move = move};

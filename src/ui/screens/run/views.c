@@ -24,6 +24,12 @@ const struct view *views_shown(const struct app *app, const struct run_entry *en
     return is_available(view, entry) ? view : views[0];
 }
 
+struct insight_table_view *views_table(const struct app *app, const struct view *view)
+{
+    void *table = (char *)run_model(app) + view->table;
+    return view->table > 0 ? table : NULL;
+}
+
 bool views_are_offered(const struct run_entry *entry, size_t digit)
 {
     return entry && entry->run && digit > 0 && digit <= VIEWS &&

@@ -25,7 +25,6 @@
  */
 
 struct app;
-struct key_table;
 
 /* Open the list of fields to group by, the list of saved views, and the list of columns. */
 void runs_choose_group(struct app *app);
@@ -39,7 +38,7 @@ void runs_ask_view_name(struct app *app);
 bool runs_choosers_key(struct app *app, int key);
 
 /* Returns the keys of the list that is open, or NULL. */
-const struct key_table *runs_choosers_keys(const struct app *app);
+const struct actions *runs_choosers_over(const struct app *app);
 
 /* Draws the list that is open. */
 void runs_choosers_draw(struct app *app);
@@ -419,7 +418,7 @@ bool runs_ask_leave(struct app *app, const struct run_entry *entry);
 
 /* Returns why an action has no purpose for a run that waits in another process, as a translated
  * sentence; NULL: it has one, or the run does not wait there. */
-const char *runs_queue_refuses(const struct run_entry *entry, enum action action);
+const char *runs_queue_refuses(const struct run_entry *entry, enum run_offer offer);
 
 /* Writes where the run waits: "place 2 of the queue since 12:30:04 UTC, process 4711 on host"; ""
  * if it does not wait in another process. Returns `text`. */

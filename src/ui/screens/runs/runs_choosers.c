@@ -146,24 +146,15 @@ static bool columns_key(struct app *app, int key)
 {
     struct runs_model *model = runs_model(app);
     struct runs_choosers *choosers = &model->choosers;
-    const size_t last = run_field_count() - 1, at = choosers->column;
-    const long step = key == UI_UP          ? -1
-                      : key == UI_DOWN      ? 1
-                      : key == UI_PAGE_UP   ? -PAGE
-                      : key == UI_PAGE_DOWN ? PAGE
-                                            : 0;
+    const enum move how = move_of_key(key);
     if (key == ' ' || key == UI_ENTER)
-        runs_columns_toggle(&model->columns, at);
+        runs_columns_toggle(&model->columns, choosers->column);
     else if (key == 'a')
         model->columns.chosen_count = 0;
     else if (key == UI_ESCAPE || key == 'q' || key == 'C')
         end_columns(app);
-    else if (key == UI_HOME || key == UI_END)
-        choosers->column = key == UI_HOME ? 0 : last;
-    else if (step < 0)
-        choosers->column = at < (size_t)-step ? 0 : at - (size_t)-step;
-    else
-        choosers->column = at + (size_t)step > last ? last : at + (size_t)step;
+    else if (how != MOVES)
+        choosers->column = list_move(choosers->column, how, PAGE, run_field_count());
     app->shared.runs_changed = true;
     runs_model_update(app);
     return true;
@@ -242,28 +233,28 @@ bool runs_choosers_key(struct app *app, int key)
     return true;
 }
 
-const struct key_table *runs_choosers_keys(const struct app *app)
+const struct actions *runs_choosers_over(const struct app *app)
 {
-    static const struct key_binding columns[] = {
-        {' ', 0, ACTION_NONE, N_("space"), N_("toggle"), NULL},
-        {UI_DOWN, 0, ACTION_NONE, N_("Down"), N_("next"), NULL},
-        {'a', 0, ACTION_NONE, "a", N_("automatic"), NULL},
-        {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("close"), NULL},
+    static const struct action columns[] = {
+        {"space", "toggle", N_("toggle"), NULL, .run = NULL},
+        {"Down", "next", N_("next"), NULL, .run = NULL},
+        {"a", "automatic", N_("automatic"), NULL, .run = NULL},
+        {"Esc", "close", N_("close"), NULL, .run = NULL},
     };
-    static const struct key_binding views[] = {
-        {UI_ENTER, 0, ACTION_NONE, N_("Enter"), N_("take it"), NULL},
-        {UI_DOWN, 0, ACTION_NONE, N_("Down"), N_("next"), NULL},
-        {UI_DELETE, 0, ACTION_NONE, "Del", N_("remove"), NULL},
-        {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("close"), NULL},
+    static const struct action views[] = {
+        {"Enter", "take", N_("take it"), NULL, .run = NULL},
+        {"Down", "next", N_("next"), NULL, .run = NULL},
+        {"Del", "remove", N_("remove"), NULL, .run = NULL},
+        {"Esc", "close", N_("close"), NULL, .run = NULL},
     };
-    static const struct key_table of_columns = {NULL, columns, sizeof columns / sizeof *columns};
-    static const struct key_table of_views = {NULL, views, sizeof views / sizeof *views};
+    static const struct actions of_columns = {ACTIONS(NULL, columns)};
+    static const struct actions of_views = {ACTIONS(NULL, views)};
     const struct runs_choosers *choosers = &runs_model(app)->choosers;
     if (choosers->choosing_columns)
         return &of_columns;
     if (!choosers->chooser.open)
         return NULL;
-    return choosers->choice == RUNS_CHOOSE_VIEW ? &of_views : &keys_choosing;
+    return choosers->choice == RUNS_CHOOSE_VIEW ? &of_views : &actions_choosing;
 }
 
 void runs_choosers_draw(struct app *app)

@@ -8,48 +8,66 @@
 
 #include <stdio.h>
 
-static const struct key_binding bindings[] = {
-    {'n', UI_RIGHT, ACTION_NEXT, "n Right", N_("next"), N_("the next pictures")},
-    {'p', UI_LEFT, ACTION_PREVIOUS, "p Left", N_("previous"), N_("the pictures before")},
-    {'a', 0, ACTION_AS_TRAINED, "a", N_("as trained"),
-     N_("as the network sees them: cropped, and with augmentation flipped; or as they are stored")},
-    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the next epoch: another order, other crops")},
-    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the epoch before")},
-    {'v', UI_TAB, ACTION_VIEW, "v Tab", N_("view"), N_("the pictures, or what the run takes")},
-    {UI_PAGE_DOWN, ' ', ACTION_NEXT, "PgDn", NULL, NULL},
-    {UI_PAGE_UP, 0, ACTION_PREVIOUS, "PgUp", NULL, NULL},
-};
-static const struct key_table table = {N_("Pictures of the training data"), bindings,
-                                       sizeof bindings / sizeof *bindings};
-
-static const char *refuses(const struct app *app, enum action action)
+static const char *refuses_pictures(const struct app *app)
 {
     const struct setup_model *model = setup_model(app);
-    if (action == ACTION_VIEW)
-        return NULL;
     if (model->facts_shown)
         return _("v goes back to the pictures.");
     if (model->error.kind != ERROR_NONE)
         return _("There are no pictures to show.");
-    if (model->status != PREVIEW_OPENED || model->grid.shown == 0)
-        return _("The pictures are still being read.");
-    if (action == ACTION_NEXT || action == ACTION_PREVIOUS)
-        return model->grid.shown < model->facts.images ? NULL : _("All pictures are visible.");
-    return action == ACTION_DOWN && model->epoch == 0 ? _("This is the first epoch.") : NULL;
+    return model->status == PREVIEW_OPENED && model->grid.shown > 0
+               ? NULL
+               : _("The pictures are still being read.");
 }
 
-static void act(struct app *app, enum action action)
+static const char *refuses_turn(const struct app *app, int pages)
 {
-    struct setup_model *model = setup_model(app);
-    if (action == ACTION_VIEW)
-        model->facts_shown = !model->facts_shown;
-    else if (action == ACTION_AS_TRAINED)
-        model->as_trained = !model->as_trained;
-    else if (action == ACTION_NEXT || action == ACTION_PREVIOUS)
-        setup_turn_pictures(model, action == ACTION_NEXT ? 1 : -1);
-    else if (action == ACTION_UP || action == ACTION_DOWN)
-        setup_turn_epoch(model, action == ACTION_UP ? 1 : -1);
+    const struct setup_model *model = setup_model(app);
+    const char *why = refuses_pictures(app);
+    (void)pages;
+    return why || model->grid.shown < model->facts.images ? why : _("All pictures are visible.");
 }
+
+static const char *refuses_epoch(const struct app *app, int epochs)
+{
+    const char *why = refuses_pictures(app);
+    return why || epochs > 0 || setup_model(app)->epoch > 0 ? why : _("This is the first epoch.");
+}
+
+static void turn(struct app *app, int pages)
+{
+    setup_turn_pictures(setup_model(app), pages);
+}
+
+static void turn_epoch(struct app *app, int epochs)
+{
+    setup_turn_epoch(setup_model(app), epochs);
+}
+
+static void toggle_trained(struct app *app)
+{
+    setup_model(app)->as_trained = !setup_model(app)->as_trained;
+}
+
+static void toggle_facts(struct app *app)
+{
+    setup_model(app)->facts_shown = !setup_model(app)->facts_shown;
+}
+
+static const struct action actions[] = {
+    {"n Right (PgDn) (space)", "next", N_("next"), N_("the next pictures"), turn, refuses_turn,
+     .argument = 1},
+    {"p Left (PgUp)", "previous", N_("previous"), N_("the pictures before"), turn, refuses_turn,
+     .argument = -1},
+    {"a", "as-trained", N_("as trained"),
+     N_("as the network sees them: cropped, and with augmentation flipped; or as they are stored"),
+     .run = toggle_trained, .refused = refuses_pictures},
+    {"Up", "next-epoch", NULL, N_("the next epoch: another order, other crops"), turn_epoch,
+     refuses_epoch, .argument = 1},
+    {"Down", "previous-epoch", NULL, N_("the epoch before"), turn_epoch, refuses_epoch,
+     .argument = -1},
+    {"v Tab", "view", N_("view"), N_("the pictures, or what the run takes"), .run = toggle_facts},
+};
 
 static void draw(struct app *app, struct rect body)
 {
@@ -72,9 +90,7 @@ const struct screen pictures_screen = {
     .name = N_("Pictures"),
     .letter = 'i',
     .purpose = N_("the images of the form's training data"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("Pictures of the training data"), actions)},
     .title = title,
-    .refuses = refuses,
-    .act = act,
     .draw = draw,
 };
