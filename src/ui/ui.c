@@ -7,7 +7,7 @@
 #include "ui/app/app.h"
 #include "ui/launched_terminal.h"
 #include "ui/screens.h"
-#include "ui/shared/last_form.h"
+#include "ui/shared/preferences.h"
 #include "ui/terminal/terminal.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "runs/settings/user_settings.h"
-#include "ui/shared/setting_words.h"
+#include "ui/shared/form.h"
 #include "ui/terminal/terminal.h"
 
 #include <stdarg.h>

@@ -13,10 +13,10 @@
 #include "runs/values/run_snapshot.h"
 #include "studies/compare/run_reader.h"
 #include "studies/sweep/sweep_table.h"
-#include "ui/app/run_cells.h"
+#include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
-#include "ui/shared/last_form.h"
-#include "ui/shared/setting_words.h"
+#include "ui/shared/form.h"
+#include "ui/shared/preferences.h"
 #include "ui/shared/sweep_job.h"
 
 #include <stdio.h>

@@ -9,10 +9,10 @@
 #include "base/memory.h"
 #include "runs/values/run_snapshot.h"
 #include "studies/sweep/sweep_process.h"
-#include "ui/app/exporting.h"
 #include "ui/app/other_runs.h"
+#include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
-#include "ui/shared/last_form.h"
+#include "ui/shared/preferences.h"
 #include "ui/terminal/terminal.h"
 
 #include <math.h>

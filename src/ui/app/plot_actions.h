@@ -3,7 +3,6 @@
 #define TINCA_UI_APP_PLOT_ACTIONS_H
 
 #include "ui/plot/plot.h"
-#include "ui/plot/plot_window.h"
 #include "ui/terminal/draw.h"
 
 struct app;

@@ -1,6 +1,9 @@
 #include "ui/widgets/table.h"
 
+#include "ui/terminal/columns.h"
 #include "ui/terminal/keys.h"
+
+#include <stdlib.h>
 
 static int total_width(const int *widths, size_t count)
 {
@@ -72,4 +75,37 @@ size_t list_step(size_t at, long steps, size_t count)
 size_t list_move(size_t at, int move, size_t page, size_t count)
 {
     return list_step(at, move_steps(move, (long)page, (long)count), count);
+}
+
+/* --- short names --- */
+
+void short_names_make(struct short_names *list, size_t count, int columns, const char *mark,
+                      short_names_writer *writer, const void *context)
+{
+    char *whole = malloc(count * SHORT_NAME_SIZE);
+    const char **names = malloc(count * sizeof *names);
+    *list = (struct short_names){malloc(count * SHORT_NAME_SIZE), count};
+    if (!whole || !names || !list->texts) {
+        short_names_free(list);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            writer(context, i, whole + i * SHORT_NAME_SIZE, SHORT_NAME_SIZE);
+            names[i] = whole + i * SHORT_NAME_SIZE;
+        }
+        columns_fit_names(names, count, columns > 0 ? (size_t)columns : 0, mark, list->texts,
+                          SHORT_NAME_SIZE);
+    }
+    free(whole);
+    free(names);
+}
+
+const char *short_names_get(const struct short_names *list, size_t index, const char *name)
+{
+    return index < list->count ? list->texts + index * SHORT_NAME_SIZE : name;
+}
+
+void short_names_free(struct short_names *list)
+{
+    free(list->texts);
+    *list = (struct short_names){0};
 }

@@ -9,8 +9,8 @@
 #include "runs/settings/config_differences.h"
 #include "runs/settings/settings.h"
 #include "training/find_rate.h"
+#include "ui/plot/axis_marks.h"
 #include "ui/plot/plot.h"
-#include "ui/plot/plot_axes.h"
 #include "ui/widgets/table.h"
 
 #include <math.h>

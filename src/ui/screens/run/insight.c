@@ -9,7 +9,7 @@
 #include "runs/settings/train_command.h"
 #include "ui/app/app.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/short_names.h"
+#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -12,9 +12,8 @@
 #include "ui/app/app.h"
 #include "ui/plot/axis_marks.h"
 #include "ui/plot/curves.h"
-#include "ui/plot/plot_window.h"
+#include "ui/plot/plot.h"
 #include "ui/plot/trace.h"
-#include "ui/plot/trace_choice.h"
 #include "ui/shared/run_list.h"
 #include "ui/terminal/draw.h"
 #include "ui/terminal/halfblock.h"
@@ -138,16 +137,8 @@ struct sample_model {
     size_t from, count;
 };
 
-/* Starts a check for a newer picture when it is time, and draws the newest one that was found.
- * `examples` is what sample_examples returns for the run. */
-void sample_model_draw(struct sample_model *model, struct canvas *canvas, struct rect area,
-                       const char *run_directory, size_t examples);
-
 /* Returns whether a check is running, so that the view must be drawn again soon. */
 bool sample_model_busy(const struct sample_model *model);
-
-/* Moves to the next (+1) or previous (-1) example; stops at the ends. */
-void sample_model_move(struct sample_model *model, int step);
 
 /* Frees the model's memory. A running check ends on its own. */
 void sample_model_free(struct sample_model *model);
@@ -262,12 +253,6 @@ void run_marks_draw_readout(const struct run_picture *picture, unsigned traces, 
 
 /* --- run_legend.c --- */
 
-/* Returns whether the trace is drawn with its letter, because the panel has more curves of its
- * kind.
- */
-bool run_panel_is_lettered(const struct run_panel *panel, enum trace trace);
-/* Fills in the panel's legend. `brief`: values without the curves' names, for a narrow panel. */
-void run_panel_make_legend(const struct run_picture *picture, struct run_panel *panel, bool brief);
 /* Writes the value of a trace under the cursor. Returns `text`. */
 const char *run_panel_value(const struct run_picture *picture, enum trace trace, char *text,
                             size_t size);
@@ -280,9 +265,6 @@ const char *run_panel_value(const struct run_picture *picture, enum trace trace,
 /* Adds the run's new points to the curves, for panels in run->view and run->rate. Call it before
  * each frame, whichever view is in front, because it also computes the smoothed loss. */
 void run_plot_update(struct app *app, const struct run_entry *entry, const struct run_layout *run);
-
-/* Draws the panels. */
-void run_plot_draw(struct app *app, const struct run_entry *entry, const struct run_layout *run);
 
 /* Moves the cursor to the best epoch. */
 void run_plot_to_best(struct app *app, const struct run_entry *entry);

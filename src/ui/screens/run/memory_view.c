@@ -6,7 +6,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "training/prepare/forecast.h"
-#include "ui/plot/plot_axes.h"
+#include "ui/plot/axis_marks.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -13,7 +13,6 @@
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"
 #include "ui/app/plot_actions.h"
-#include "ui/app/questions.h"
 #include "ui/app/run_actions.h"
 #include "ui/screens/run/internal.h"
 #include "ui/terminal/columns.h"

@@ -7,7 +7,7 @@
 #include "runs/history/run_filter.h"
 #include "studies/compare/run_reader.h"
 #include "ui/app/app.h"
-#include "ui/app/run_cells.h"
+#include "ui/app/run_actions.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot.h"
 #include "ui/shared/run_list.h"
@@ -112,9 +112,6 @@ struct app;
 /* Begins to edit the filter, with the present text. */
 void runs_filter_begin(struct app *app);
 
-/* Sets the filter. An invalid one is shown with its error; the table keeps the one before. */
-void runs_filter_set(struct app *app, const char *text);
-
 /* Handles a key while the filter is edited, and Esc while one is in effect. Returns whether it did.
  */
 bool runs_filter_key(struct app *app, int key);
@@ -213,12 +210,7 @@ struct runs_undo { /* starts as {0} */
 };
 
 /* Adds a step without texts, or a deletion. If there are too many, the oldest step is forgotten. */
-void runs_undo_begin(struct runs_undo *undo, int label);
 void runs_undo_add_deletion(struct runs_undo *undo);
-
-/* Adds the text of a run to the newest step. Returns false with an error if out of memory. */
-bool runs_undo_add(struct runs_undo *undo, const char *directory, const char *text,
-                   struct error *error);
 
 /* Returns the newest step; NULL: there is none. */
 const struct runs_undo_step *runs_undo_newest(const struct runs_undo *undo);

@@ -7,7 +7,7 @@
 #include "runs/settings/config_paths.h"
 #include "runs/settings/settings.h"
 #include "ui/app/app.h"
-#include "ui/app/run_cells.h"
+#include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
 
 #include <stdio.h>

@@ -5,9 +5,7 @@
 
 #include "base/language.h"
 #include "ui/app/other_runs.h"
-#include "ui/app/questions.h"
 #include "ui/app/run_actions.h"
-#include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"
 #include "ui/screens/runs/internal.h"
 #include "ui/widgets/table.h"

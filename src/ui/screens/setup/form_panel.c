@@ -8,8 +8,8 @@
 #include "runs/history/past_run.h"
 #include "runs/settings/lr_preview.h"
 #include "runs/settings/settings.h"
-#include "ui/plot/plot_axes.h"
-#include "ui/shared/setting_words.h"
+#include "ui/plot/axis_marks.h"
+#include "ui/shared/form.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "base/language.h"
 #include "ui/screens/setup/internal.h"
 #include "ui/shared/completion_sources.h"
-#include "ui/shared/setting_words.h"
+#include "ui/shared/form.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/table.h"
 

@@ -2,7 +2,7 @@
  * background job reads the runs each time the screen is opened, and makes the tables of both
  * studies in all formats; the tables made before stay visible meanwhile. */
 #include "ui/app/app.h"
-#include "ui/app/exporting.h"
+#include "ui/app/run_actions.h"
 
 #include "base/files/file.h"
 #include "base/files/output_file.h"
