@@ -476,14 +476,8 @@ void form_make_forecast(struct form *form)
     form->forecast_known = true;
     if (form->forecast.fits)
         return;
-    char need[32], free_bytes[32], advice[96] = N_("choose a smaller network");
-    if (form->forecast.largest_batch > 0)
-        snprintf(advice, sizeof advice, _("the largest batch that fits is %zu"),
-                 form->forecast.largest_batch);
-    error_set(&form->problem, ERROR_MEMORY, OPTION(batch), advice,
-              "it needs %s of memory, but only %s are free",
-              text_bytes(forecast_peak(&form->forecast), need, sizeof need),
-              text_bytes(forecast_free(&form->forecast), free_bytes, sizeof free_bytes));
+    forecast_refuse(&form->forecast, training_settings(&form->config).batch, &form->problem);
+    snprintf(form->problem.what, sizeof form->problem.what, "%s", OPTION(batch));
     form->problem_field = field_of_error(form, &form->problem);
 }
 
