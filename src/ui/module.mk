@@ -36,8 +36,6 @@ libui_a_SOURCES = \
 	%D%/plot/trace.h \
 	%D%/plot/value_range.c \
 	%D%/plot/value_range.h \
-	%D%/screens.c \
-	%D%/screens.h \
 	%D%/screens/advisor/advisor_model.c \
 	%D%/screens/advisor/advisor_other.c \
 	%D%/screens/advisor/advisor_screen.c \

@@ -31,7 +31,8 @@ struct action {
      * something. An action that is refused is not offered, and its key shows the sentence.
      * ACTION_EXPLAINS: it is not offered either, but `run` says why. NULL: it is always offered. */
     const char *(*refused)(const struct app *app);
-    /* Returns the translated hint for the present state, or NULL: `hint` fits. NULL: it does always.
+    /* Returns the translated hint for the present state, or NULL: `hint` fits. NULL: it does
+     * always.
      */
     const char *(*word)(const struct app *app);
 };
@@ -46,7 +47,8 @@ struct actions {
 };
 
 /* The title and the rows of an array, as members of struct actions. */
-#define ACTIONS(heading, rows) .title = heading, .list = rows, .count = sizeof(rows) / sizeof *(rows)
+#define ACTIONS(heading, rows)                                                                     \
+    .title = heading, .list = rows, .count = sizeof(rows) / sizeof *(rows)
 
 #define ACTION_EXPLAINS ""
 
@@ -66,13 +68,13 @@ const struct action *actions_find(const struct actions *actions, int key);
 const struct action *actions_named(const struct app *app, const char *name);
 
 /* Returns whether the action of the screen's list or of another one does something on that screen
- * now, and the screen does not give its key another meaning. Key hints, help, menu and palette leave
- * out the rest; a key that is left out still explains itself when pressed. */
+ * now, and the screen does not give its key another meaning. Key hints, help, menu and palette
+ * leave out the rest; a key that is left out still explains itself when pressed. */
 bool action_is_offered(const struct app *app, const struct screen *screen,
                        const struct actions *actions, const struct action *action);
 
-/* Does an action of the list, or shows why it is refused. One that the screen refuses leaves its key to what
- * the key means everywhere, if that leads to a screen. */
+/* Does an action of the list, or shows why it is refused. One that the screen refuses leaves its
+ * key to what the key means everywhere, if that leads to a screen. */
 void action_run(struct app *app, const struct actions *actions, const struct action *action);
 
 /* Returns the translated hint of an action in the present state. NULL: it has none. */

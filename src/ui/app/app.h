@@ -38,10 +38,9 @@ struct app {
     bool unicode; /* the locale and the terminal can show Unicode symbols */
     struct canvas canvas;
 
-    const struct screen *const *screens; /* SCREEN_COUNT of them, by enum screen_id */
-    void *states[SCREEN_COUNT];          /* private to each screen */
-    enum screen_id stack[SCREEN_COUNT];  /* the last one is in front */
-    size_t depth;                        /* screens in the stack */
+    void *states[SCREEN_COUNT];         /* private to each screen */
+    enum screen_id stack[SCREEN_COUNT]; /* the last one is in front */
+    size_t depth;                       /* screens in the stack */
 
     struct shared shared;
     struct other_runs *others;   /* polls runs of other processes, see other_runs.h */
@@ -59,7 +58,7 @@ struct app {
 
 /* Allocates the state of every screen and of the background readers. Returns false with an error
  * when there is no memory. */
-bool app_begin(struct app *app, const struct screen *const *screens, struct error *error);
+bool app_begin(struct app *app, struct error *error);
 /* Waits for an export that is being written, closes the screens and frees everything in `app`. */
 void app_end(struct app *app);
 

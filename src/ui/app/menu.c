@@ -34,10 +34,10 @@ static void go(struct app *app, enum screen_id place)
 }
 
 /* Returns the screen with this letter, or SCREEN_COUNT. */
-static enum screen_id screen_of(const struct app *app, int letter)
+static enum screen_id screen_of(int letter)
 {
     enum screen_id place = 0;
-    while (place < SCREEN_COUNT && app->screens[place]->letter != letter)
+    while (place < SCREEN_COUNT && screens[place]->letter != letter)
         place++;
     return place;
 }
@@ -52,7 +52,7 @@ static void begin_word(struct app *app, int key)
     if (key == '/' || key == ':')
         return;
     chooser_key(&commands->chooser, key);
-    commands->letter = key == 'm' || key == 'q' || screen_of(app, key) != SCREEN_COUNT ? key : 0;
+    commands->letter = key == 'm' || key == 'q' || screen_of(key) != SCREEN_COUNT ? key : 0;
     commands->letter_until = clock_nanoseconds() + (uint64_t)(LETTER_SECONDS * 1e9);
 }
 
@@ -95,11 +95,11 @@ static void draw_place(struct app *app, struct rect list, int row, enum screen_i
         draw_fill(&app->canvas, line, ROLE_FOCUS);
     draw_text(&app->canvas, line, 0, 0, role, selected ? ">" : " ");
     draw_format(&app->canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_KEY, "%c",
-                app->screens[place]->letter);
-    draw_text(&app->canvas, line, 0, NAME_COLUMN, role, gettext(app->screens[place]->name));
+                screens[place]->letter);
+    draw_text(&app->canvas, line, 0, NAME_COLUMN, role, gettext(screens[place]->name));
     if (list.columns > NARROW)
         draw_text(&app->canvas, line, 0, WHAT_COLUMN, selected ? ROLE_FOCUS : ROLE_FAINT,
-                  gettext(app->screens[place]->purpose));
+                  gettext(screens[place]->purpose));
     if (selected)
         draw_cursor(&app->canvas, line, 0, 0);
 }
@@ -192,7 +192,7 @@ static void add_screens(struct builder *builder)
 {
     struct app *app = builder->app;
     for (size_t i = 0; i < SCREEN_COUNT; i++) {
-        const struct screen *screen = app->screens[i];
+        const struct screen *screen = screens[i];
         const bool needless = builder->leads_to[i] || screen == app_screen(app);
         if ((needless && !builder->all_screens) || !app_offers_screen(app, (enum screen_id)i))
             continue;
@@ -221,7 +221,7 @@ void commands_open(struct app *app, bool all_screens)
 const struct action *commands_key(struct app *app, int key)
 {
     struct chooser *chooser = &app->commands.chooser;
-    const enum screen_id place = screen_of(app, app->commands.letter);
+    const enum screen_id place = screen_of(app->commands.letter);
     const struct action *named = actions_named(app, chooser->filter.text);
     app->commands.letter = 0;
     if (key == UI_ENTER && (place != SCREEN_COUNT || named)) {
@@ -253,7 +253,7 @@ double commands_seconds(const struct app *app)
 
 enum screen_id commands_place(const struct app *app)
 {
-    return screen_of(app, app->commands.letter);
+    return screen_of(app->commands.letter);
 }
 
 void commands_draw(struct app *app)
