@@ -15,7 +15,7 @@
 #include "runs/folder/run_directory.h"
 #include "runs/history/follow.h"
 #include "runs/values/run_snapshot.h"
-#include "ui/shared/last_form.h"
+#include "ui/shared/preferences.h"
 
 #include <limits.h>
 #include <stdio.h>

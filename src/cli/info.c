@@ -356,18 +356,16 @@ static int print_memory(const struct info *info)
 {
     const struct memory_forecast *memory = info->memory;
     const uint64_t integers = integer_weights(info);
-    const struct {
-        const char *name;
-        uint64_t bytes;
-    } kinds[] = {
-        {N_("weights"), memory->weights},      {N_("gradients"), memory->gradients},
-        {N_("solver"), memory->solver},        {N_("activations"), memory->activations},
-        {N_("workspace"), memory->workspace},  {N_("packed weights"), memory->prepared - integers},
-        {N_("weights as integers"), integers}, {N_("teacher"), memory->teacher},
-        {N_("total"), memory->total}};
+    const struct memory_part others[] = {{N_("packed weights"), memory->prepared - integers},
+                                         {N_("weights as integers"), integers},
+                                         {N_("total"), memory->total}};
+    struct memory_part kinds[MEMORY_PARTS + sizeof others / sizeof *others];
+    const size_t parts = forecast_parts(memory, kinds);
+    const size_t count = parts + sizeof others / sizeof *others;
+    memcpy(kinds + parts, others, sizeof others);
     char text[32], words[320];
     struct table table = table_begin("lr", _("MEMORY|SIZE"));
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (kinds[i].bytes == 0)
             continue;
         table_cell(&table, "%s", gettext(kinds[i].name));

@@ -13,7 +13,7 @@
 #include "engine/cluster/launcher.h"
 #include "runs/settings/settings.h"
 #include "ui/launched_terminal.h"
-#include "ui/shared/last_form.h"
+#include "ui/shared/preferences.h"
 
 #include <string.h>
 

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/threads/thread.h"
-#include "ui/shared/last_form.h"
+#include "ui/shared/preferences.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -4,26 +4,21 @@ libui_a_SOURCES = \
 	%D%/app/app.c \
 	%D%/app/app.h \
 	%D%/app/app_runs.c \
-	%D%/app/common_keys.c \
+	%D%/actions.inc \
+	%D%/app/actions.c \
+	%D%/app/actions.h \
 	%D%/app/dialog.c \
 	%D%/app/dialog.h \
-	%D%/app/exporting.c \
-	%D%/app/exporting.h \
 	%D%/app/frame.c \
 	%D%/app/loop.c \
 	%D%/app/menu.c \
 	%D%/app/menu.h \
 	%D%/app/other_runs.c \
 	%D%/app/other_runs.h \
-	%D%/app/other_runs_text.c \
 	%D%/app/plot_actions.c \
 	%D%/app/plot_actions.h \
-	%D%/app/questions.c \
-	%D%/app/questions.h \
 	%D%/app/run_actions.c \
 	%D%/app/run_actions.h \
-	%D%/app/run_cells.c \
-	%D%/app/run_cells.h \
 	%D%/app/run_loading.c \
 	%D%/app/run_loading.h \
 	%D%/app/screen.h \
@@ -32,27 +27,15 @@ libui_a_SOURCES = \
 	%D%/launched_terminal.h \
 	%D%/plot/axis_marks.c \
 	%D%/plot/axis_marks.h \
-	%D%/plot/band.c \
-	%D%/plot/band.h \
 	%D%/plot/curve.c \
 	%D%/plot/curves.c \
 	%D%/plot/curves.h \
 	%D%/plot/plot.c \
 	%D%/plot/plot.h \
-	%D%/plot/plot_axes.c \
-	%D%/plot/plot_axes.h \
-	%D%/plot/plot_window.c \
-	%D%/plot/plot_window.h \
-	%D%/plot/smoothing.c \
-	%D%/plot/smoothing.h \
 	%D%/plot/trace.c \
 	%D%/plot/trace.h \
-	%D%/plot/trace_choice.c \
-	%D%/plot/trace_choice.h \
 	%D%/plot/value_range.c \
 	%D%/plot/value_range.h \
-	%D%/screens.c \
-	%D%/screens.h \
 	%D%/screens/advisor/advisor_model.c \
 	%D%/screens/advisor/advisor_other.c \
 	%D%/screens/advisor/advisor_screen.c \
@@ -61,7 +44,6 @@ libui_a_SOURCES = \
 	%D%/screens/compare/compare_cells.c \
 	%D%/screens/compare/compare_curves_plot.c \
 	%D%/screens/compare/compare_dialog.c \
-	%D%/screens/compare/compare_figure_keys.c \
 	%D%/screens/compare/compare_gather.c \
 	%D%/screens/compare/compare_model.c \
 	%D%/screens/compare/compare_parallel_model.c \
@@ -84,8 +66,6 @@ libui_a_SOURCES = \
 	%D%/screens/models/models_screen.c \
 	%D%/screens/models/models_view.c \
 	%D%/screens/run/arena_view.c \
-	%D%/screens/run/curves_view.c \
-	%D%/screens/run/findings_view.c \
 	%D%/screens/run/gemm_view.c \
 	%D%/screens/run/insight.c \
 	%D%/screens/run/internal.h \
@@ -93,14 +73,11 @@ libui_a_SOURCES = \
 	%D%/screens/run/loss_view.c \
 	%D%/screens/run/memory_view.c \
 	%D%/screens/run/ranks_view.c \
-	%D%/screens/run/run_legend.c \
 	%D%/screens/run/run_marks.c \
-	%D%/screens/run/run_model.c \
-	%D%/screens/run/run_plot.c \
+	%D%/screens/run/curves_view.c \
 	%D%/screens/run/run_screen.c \
 	%D%/screens/run/run_text.c \
 	%D%/screens/run/run_view.c \
-	%D%/screens/run/sample_model.c \
 	%D%/screens/run/sample_view.c \
 	%D%/screens/run/views.c \
 	%D%/screens/run/weights_view.c \
@@ -108,20 +85,16 @@ libui_a_SOURCES = \
 	%D%/screens/runs/runs_choosers.c \
 	%D%/screens/runs/runs_columns.c \
 	%D%/screens/runs/runs_deletion.c \
-	%D%/screens/runs/runs_filter_line.c \
 	%D%/screens/runs/runs_labels.c \
 	%D%/screens/runs/runs_model.c \
 	%D%/screens/runs/runs_preview.c \
-	%D%/screens/runs/runs_pruning.c \
 	%D%/screens/runs/runs_queue.c \
 	%D%/screens/runs/runs_screen.c \
-	%D%/screens/runs/runs_undo.c \
 	%D%/screens/runs/runs_view.c \
 	%D%/screens/runs/saved_views.c \
 	%D%/screens/settings/settings_screen.c \
 	%D%/screens/setup/form_panel.c \
 	%D%/screens/setup/internal.h \
-	%D%/screens/setup/pictures_screen.c \
 	%D%/screens/setup/setup_model.c \
 	%D%/screens/setup/setup_screen.c \
 	%D%/screens/study/internal.h \
@@ -129,7 +102,6 @@ libui_a_SOURCES = \
 	%D%/screens/study/study_screen.c \
 	%D%/screens/study/study_session.c \
 	%D%/screens/study/study_session.h \
-	%D%/screens/study/study_show.c \
 	%D%/screens/study/study_view.c \
 	%D%/screens/sweep/internal.h \
 	%D%/screens/sweep/sweep_dialogs.c \
@@ -140,32 +112,22 @@ libui_a_SOURCES = \
 	%D%/screens/sweep/sweep_view.c \
 	%D%/screens/tables/tables_screen.c \
 	%D%/screens/try/internal.h \
-	%D%/screens/try/try_dialogs.c \
 	%D%/screens/try/try_matrix_view.c \
 	%D%/screens/try/try_model.c \
 	%D%/screens/try/try_screen.c \
 	%D%/screens/try/try_sources.c \
 	%D%/screens/try/try_view.c \
-	%D%/shared/background_command.c \
 	%D%/shared/completion_sources.c \
 	%D%/shared/completion_sources.h \
 	%D%/shared/detach.c \
 	%D%/shared/detach.h \
-	%D%/shared/disk_jobs.c \
+	%D%/shared/shared.c \
 	%D%/shared/form.c \
 	%D%/shared/form.h \
-	%D%/shared/last_form.c \
-	%D%/shared/last_form.h \
-	%D%/shared/log_model.c \
 	%D%/shared/preferences.c \
 	%D%/shared/preferences.h \
-	%D%/shared/queue_list.c \
 	%D%/shared/run_list.c \
 	%D%/shared/run_list.h \
-	%D%/shared/run_offers.c \
-	%D%/shared/run_offers.h \
-	%D%/shared/setting_words.c \
-	%D%/shared/setting_words.h \
 	%D%/shared/shared.h \
 	%D%/shared/sweep_job.c \
 	%D%/shared/sweep_job.h \
@@ -179,7 +141,6 @@ libui_a_SOURCES = \
 	%D%/terminal/graphics.c \
 	%D%/terminal/graphics.h \
 	%D%/terminal/graphics_terminal.c \
-	%D%/terminal/graphics_write.c \
 	%D%/terminal/halfblock.c \
 	%D%/terminal/halfblock.h \
 	%D%/terminal/input.c \
@@ -188,12 +149,9 @@ libui_a_SOURCES = \
 	%D%/terminal/keys.h \
 	%D%/terminal/layout.c \
 	%D%/terminal/layout.h \
-	%D%/terminal/palette.c \
-	%D%/terminal/palette.h \
 	%D%/terminal/signals.c \
 	%D%/terminal/signals.h \
 	%D%/terminal/signals.inc \
-	%D%/terminal/targets.c \
 	%D%/terminal/terminal.c \
 	%D%/terminal/terminal.h \
 	%D%/terminal/theme.c \
@@ -204,16 +162,12 @@ libui_a_SOURCES = \
 	%D%/widgets/chooser.h \
 	%D%/widgets/completion.c \
 	%D%/widgets/completion.h \
-	%D%/widgets/folder_listing.c \
-	%D%/widgets/folder_listing.h \
 	%D%/widgets/legend.c \
 	%D%/widgets/legend.h \
 	%D%/widgets/line_edit.c \
 	%D%/widgets/line_edit.h \
 	%D%/widgets/picture_grid.c \
 	%D%/widgets/picture_grid.h \
-	%D%/widgets/short_names.c \
-	%D%/widgets/short_names.h \
 	%D%/widgets/table.c \
 	%D%/widgets/table.h
 UI_LIBS = libui.a $(STUDIES_LIBS) $(NCURSES_LIBS)

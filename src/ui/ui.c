@@ -6,13 +6,22 @@
 #include "base/memory.h"
 #include "ui/app/app.h"
 #include "ui/launched_terminal.h"
-#include "ui/screens.h"
-#include "ui/shared/last_form.h"
+#include "ui/shared/preferences.h"
 #include "ui/terminal/terminal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SCREEN(identifier, table) extern const struct screen table;
+#include "ui/app/screens.inc"
+#undef SCREEN
+
+const struct screen *const screens[SCREEN_COUNT] = {
+#define SCREEN(identifier, table) [SCREEN_##identifier] = &(table),
+#include "ui/app/screens.inc"
+#undef SCREEN
+};
 
 /* --- preferences --- */
 
@@ -112,7 +121,7 @@ bool ui_run(const struct ui_options *options, struct error *error)
     struct app *app = memory_new(1, sizeof *app, "the workbench", error);
     if (!app)
         return false;
-    bool done = app_begin(app, screens, error) && open_terminal(options, error);
+    bool done = app_begin(app, error) && open_terminal(options, error);
     if (done) {
         prepare(app, options);
         guard_terminal(options);

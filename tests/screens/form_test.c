@@ -4,7 +4,6 @@
 #include "ui/app/dialog.h"
 #include "ui/shared/form.h"
 #include "ui/shared/run_list.h"
-#include "ui/shared/setting_words.h"
 #include "ui/terminal/keys.h"
 #include "ui/widgets/chooser.h"
 

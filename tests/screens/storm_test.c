@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "exchange/export/export.h"
-#include "ui/screens.h"
+#include "ui/app/screen.h"
 #include "ui/terminal/draw.h"
 #include "ui/ui.h"
 

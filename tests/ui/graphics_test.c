@@ -3,7 +3,6 @@
 #include "tap.h"
 #include "ui/terminal/graphics.h"
 #include "ui/terminal/halfblock.h"
-#include "ui/terminal/palette.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 # The tests of src/ui: screens in tmux, and what they are made of.
 UI_CASES = \
+	%D%/actions_test.c \
 	%D%/columns_test.c \
 	%D%/compare_plots_test.c \
 	%D%/completion_test.c \

@@ -5,8 +5,7 @@
 #include "ui/plot/axis_marks.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot.h"
-#include "ui/plot/plot_window.h"
-#include "ui/plot/trace_choice.h"
+#include "ui/plot/trace.h"
 #include "ui/terminal/columns.h"
 
 #include <locale.h>

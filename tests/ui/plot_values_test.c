@@ -2,7 +2,6 @@
  * the mean and the band of several runs. */
 #include "tap.h"
 #include "ui/plot/axis_marks.h"
-#include "ui/plot/band.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/value_range.h"
 

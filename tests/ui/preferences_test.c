@@ -3,7 +3,6 @@
 #include "base/files/file.h"
 #include "runs/settings/user_settings.h"
 #include "tap.h"
-#include "ui/shared/last_form.h"
 #include "ui/shared/preferences.h"
 
 #include <stdlib.h>

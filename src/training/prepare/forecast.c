@@ -19,6 +19,7 @@
 #include "data/loader/data_loader.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { LISTED_FILE = 400 }; /* bytes of an entry of data.json: five JSON values and their text */
 /* A run loads at most half of the code that is absent when it begins: the rest belongs to screens
@@ -254,6 +255,16 @@ bool memory_check(const struct memory_check_request *request, struct forecast *f
 }
 
 /* --- in words --- */
+
+size_t forecast_parts(const struct memory_forecast *memory, struct memory_part parts[MEMORY_PARTS])
+{
+    const struct memory_part all[MEMORY_PARTS] = {
+        {N_("weights"), memory->weights},     {N_("gradients"), memory->gradients},
+        {N_("solver"), memory->solver},       {N_("activations"), memory->activations},
+        {N_("workspace"), memory->workspace}, {N_("teacher"), memory->teacher}};
+    memcpy(parts, all, sizeof all);
+    return MEMORY_PARTS - (memory->teacher == 0);
+}
 
 static void advise(const struct forecast *forecast, char *advice, size_t size)
 {

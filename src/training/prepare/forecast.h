@@ -93,6 +93,17 @@ char *forecast_fallback_text(const struct memory_forecast *memory, char *text, s
  * `text`. */
 char *forecast_swap_text(const struct forecast *forecast, size_t batch, char *text, size_t size);
 
+/* A kind of a plan's memory, with its untranslated name. */
+struct memory_part {
+    const char *name;
+    uint64_t bytes;
+};
+enum { MEMORY_PARTS = 6 };
+
+/* Fills the kinds of memory in which a plan is counted, in the order in which they are shown.
+ * Returns how many a run has: the last one, the teacher, may be missing. */
+size_t forecast_parts(const struct memory_forecast *memory, struct memory_part parts[MEMORY_PARTS]);
+
 /* Fills `error` for a forecast that does not fit, with the batch that would fit. Returns false. */
 bool forecast_refuse(const struct forecast *forecast, size_t batch, struct error *error);
 

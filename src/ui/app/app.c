@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "runs/settings/user_settings.h"
-#include "ui/shared/setting_words.h"
+#include "ui/shared/form.h"
 #include "ui/terminal/terminal.h"
 
 #include <stdarg.h>
@@ -24,7 +24,7 @@ void *app_state(const struct app *app, enum screen_id id)
 
 const struct screen *app_screen(const struct app *app)
 {
-    return app->screens[app->stack[app->depth - 1]];
+    return screens[app->stack[app->depth - 1]];
 }
 
 bool app_is_in_front(const struct app *app, enum screen_id id)
@@ -39,14 +39,14 @@ void app_show(struct app *app, enum screen_id id)
         place++;
     app->stack[place] = id;
     app->depth = place + 1;
-    if (app->screens[id]->open)
-        app->screens[id]->open(app);
+    if (screens[id]->open)
+        screens[id]->open(app);
 }
 
 void app_go(struct app *app, enum screen_id id)
 {
-    if (app->screens[id]->go)
-        app->screens[id]->go(app);
+    if (screens[id]->go)
+        screens[id]->go(app);
     else
         app_show(app, id);
 }
@@ -62,23 +62,23 @@ void app_leave(struct app *app, enum screen_id id)
         app->stack[app->depth++] = SCREEN_RUNS;
 }
 
-bool app_is_typing(const struct app *app)
-{
-    const struct screen *screen = app_screen(app);
-    return screen->typing && screen->typing(app);
-}
-
 bool app_takes_text(const struct app *app)
 {
-    const struct screen *screen = app_screen(app);
-    return screen->takes_text && screen->takes_text(app);
+    return app_is_in_front(app, SCREEN_SETUP) && !actions_open(app) &&
+           form_takes_text(&app->shared.form);
+}
+
+bool app_offers_screen(const struct app *app, enum screen_id id)
+{
+    const struct screen *screen = screens[id];
+    return !screen->reachable || screen->reachable(app);
 }
 
 void app_notify(struct app *app, enum screen_event event, struct run_entry *entry)
 {
     for (size_t i = 0; i < SCREEN_COUNT; i++)
-        if (app->screens[i]->notice)
-            app->screens[i]->notice(app, event, entry);
+        if (screens[i]->notice)
+            screens[i]->notice(app, event, entry);
 }
 
 /* --- messages --- */

@@ -38,10 +38,9 @@ struct app {
     bool unicode; /* the locale and the terminal can show Unicode symbols */
     struct canvas canvas;
 
-    const struct screen *const *screens; /* SCREEN_COUNT of them, by enum screen_id */
-    void *states[SCREEN_COUNT];          /* private to each screen */
-    enum screen_id stack[SCREEN_COUNT];  /* the last one is in front */
-    size_t depth;                        /* screens in the stack */
+    void *states[SCREEN_COUNT];         /* private to each screen */
+    enum screen_id stack[SCREEN_COUNT]; /* the last one is in front */
+    size_t depth;                       /* screens in the stack */
 
     struct shared shared;
     struct other_runs *others;   /* polls runs of other processes, see other_runs.h */
@@ -59,7 +58,7 @@ struct app {
 
 /* Allocates the state of every screen and of the background readers. Returns false with an error
  * when there is no memory. */
-bool app_begin(struct app *app, const struct screen *const *screens, struct error *error);
+bool app_begin(struct app *app, struct error *error);
 /* Waits for an export that is being written, closes the screens and frees everything in `app`. */
 void app_end(struct app *app);
 
@@ -68,14 +67,6 @@ void app_end(struct app *app);
 bool app_run(struct app *app, struct error *error);
 
 /* --- screens --- */
-
-/* The keys that mean the same on every screen, those that edit a line of text, and those of a list
- * to choose from. */
-extern const struct key_table keys_everywhere, keys_editing, keys_choosing;
-
-/* Returns the keys of what is open over the screen or typed on it: the hints are these alone. NULL:
- * the screen's own keys work. */
-const struct key_table *app_open_keys(const struct app *app);
 
 /* Returns a screen's private state: state_size bytes, zeroed at the start. */
 void *app_state(const struct app *app, enum screen_id id);
@@ -94,36 +85,14 @@ void app_leave(struct app *app, enum screen_id id);
 void app_back(struct app *app);
 /* Handles a key as if it had been pressed. */
 void app_press(struct app *app, int key);
-/* Returns whether letters are typed into a field of the screen in front. */
-bool app_is_typing(const struct app *app);
 /* Returns whether a printable key would begin to edit a text of the screen in front. */
 bool app_takes_text(const struct app *app);
 /* Calls the `notice` function of every screen. `entry` is the run that the event concerns, or NULL.
  */
 void app_notify(struct app *app, enum screen_event event, struct run_entry *entry);
 
-/* --- what can be done now (common_keys.c) ---
- *
- * Key hints, help, menu and command palette leave out the rest, so that every key they show does
- * something. A key that is left out still explains itself when pressed. */
-
 /* Returns whether the screen has something to show or to do (screen->reachable). */
 bool app_offers_screen(const struct app *app, enum screen_id id);
-
-/* Returns whether the binding of the screen's table, of keys_everywhere or of keys_editing does
- * something on that screen: its action has a purpose now, and the screen does not give its key
- * another meaning. */
-bool app_offers_binding(const struct app *app, const struct screen *screen,
-                        const struct key_table *table, const struct key_binding *binding);
-
-/* Returns the translated hint of a binding: the screen's own word for the present state, or the
- * table's. NULL: it has none. */
-const char *app_hint(const struct app *app, const struct screen *screen,
-                     const struct key_binding *binding);
-
-/* Returns the screen that an action of keys_everywhere leads to, or SCREEN_COUNT. */
-enum screen_id app_destination(enum action action);
-
 /* Returns whether there are files to export: of a run of this session, of the one that the screen
  * in front shows or of a marked one. */
 bool app_offers_export(const struct app *app);

@@ -128,49 +128,43 @@ static void draw_title(struct app *app, struct rect area)
         draw_right(&app->canvas, area, 0, ROLE_TITLE, right);
 }
 
-/* Draws the first `length` bytes of a key's name and its hint, as a click target for `key`. Returns
- * the column after them. */
-static int draw_hint(struct app *app, struct rect area, int column, int key, int length,
-                     const char *name, const char *hint)
+/* Draws a key's name and its hint, as a click target for `key`. Returns the column after them. */
+static int draw_hint(struct app *app, struct rect area, int column, int key, const char *name,
+                     const char *hint)
 {
-    int end = draw_format(&app->canvas, area, 0, column, ROLE_KEY, "%.*s", length, name);
+    int end = draw_text(&app->canvas, area, 0, column, ROLE_KEY, name);
     end = draw_format(&app->canvas, area, 0, end, ROLE_FAINT, " %s", hint);
     struct rect place = {area.row, area.column + column, 1, end - column};
     targets_add(&app->canvas.targets, place, key, 1);
     return end + 2;
 }
 
-/* Returns the key of a binding that works now: where printable keys are typed, its second key or
- * none. Sets *name to the place of the key's name. */
-static int hinted_key(const struct app *app, const struct key_binding *binding, const char **name)
+/* Finds the key of an action that works now: the first one or, where printable keys are typed, the
+ * first that is not printable. Returns false if there is none. */
+static bool find_hinted_key(const struct app *app, const char *keys, struct key_name *name)
 {
-    if (app_open_keys(app) || !app_takes_text(app) || !key_is_printable(binding->key))
-        return binding->key;
-    const char *space = strchr(*name, ' ');
-    if (!binding->other || key_is_printable(binding->other) || !space)
-        return UI_NONE;
-    *name = space + 1;
-    return binding->other;
+    const bool typed = !actions_open(app) && app_takes_text(app);
+    while ((keys = key_take_name(keys, name)))
+        if (name->shown && !(typed && key_is_printable(name->key)))
+            return true;
+    return false;
 }
 
-/* Draws the hints of bindings `from` to `to` of a table, as many as fit. Returns the column after
+/* Draws the hints of actions `from` to `to` of a list, as many as fit. Returns the column after
  * them. */
 static int draw_hints_of(struct app *app, struct rect area, int column,
-                         const struct key_table *table, size_t from, size_t to)
+                         const struct actions *actions, size_t from, size_t to)
 {
-    for (size_t i = from; i < to && i < table->count; i++) {
-        const struct key_binding *binding = &table->bindings[i];
-        if (!binding->hint || !app_offers_binding(app, app_screen(app), table, binding))
+    struct key_name name;
+    for (size_t i = from; i < to && i < actions->count; i++) {
+        const struct action *action = &actions->list[i];
+        if (!action->hint || !action_is_offered(app, app_screen(app), actions, action) ||
+            !find_hinted_key(app, action->keys, &name))
             continue;
-        const char *name = gettext(binding->name);
-        const char *hint = app_hint(app, app_screen(app), binding);
-        const int key = hinted_key(app, binding, &name);
-        int length = (int)strcspn(name, " ");
-        if (key == UI_NONE)
-            continue;
-        if (column + length + 1 + (int)columns_of(hint) > area.columns)
+        const char *hint = action_hint(app, action);
+        if (column + (int)(columns_of(name.name) + 1 + columns_of(hint)) > area.columns)
             return area.columns;
-        column = draw_hint(app, area, column, key, length, name, hint);
+        column = draw_hint(app, area, column, name.key, name.name, hint);
     }
     return column;
 }
@@ -178,22 +172,22 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
 /* Draws the key hints, help and back first so that they are visible at any width. */
 static void draw_hints(struct app *app, struct rect area)
 {
-    const struct key_table *open = app_open_keys(app);
+    const struct actions *open = actions_open(app);
     int column = 0;
     if (open) {
         draw_hints_of(app, area, 0, open, 0, open->count);
         return;
     }
     if (!app_is_in_front(app, SCREEN_HELP))
-        column = draw_hints_of(app, area, 0, &keys_everywhere, 0, 1);
+        column = draw_hints_of(app, area, 0, &actions_everywhere, 0, 1);
     if (app->depth > 1)
-        column = draw_hints_of(app, area, column, &keys_everywhere, 1, 2);
+        column = draw_hints_of(app, area, column, &actions_everywhere, 1, 2);
     else if (app_takes_text(app))
-        column = draw_hint(app, area, column, UI_F10, 3, "F10", _("quit"));
+        column = draw_hint(app, area, column, UI_F10, "F10", _("quit"));
     else
-        column = draw_hint(app, area, column, 'q', 1, "q", _("quit"));
-    column = draw_hints_of(app, area, column, app_screen(app)->keys, 0, SIZE_MAX);
-    draw_hints_of(app, area, column, &keys_everywhere, 2, SIZE_MAX);
+        column = draw_hint(app, area, column, 'q', "q", _("quit"));
+    column = draw_hints_of(app, area, column, &app_screen(app)->actions, 0, SIZE_MAX);
+    draw_hints_of(app, area, column, &actions_everywhere, 2, SIZE_MAX);
 }
 
 /* Draws the message in its line; a long one covers up to three lines above it, in their whole

@@ -9,10 +9,10 @@
 #include "base/memory.h"
 #include "runs/values/run_snapshot.h"
 #include "studies/sweep/sweep_process.h"
-#include "ui/app/exporting.h"
 #include "ui/app/other_runs.h"
+#include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
-#include "ui/shared/last_form.h"
+#include "ui/shared/preferences.h"
 #include "ui/terminal/terminal.h"
 
 #include <math.h>
@@ -26,9 +26,8 @@ static const double READ_SECONDS = 0.02;
 
 /* --- beginning and end --- */
 
-bool app_begin(struct app *app, const struct screen *const *screens, struct error *error)
+bool app_begin(struct app *app, struct error *error)
 {
-    app->screens = screens;
     app->others = memory_new(1, sizeof *app->others, "the workbench", error);
     app->loading = memory_new(1, sizeof *app->loading, "the workbench", error);
     if (!app->others || !app->loading)
@@ -38,8 +37,8 @@ bool app_begin(struct app *app, const struct screen *const *screens, struct erro
             !(app->states[i] = memory_new(1, screens[i]->state_size, "the workbench", error)))
             return false;
     for (size_t i = 0; i < SCREEN_COUNT; i++)
-        if (screens[i]->begin)
-            screens[i]->begin(app);
+        if (screens[i]->notice)
+            screens[i]->notice(app, EVENT_BEGIN, NULL);
     return true;
 }
 
@@ -48,8 +47,8 @@ void app_end(struct app *app)
     export_job_finish(&app->shared.export);
     completion_close(&app->dialog.completion);
     for (size_t i = 0; i < SCREEN_COUNT; i++) {
-        if (app->states[i] && app->screens[i]->close)
-            app->screens[i]->close(app);
+        if (app->states[i] && screens[i]->close)
+            screens[i]->close(app);
         free(app->states[i]);
         app->states[i] = NULL;
     }
@@ -72,39 +71,6 @@ static uint64_t after(double seconds)
 }
 
 /* --- keys --- */
-
-static void act_everywhere(struct app *app, enum action action)
-{
-    const enum screen_id place = app_destination(action);
-    if (place != SCREEN_COUNT)
-        app_go(app, place);
-    if (action == ACTION_RUN_FORM)
-        app_run_form(app);
-    else if (action == ACTION_BACK)
-        app_back(app);
-    else if (action == ACTION_MENU)
-        menu_open(app);
-    else if (action == ACTION_COMMANDS)
-        commands_open(app, false);
-    else if (action == ACTION_REDRAW)
-        terminal_redraw();
-}
-
-/* Does a screen's action. An action that the screen refuses now leaves its key to what the key
- * means everywhere, or says why it does nothing. */
-static void act_on_screen(struct app *app, const struct screen *screen, int key)
-{
-    const enum action action = keys_find(screen->keys, key);
-    const char *why = screen->refuses ? screen->refuses(app, action) : NULL;
-    const enum action common = keys_find(&keys_everywhere, key);
-    const enum screen_id place = app_destination(common);
-    if (!why)
-        screen->act(app, action);
-    else if (place != SCREEN_COUNT && app_offers_screen(app, place))
-        act_everywhere(app, common);
-    else
-        app_refuse(app, why);
-}
 
 static void key_to_dialog(struct app *app, int key)
 {
@@ -133,7 +99,7 @@ static bool is_function_key(int key)
 static bool make_way(struct app *app, int key)
 {
     const bool menu = app->menu.open, dialog = app->dialog.open;
-    const bool runs = keys_find(&keys_everywhere, key) == ACTION_RUN_FORM;
+    const bool runs = key == UI_F5 || key == UI_CTRL_R;
     if (!menu && !dialog && !app->commands.chooser.open)
         return true;
     if (dialog && key != UI_F10 && !(runs && dialog_may_be_left(&app->dialog))) {
@@ -148,14 +114,21 @@ static bool make_way(struct app *app, int key)
 
 static void key_to_commands(struct app *app, int key)
 {
-    const int chosen = commands_key(app, key);
-    if (chosen)
-        app_press(app, chosen);
+    const struct action *chosen = commands_key(app, key);
+    const int first = chosen ? key_first(chosen->keys) : UI_NONE;
+    const struct actions *own = &app_screen(app)->actions;
+    const bool is_own = chosen && actions_find(own, first) == chosen;
+    if (is_own && !(app_takes_text(app) && key_is_printable(first)))
+        app_press(app, first);
+    else if (chosen)
+        action_run(app, is_own ? own : &actions_everywhere, chosen);
 }
 
 static void dispatch_key(struct app *app, int key)
 {
     const struct screen *screen = app_screen(app);
+    const struct action *action = actions_find(&screen->actions, key);
+    const struct action *common = actions_find(&actions_everywhere, key);
     if (detach_is_active(&app->detach))
         return;
     if (app->closing) { /* waits for the run to stop */
@@ -173,17 +146,17 @@ static void dispatch_key(struct app *app, int key)
         key_to_commands(app, key);
     else if (key == UI_ESCAPE && loading_cancel(app))
         app_say(app, ROLE_STRONG, "Reading the run was cancelled.");
-    else if (is_function_key(key) && !keys_find(screen->keys, key))
-        act_everywhere(app, keys_find(&keys_everywhere, key)); /* also while a text is typed */
+    else if (is_function_key(key) && !action && common)
+        action_run(app, &actions_everywhere, common); /* also while a text is typed */
     else if (!screen->take_key || !screen->take_key(app, key)) {
-        if (keys_find(screen->keys, key))
-            act_on_screen(app, screen, key);
+        if (action)
+            action_run(app, &screen->actions, action);
         else if (key == UI_ESCAPE && app->depth == 1)
             app_say(app, ROLE_FAINT,
                     app_takes_text(app) ? N_("F10 quits")
                                         : N_("q quits")); /* one Esc too many must not quit */
-        else
-            act_everywhere(app, keys_find(&keys_everywhere, key));
+        else if (common)
+            action_run(app, &actions_everywhere, common);
     }
 }
 
@@ -233,8 +206,7 @@ static bool screen_takes_mouse(struct app *app, int event)
 {
     const struct screen *screen = app_screen(app);
     int row, column;
-    if (!screen->take_mouse || app->closing || app->dialog.open || app->menu.open ||
-        app->commands.chooser.open)
+    if (!screen->take_mouse || app->closing || actions_open(app))
         return false;
     terminal_click_position(&row, &column);
     return screen->take_mouse(app, event, row, column);
@@ -290,7 +262,7 @@ static bool background_step(struct app *app)
 {
     bool more = false;
     for (size_t i = 0; i < SCREEN_COUNT; i++)
-        if (app->screens[i]->work && app->screens[i]->work(app))
+        if (screens[i]->work && screens[i]->work(app))
             more = true;
     disk_jobs_step(&app->shared.disk, app, 0);
     loading_step(app);
@@ -305,8 +277,8 @@ static double background_seconds_to_next(const struct app *app)
 {
     double seconds = INFINITY;
     for (size_t i = 0; i < SCREEN_COUNT; i++)
-        if (app->screens[i]->busy)
-            seconds = fmin(seconds, app->screens[i]->busy(app));
+        if (screens[i]->busy)
+            seconds = fmin(seconds, screens[i]->busy(app));
     if (disk_jobs_busy(&app->shared.disk) || loading_is_busy(app) || others_announce_busy(app))
         seconds = fmin(seconds, READ_SECONDS);
     return fmin(seconds, others_seconds_to_next(app));

@@ -3,9 +3,10 @@
  * letter may also begin a word, so the palette opens with what is typed: LETTER_SECONDS after a
  * letter without another key, or with Enter, its screen is shown; anything else continues the word.
  *
- * The palette lists the bindings of the screen in front that do something now, the keys that mean
- * the same everywhere, and the screens to which none of these leads. A command is done by its key,
- * exactly as if it had been pressed. Opened from the menu, it lists all screens, before the keys.
+ * The palette lists the actions of the screen in front that do something now, those of all screens,
+ * and the screens to which none of these leads. A command is done by its key, exactly as if it had
+ * been pressed. The name of any other action, typed in full, does that one or says why not. Opened
+ * from the menu, it lists all screens, before the keys.
  */
 #include "ui/app/menu.h"
 
@@ -33,10 +34,10 @@ static void go(struct app *app, enum screen_id place)
 }
 
 /* Returns the screen with this letter, or SCREEN_COUNT. */
-static enum screen_id screen_of(const struct app *app, int letter)
+static enum screen_id screen_of(int letter)
 {
     enum screen_id place = 0;
-    while (place < SCREEN_COUNT && app->screens[place]->letter != letter)
+    while (place < SCREEN_COUNT && screens[place]->letter != letter)
         place++;
     return place;
 }
@@ -51,7 +52,7 @@ static void begin_word(struct app *app, int key)
     if (key == '/' || key == ':')
         return;
     chooser_key(&commands->chooser, key);
-    commands->letter = key == 'm' || key == 'q' || screen_of(app, key) != SCREEN_COUNT ? key : 0;
+    commands->letter = key == 'm' || key == 'q' || screen_of(key) != SCREEN_COUNT ? key : 0;
     commands->letter_until = clock_nanoseconds() + (uint64_t)(LETTER_SECONDS * 1e9);
 }
 
@@ -94,11 +95,11 @@ static void draw_place(struct app *app, struct rect list, int row, enum screen_i
         draw_fill(&app->canvas, line, ROLE_FOCUS);
     draw_text(&app->canvas, line, 0, 0, role, selected ? ">" : " ");
     draw_format(&app->canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_KEY, "%c",
-                app->screens[place]->letter);
-    draw_text(&app->canvas, line, 0, NAME_COLUMN, role, gettext(app->screens[place]->name));
+                screens[place]->letter);
+    draw_text(&app->canvas, line, 0, NAME_COLUMN, role, gettext(screens[place]->name));
     if (list.columns > NARROW)
         draw_text(&app->canvas, line, 0, WHAT_COLUMN, selected ? ROLE_FOCUS : ROLE_FAINT,
-                  gettext(app->screens[place]->purpose));
+                  gettext(screens[place]->purpose));
     if (selected)
         draw_cursor(&app->canvas, line, 0, 0);
 }
@@ -151,38 +152,38 @@ static void add(struct builder *builder, const struct command *command, const ch
     struct command *copy = &commands->list[commands->count];
     *copy = *command;
     builder->items[commands->count] = (struct chooser_item){text, note};
-    builder->keys[commands->count++] = copy->name;
+    builder->keys[commands->count++] = copy->keys;
 }
 
-/* Returns whether the key only moves a selection or scrolls: no command needs that. */
-static bool only_moves(const struct key_binding *binding)
+/* Returns whether the action only moves a selection or scrolls: no command needs that. */
+static bool only_moves(const struct action *action)
 {
-    static const enum action actions[] = {ACTION_UP,        ACTION_DOWN,  ACTION_PAGE_UP,
-                                          ACTION_PAGE_DOWN, ACTION_FIRST, ACTION_LAST};
-    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-        if (binding->action == actions[i])
+    static const int keys[] = {UI_UP, UI_DOWN, UI_PAGE_UP, UI_PAGE_DOWN, UI_HOME, UI_END, ':'};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (key_first(action->keys) == keys[i])
             return true;
-    return binding->action == ACTION_COMMANDS;
+    return false;
 }
 
-static void add_table(struct builder *builder, const struct key_table *table)
+static void add_actions(struct builder *builder, const struct actions *actions)
 {
-    const struct screen *screen = app_screen(builder->app);
-    for (size_t i = 0; table && i < table->count; i++) {
-        const struct key_binding *binding = &table->bindings[i];
-        const char *hint = app_hint(builder->app, screen, binding), *name = binding->name;
-        const char *help = binding->help ? gettext(binding->help) : NULL;
-        if (only_moves(binding) || !(hint || help) ||
-            !app_offers_binding(builder->app, screen, table, binding))
+    const struct app *app = builder->app;
+    for (size_t i = 0; i < actions->count; i++) {
+        const struct action *action = &actions->list[i];
+        const char *hint = action_hint(app, action);
+        const char *help = action->help ? gettext(action->help) : NULL;
+        if (only_moves(action) || !(hint || help) ||
+            !action_is_offered(app, app_screen(app), actions, action))
             continue;
-        const enum screen_id place = app_destination(binding->action);
-        if (builder->all_screens && table == &keys_everywhere && place != SCREEN_COUNT)
+        const int place = action_destination(action);
+        if (builder->all_screens && actions == &actions_everywhere && place != SCREEN_COUNT)
             continue;
         if (place != SCREEN_COUNT)
             builder->leads_to[place] = true;
-        struct command command = {.key = binding->key};
-        name = gettext(name);
-        snprintf(command.name, sizeof command.name, "%.*s", (int)strcspn(name, " "), name);
+        struct key_name name = {0};
+        key_take_name(action->keys, &name);
+        struct command command = {.action = action};
+        snprintf(command.keys, sizeof command.keys, "%s", name.name);
         add(builder, &command, hint ? hint : help, hint && help ? help : "");
     }
 }
@@ -191,12 +192,12 @@ static void add_screens(struct builder *builder)
 {
     struct app *app = builder->app;
     for (size_t i = 0; i < SCREEN_COUNT; i++) {
-        const struct screen *screen = app->screens[i];
+        const struct screen *screen = screens[i];
         const bool needless = builder->leads_to[i] || screen == app_screen(app);
         if ((needless && !builder->all_screens) || !app_offers_screen(app, (enum screen_id)i))
             continue;
         struct command command = {.place = (enum screen_id)i};
-        snprintf(command.name, sizeof command.name, "m %c", screen->letter);
+        snprintf(command.keys, sizeof command.keys, "m %c", screen->letter);
         add(builder, &command, gettext(screen->name), gettext(screen->purpose));
     }
 }
@@ -208,8 +209,8 @@ void commands_open(struct app *app, bool all_screens)
     app->commands.letter = 0;
     if (all_screens)
         add_screens(&builder);
-    add_table(&builder, app_screen(app)->keys);
-    add_table(&builder, &keys_everywhere);
+    add_actions(&builder, &app_screen(app)->actions);
+    add_actions(&builder, &actions_everywhere);
     if (!all_screens)
         add_screens(&builder);
     chooser_begin(&app->commands.chooser, _("Commands"), builder.items, app->commands.count, "",
@@ -217,26 +218,28 @@ void commands_open(struct app *app, bool all_screens)
     chooser_show_commands(&app->commands.chooser, builder.keys);
 }
 
-int commands_key(struct app *app, int key)
+const struct action *commands_key(struct app *app, int key)
 {
     struct chooser *chooser = &app->commands.chooser;
-    const enum screen_id place = screen_of(app, app->commands.letter);
+    const enum screen_id place = screen_of(app->commands.letter);
+    const struct action *named = actions_named(app, chooser->filter.text);
     app->commands.letter = 0;
-    if (key == UI_ENTER && place != SCREEN_COUNT) {
+    if (key == UI_ENTER && (place != SCREEN_COUNT || named)) {
         chooser->open = false;
-        app_go(app, place);
-        return UI_NONE;
+        if (!named)
+            app_go(app, place);
+        return named;
     }
     const enum chooser_result result = chooser_key(chooser, key);
     if (result == CHOOSER_OPEN)
-        return UI_NONE;
+        return NULL;
     chooser->open = false;
     if (result == CHOOSER_CANCELLED)
-        return UI_NONE;
+        return NULL;
     const struct command *command = &app->commands.list[chooser->shown[chooser->selected]];
-    if (!command->key)
+    if (!command->action)
         app_go(app, command->place);
-    return command->key;
+    return command->action;
 }
 
 double commands_seconds(const struct app *app)
@@ -250,7 +253,7 @@ double commands_seconds(const struct app *app)
 
 enum screen_id commands_place(const struct app *app)
 {
-    return screen_of(app, app->commands.letter);
+    return screen_of(app->commands.letter);
 }
 
 void commands_draw(struct app *app)

@@ -1,6 +1,6 @@
 /* menu.h: the menu of screens, and the command palette: everything that can be done now, found by
- * its words. Both are made from the tables of keys and of screens, so that they list what the keys
- * do and nothing twice. */
+ * its words. Both are made from the lists of actions and of screens, so that they list what the
+ * keys do and nothing twice. */
 #ifndef TINCA_UI_APP_MENU_H
 #define TINCA_UI_APP_MENU_H
 
@@ -27,9 +27,9 @@ void menu_key(struct app *app, int key);
 void menu_draw(struct app *app);
 
 struct command {
-    int key;              /* the key that does the same; 0: `place` is a screen of the menu */
-    enum screen_id place; /* used if `key` is 0 */
-    char name[16];        /* how that key, or the menu's letter, is written */
+    const struct action *action; /* NULL: `place` is a screen of the menu */
+    enum screen_id place;        /* used if `action` is NULL */
+    char keys[16];               /* how its key, or the menu's letter, is written */
 };
 
 struct commands {
@@ -48,9 +48,9 @@ void commands_open(struct app *app, bool all_screens);
 double commands_seconds(const struct app *app);
 /* Returns the screen that this letter means in the menu, or SCREEN_COUNT. */
 enum screen_id commands_place(const struct app *app);
-/* Handles a key while the palette is open: Enter does the selected command, Esc closes it. Returns
- * the key that does the same as the command, which the caller presses then; UI_NONE: none. */
-int commands_key(struct app *app, int key);
+/* Handles a key while the palette is open: Enter does the selected command or the one whose name
+ * is typed, Esc closes it. Returns the action that the caller then does; NULL: none. */
+const struct action *commands_key(struct app *app, int key);
 /* Draws the palette over the screen in front. */
 void commands_draw(struct app *app);
 

@@ -48,10 +48,6 @@ double others_seconds_to_next(const struct app *app);
  * is nothing to draw or the rectangle is empty. */
 bool others_draw_line(struct app *app, const struct run_entry *entry, struct rect line);
 
-/* Shows messages about what has changed in a run since the snapshot `before`. */
-void others_report_changes(struct app *app, const struct run_entry *entry,
-                           const struct run_snapshot *before);
-
 /* Shows who owns the run if another process computes it, so that it takes no command from here.
  * Returns false otherwise. */
 bool others_reject_command(struct app *app, const struct run_entry *entry);

@@ -1,14 +1,15 @@
-/* The keys that all plots share. Axes and symbols are settings of the whole workbench; cursor and
- * zoom belong to one plot (struct plot_window). */
+/* The actions that all plots share. Axes and symbols are settings of the whole workbench; cursor
+ * and zoom belong to one plot (struct plot_window). */
 #include "ui/app/plot_actions.h"
 
 #include "base/language.h"
 #include "ui/app/app.h"
 #include "ui/plot/curves.h"
+#include "ui/widgets/table.h"
 
 #include <math.h>
 
-static void next_scale(struct app *app)
+void plot_next_scale(struct app *app)
 {
     static const char *const names[] = {N_("Scale: both axes linear."), N_("Scale: x logarithmic."),
                                         N_("Scale: y logarithmic."),
@@ -21,7 +22,7 @@ static void next_scale(struct app *app)
 }
 
 /* Selects the next x axis for which the shown run has values. */
-static void next_x(struct app *app)
+void plot_next_x(struct app *app)
 {
     const struct run_entry *entry = app_entry(app);
     const struct series *series = entry && entry->run ? run_series(entry->run) : NULL;
@@ -35,7 +36,7 @@ static void next_x(struct app *app)
     app_say(app, ROLE_STRONG, _("Along the x axis: %s."), curve_x_name(axes->x));
 }
 
-static void next_symbols(struct app *app)
+void plot_next_symbols(struct app *app)
 {
     if (!app->unicode) {
         app_say(app, ROLE_WARNING, _("This locale shows ASCII only; set LANG=C.UTF-8 for more."));
@@ -46,7 +47,7 @@ static void next_symbols(struct app *app)
     app_say(app, ROLE_STRONG, _("Symbols: %s."), ui_symbols[app->symbols]);
 }
 
-static void next_smoothing(struct app *app)
+void plot_next_smoothing(struct app *app)
 {
     struct axes *axes = &app->shared.axes;
     axes->smoothing = smoothing_names[axes->smoothing + 1] ? axes->smoothing + 1 : 0;
@@ -59,7 +60,7 @@ static void next_smoothing(struct app *app)
                 smoothing_names[axes->smoothing]);
 }
 
-static void toggle_range(struct app *app)
+void plot_toggle_range(struct app *app)
 {
     struct axes *axes = &app->shared.axes;
     axes->all_values = !axes->all_values;
@@ -76,77 +77,34 @@ static void toggle_cursor(struct plot_window *window)
         plot_window_move_cursor(window, 0);
 }
 
-static void zoom_in(struct app *app, struct plot_window *window)
+void plot_change(struct app *app, struct plot_window *window, enum plot_change change)
 {
-    if (!plot_window_zoom(window, true))
-        app_say(app, ROLE_FAINT, _("There are too few points to zoom in."));
-}
-
-static void zoom_out(struct app *app, struct plot_window *window)
-{
-    if (!plot_window_zoom(window, false))
-        app_say(app, ROLE_FAINT, _("Everything is shown; z zooms in."));
-}
-
-static void show_all(struct app *app, struct plot_window *window)
-{
-    if (!window->zoomed)
-        app_say(app, ROLE_FAINT, _("Everything is shown; z zooms in."));
-    plot_window_show_all(window);
-}
-
-static void pan(struct app *app, struct plot_window *window, double part)
-{
-    if (!window->zoomed)
-        app_say(app, ROLE_FAINT, _("Everything is shown; z zooms in."));
-    else
-        plot_window_pan(window, part);
-}
-
-bool plot_act(struct app *app, struct plot_window *window, enum action action)
-{
-    if (action == ACTION_SCALE)
-        next_scale(app);
-    else if (action == ACTION_X)
-        next_x(app);
-    else if (action == ACTION_SYMBOLS)
-        next_symbols(app);
-    else if (action == ACTION_SMOOTHING)
-        next_smoothing(app);
-    else if (action == ACTION_RANGE)
-        toggle_range(app);
-    else if (action == ACTION_CURSOR)
+    if (change == PLOT_CURSOR)
         toggle_cursor(window);
-    else if (action == ACTION_ZOOM_IN)
-        zoom_in(app, window);
-    else if (action == ACTION_ZOOM_OUT)
-        zoom_out(app, window);
-    else if (action == ACTION_ZOOM_ALL)
-        show_all(app, window);
-    else if (action == ACTION_PAN_LEFT || action == ACTION_PAN_RIGHT)
-        pan(app, window, action == ACTION_PAN_LEFT ? -0.25 : 0.25);
-    else
-        return false;
-    return true;
+    else if (change == PLOT_ZOOM_IN && !plot_window_zoom(window, true))
+        app_say(app, ROLE_FAINT, _("There are too few points to zoom in."));
+    else if (change != PLOT_ZOOM_IN && !window->zoomed)
+        app_say(app, ROLE_FAINT, _("Everything is shown; z zooms in."));
+    else if (change == PLOT_ZOOM_OUT)
+        plot_window_zoom(window, false);
+    else if (change == PLOT_SHOW_ALL)
+        plot_window_show_all(window);
+    else if (change != PLOT_ZOOM_IN)
+        plot_window_pan(window, change == PLOT_PAN_LEFT ? -0.25 : 0.25);
 }
 
-bool plot_move_cursor(struct plot_window *window, enum action action)
+bool plot_move_cursor(struct plot_window *window, int move)
 {
-    long tenth = (long)window->extent.columns / 10, far = tenth > 1 ? tenth : 2;
-    const struct {
-        enum action action;
-        long columns;
-    } moves[] = {
-        {ACTION_LEFT, -1}, {ACTION_RIGHT, 1}, {ACTION_PAGE_UP, -far}, {ACTION_PAGE_DOWN, far}};
-    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
-        if (moves[i].action == action) {
-            plot_window_move_cursor(window, moves[i].columns);
-            return true;
-        }
-    if (action != ACTION_FIRST && action != ACTION_LAST)
+    const long tenth = (long)window->extent.columns / 10, far = tenth > 1 ? tenth : 2;
+    if (move == MOVE_UP || move == MOVE_DOWN)
         return false;
-    plot_window_set_cursor(window,
-                           action == ACTION_FIRST ? window->extent.first : window->extent.last);
+    if (move == MOVE_FIRST || move == MOVE_LAST)
+        plot_window_set_cursor(window,
+                               move == MOVE_FIRST ? window->extent.first : window->extent.last);
+    else if (move == MOVE_LEFT || move == MOVE_RIGHT)
+        plot_window_move_cursor(window, move == MOVE_LEFT ? -1 : 1);
+    else
+        plot_window_move_cursor(window, move_steps(move, far, 0));
     return true;
 }
 

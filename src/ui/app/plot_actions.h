@@ -3,17 +3,31 @@
 #define TINCA_UI_APP_PLOT_ACTIONS_H
 
 #include "ui/plot/plot.h"
-#include "ui/plot/plot_window.h"
 #include "ui/terminal/draw.h"
-#include "ui/terminal/keys.h"
 
 struct app;
 
-/* Applies an action (scale, x axis, symbols, cursor, zoom, pan) to the plot that `window` belongs
- * to. Returns false if the action is none of these. */
-bool plot_act(struct app *app, struct plot_window *window, enum action action);
-/* Moves the cursor of a plot. Returns false if the action does not move a cursor. */
-bool plot_move_cursor(struct plot_window *window, enum action action);
+/* What changes all plots, as actions: the next scale of the axes, x axis, symbols or strength of
+ * smoothing, and whether the y axis shows all values. */
+void plot_next_scale(struct app *app);
+void plot_next_x(struct app *app);
+void plot_next_symbols(struct app *app);
+void plot_next_smoothing(struct app *app);
+void plot_toggle_range(struct app *app);
+
+/* What an action does to the plot that it is about. */
+enum plot_change {
+    PLOT_CURSOR,
+    PLOT_ZOOM_IN,
+    PLOT_ZOOM_OUT,
+    PLOT_SHOW_ALL,
+    PLOT_PAN_LEFT,
+    PLOT_PAN_RIGHT
+};
+/* Changes a plot, or says why not. */
+void plot_change(struct app *app, struct plot_window *window, enum plot_change change);
+/* Moves the cursor of a plot. Returns false if the move (enum move) is none of a cursor. */
+bool plot_move_cursor(struct plot_window *window, int move);
 /* Handles an event of the mouse on a plot, which was drawn in `area`: a click or a drag places the
  * cursor, the wheel zooms around the pointer. Returns false if the event lies elsewhere. */
 bool plot_take_mouse(struct plot_window *window, struct rect area, int event, int row, int column);

@@ -8,7 +8,7 @@
 #ifndef TINCA_UI_APP_SCREEN_H
 #define TINCA_UI_APP_SCREEN_H
 
-#include "ui/terminal/keys.h"
+#include "ui/app/actions.h"
 #include "ui/terminal/layout.h"
 
 #include <stdbool.h>
@@ -26,6 +26,7 @@ enum screen_id {
 
 /* Changes that a screen may have to respond to, even while another screen is in front. */
 enum screen_event {
+    EVENT_BEGIN,        /* the program begins: set the initial values of the state */
     EVENT_RUN_REMOVED,  /* a run is about to leave its list: drop every pointer to it */
     EVENT_RUN_REPLACED, /* a run's curves are about to be read again from its folder */
     EVENT_RUN_ENDED,    /* a run of this session has ended */
@@ -36,14 +37,11 @@ struct screen {
     const char *name;    /* in the title and in the menu; translated when drawn */
     int letter;          /* its key in the menu */
     const char *purpose; /* its description in the menu; translated when drawn */
-    const struct key_table *keys;
+    struct actions actions;
     size_t state_size; /* bytes of app_state; 0: the screen has no state */
 
-    /* Every function below except `act` and `draw` may be NULL; the comment says what that means.
-     */
+    /* Every function below except `draw` may be NULL; the comment says what that means. */
 
-    /* Sets the initial values of the state. NULL: all bytes stay zero. */
-    void (*begin)(struct app *app);
     /* Runs when the screen is chosen in the menu. NULL: the screen comes to the front. */
     void (*go)(struct app *app);
     /* Prepares the screen each time app_show brings it to the front. NULL: nothing to prepare. */
@@ -53,39 +51,20 @@ struct screen {
 
     /* Writes the title. NULL: the title is the name. */
     void (*title)(const struct app *app, char *text, size_t size);
-    /* Handles a key before the table of keys is searched. Returns whether it did. NULL: the screen
-     * handles no key itself. */
+    /* Handles a key before the list of actions is searched. Returns whether it did. NULL: the
+     * screen handles no key itself. */
     bool (*take_key)(struct app *app, int key);
     /* Handles an event of the mouse (UI_CLICK, UI_DRAG, UI_WHEEL_*) at a place of the
      * terminal, before clicks are turned into keys. Returns whether it did. NULL: it handles none.
      */
     bool (*take_mouse)(struct app *app, int event, int row, int column);
-    /* Returns whether an action of the table of keys would do something now (app.h). NULL: every
-     * action would. */
-    bool (*offers)(const struct app *app, enum action action);
-    /* Returns why an action of the table of keys would do nothing now, as a translated sentence, or
-     * NULL if it would do something. A refused action is not offered, and its key shows the
-     * sentence. NULL: the screen refuses none; what it does not offer explains itself in `act`. */
-    const char *(*refuses)(const struct app *app, enum action action);
-    /* Returns the translated word for what the action does in the present state, in place of the
-     * table's hint, or NULL. NULL: the table's hints always fit. */
-    const char *(*hint)(const struct app *app, enum action action);
+    /* Returns the keys of what is open over the screen and takes all keys: a line in which text is
+     * typed (actions_editing), a list (actions_choosing); else NULL. NULL: nothing ever is. */
+    const struct actions *(*over)(const struct app *app);
     /* Returns whether the screen has something to show. NULL: it always has. */
     bool (*reachable)(const struct app *app);
-    /* Does the action that the table of keys gives for a key. */
-    void (*act)(struct app *app, enum action action);
     /* Draws the screen into `body`, the rows between title and message. */
     void (*draw)(struct app *app, struct rect body);
-    /* Returns whether letters go into a text field now instead of being commands. NULL: never. */
-    bool (*typing)(const struct app *app);
-    /* Returns whether a printable key would begin to edit a text now, so that only the other keys
-     * are commands. NULL: never. */
-    bool (*takes_text)(const struct app *app);
-    /* Returns the keys of a list that is open over the screen and takes all keys, or NULL. NULL:
-     * the screen has no such list. */
-    const struct key_table *(*list_keys)(const struct app *app);
-    /* Returns whether Tab completes the text that is being typed. NULL: never. */
-    bool (*completes)(const struct app *app);
     /* Returns the run that is shown or selected, or NULL. NULL: the screen shows no run. */
     struct run_entry *(*run)(const struct app *app);
 
@@ -99,5 +78,8 @@ struct screen {
      * events. */
     void (*notice)(struct app *app, enum screen_event event, struct run_entry *entry);
 };
+
+/* All screens, by enum screen_id. */
+extern const struct screen *const screens[SCREEN_COUNT];
 
 #endif

@@ -267,28 +267,6 @@ double curves_validation_value(const struct curves *curves, enum trace trace, do
     return NAN;
 }
 
-/* --- traces of either kind --- */
-
-bool curves_measure(struct curves *curves, enum trace trace, struct value_range *range,
-                    struct error *error)
-{
-    if (trace >= TRACES_PER_ITERATION)
-        return validations_measure(curves, trace, range, error);
-    return curve_measure(&curves->trace[trace], range, error);
-}
-
-size_t curves_outliers(const struct curves *curves, enum trace trace, const struct axis *y)
-{
-    return trace < TRACES_PER_ITERATION ? curve_count_outliers(&curves->trace[trace], y)
-                                        : validations_outliers(curves, trace, y);
-}
-
-size_t curves_nonpositive(const struct curves *curves, enum trace trace)
-{
-    return trace < TRACES_PER_ITERATION ? curves->trace[trace].nonpositive
-                                        : validations_nonpositive(curves, trace);
-}
-
 /* --- validations --- */
 
 /* Validations are far apart. A line joins each to the one before it and is cut off at the edges of
@@ -355,7 +333,9 @@ bool validations_measure(const struct curves *curves, enum trace trace, struct v
     return value_range_end_curve(range, error);
 }
 
-size_t validations_nonpositive(const struct curves *curves, enum trace trace)
+/* Returns how many visible validations are at or below zero, which a logarithmic axis cannot show.
+ */
+static size_t validations_nonpositive(const struct curves *curves, enum trace trace)
 {
     struct spot spot;
     size_t count = 0;
@@ -397,7 +377,9 @@ static int side_of(const struct axis *y, double value)
     return value < y->low ? -1 : 0;
 }
 
-size_t validations_outliers(const struct curves *curves, enum trace trace, const struct axis *y)
+/* Returns how many visible validations lie outside the y axis, not counting those. */
+static size_t validations_outliers(const struct curves *curves, enum trace trace,
+                                   const struct axis *y)
 {
     struct spot spot;
     size_t count = 0;
@@ -471,4 +453,26 @@ void validations_draw(const struct curves *curves, enum trace trace, const struc
             plot_mark(plot, number, dot(spot.place, plot_width(plot)), dot_row(y, plot, spot.value),
                       mark);
     }
+}
+
+/* --- traces of either kind --- */
+
+bool curves_measure(struct curves *curves, enum trace trace, struct value_range *range,
+                    struct error *error)
+{
+    if (trace >= TRACES_PER_ITERATION)
+        return validations_measure(curves, trace, range, error);
+    return curve_measure(&curves->trace[trace], range, error);
+}
+
+size_t curves_outliers(const struct curves *curves, enum trace trace, const struct axis *y)
+{
+    return trace < TRACES_PER_ITERATION ? curve_count_outliers(&curves->trace[trace], y)
+                                        : validations_outliers(curves, trace, y);
+}
+
+size_t curves_nonpositive(const struct curves *curves, enum trace trace)
+{
+    return trace < TRACES_PER_ITERATION ? curves->trace[trace].nonpositive
+                                        : validations_nonpositive(curves, trace);
 }

@@ -85,7 +85,91 @@ bool trace_is_adversarial(const struct series *series);
 /* Returns whether the series has any value of the trace. */
 bool trace_has_values(const struct series *series, enum trace trace);
 
-/* Returns whether a run of this kind can have values of the trace. */
-bool trace_is_possible(const struct series *series, enum trace trace);
+/* --- trace choice ---
+ *
+ * which curves of a run are shown: a predefined set of curves that fits the run, or
+ * the user's own choice; and the keys of the list in which curves are switched on and off. No
+ * drawing. */
+
+struct trace_choice {     /* starts as {0}: the losses */
+    size_t curve_set;     /* the predefined set in use, unless `custom` */
+    bool custom;          /* the user chose the curves in the list */
+    unsigned chosen;      /* that choice; it may contain curves without values */
+    bool open;            /* the list is open */
+    size_t selected, top; /* its selected item and the first visible one */
+};
+
+/* Returns the curves to draw: those that are switched on and have values. */
+unsigned trace_choice_shown(const struct trace_choice *choice, const struct series *series);
+
+/* Switches to the next predefined set that fits the run. Returns its translated name. */
+const char *trace_choice_next(struct trace_choice *choice, const struct series *series);
+
+/* Opens the list; the visible curves (`shown`) are switched on in it. */
+void trace_list_open(struct trace_choice *choice, const struct series *series, unsigned shown);
+
+/* Handles a key of the open list. */
+void trace_list_key(struct trace_choice *choice, const struct series *series, int key);
+
+/* Fills `items` with the traces in the order of the list. Returns how many there are. */
+size_t trace_list_items(const struct series *series, enum trace items[TRACES]);
+
+/* --- smoothing ---
+ *
+ * the smoothed losses of a run at any of its points.
+ *
+ * Smoothing depends on all earlier points, but a zoomed plot begins anywhere. The state is
+ * therefore stored every SMOOTHING_STRIDE points: the values at any point follow from the stored
+ * state in fewer than that many steps, and a run of millions of points needs little memory.
+ *
+ * The user chooses the strength: as the run's own settings say (series_smoothed), or an exponential
+ * moving average as TensorBoard computes it, whose bias towards its first value is removed.
+ */
+
+enum { SMOOTHING_STRIDE = 1024 };
+
+/* The choices of smoothing, NULL-terminated: "auto" (as the run says), then the strengths "0",
+ * which leaves the values as they are, to "0.999". */
+extern const char *const smoothing_names[];
+
+/* Returns the strength of a choice: the weight of the average before the newest value; -1: auto. */
+double smoothing_strength(size_t choice);
+
+/* Writes how the losses are smoothed, in a few words for a legend: "mean of 40", "EMA 0.6". Returns
+ * `text`, "" for the average that a run without such settings has. */
+char *smoothing_words(size_t choice, const struct series *series, char *text, size_t size);
+
+/* The smoothed values at one point. */
+struct smoothed {
+    double values[TRACES_SMOOTHED]; /* by trace; NaN: none yet */
+    /* of a chosen strength: the weighted sum of the values, and of the weights */
+    double sums[TRACES_SMOOTHED], weights[TRACES_SMOOTHED];
+};
+
+struct smoothing { /* starts as {0} */
+    size_t choice; /* index of smoothing_names */
+    struct smoothed newest;
+    size_t count;            /* points included */
+    struct smoothed *states; /* [k]: the state before point k * SMOOTHING_STRIDE */
+    size_t capacity;
+};
+
+/* Includes the points up to `count`. Returns false with an error if out of memory. */
+bool smoothing_extend(struct smoothing *smoothing, const struct series *series, size_t count,
+                      struct error *error);
+
+/* Starts again for another series or another choice. */
+void smoothing_clear(struct smoothing *smoothing, size_t choice);
+
+/* Frees the states and leaves `*smoothing` {0}. */
+void smoothing_free(struct smoothing *smoothing);
+
+/* Returns the smoothed values before point `index`, which is at most `count`. */
+struct smoothed smoothing_state_before(const struct smoothing *smoothing,
+                                       const struct series *series, size_t index);
+
+/* Advances the state over point `index`. */
+void smoothing_step(const struct smoothing *smoothing, struct smoothed *state,
+                    const struct series *series, size_t index);
 
 #endif

@@ -5,7 +5,7 @@
 #include "data/dataset/dataset.h"
 #include "data/images/spec.h"
 #include "data/images/spec_value.h"
-#include "ui/widgets/folder_listing.h"
+#include "ui/widgets/completion.h"
 
 #include <stdio.h>
 #include <string.h>

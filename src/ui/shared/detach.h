@@ -32,22 +32,8 @@ struct background_command { /* starts as {0} */
     FILE *messages; /* its standard error, a file without a name; NULL: not started */
 };
 
-/* Adds a word to the command line; the first one is the program's name. If memory is short, the
- * start fails. */
-void background_command_add(struct background_command *command, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 /* Starts the process in a session of its own. Returns false with an error. */
 bool background_command_start(struct background_command *command, struct error *error);
-
-/* Returns whether the process has ended. */
-bool background_command_has_ended(const struct background_command *command);
-
-/* Sets the error to the first line that the process has printed. Returns false. */
-bool background_command_report(const struct background_command *command, struct error *error);
-
-/* Frees everything but the process, and sets the command to {0}. */
-void background_command_free(struct background_command *command);
 
 enum detach_state {
     DETACH_NO,

@@ -4,6 +4,7 @@
 #ifndef TINCA_UI_SHARED_FORM_H
 #define TINCA_UI_SHARED_FORM_H
 
+#include "base/error.h"
 #include "runs/settings/config.h"
 #include "training/forecast_make.h"
 #include "ui/widgets/chooser.h"
@@ -120,5 +121,23 @@ void form_make_forecast(struct form *form);
 
 /* Scrolls so that the focused field is one of the `rows` visible ones. */
 void form_scroll(struct form *form, size_t rows);
+
+/* --- setting words ---
+ *
+ * messages about settings in the words of the form.
+ *
+ * Messages of the session name a setting by its option, "--batch", as they are read on the command
+ * line. On the screen the same setting is a row with a label, "Batch size".
+ */
+
+/* Copies a text with the labels of settings in place of their options. A text that quotes a command
+ * of tinca is copied as it is. Returns `out`. */
+char *setting_words(const char *text, char *out, size_t size);
+
+/* Returns the error with labels in place of options in all its texts. */
+struct error setting_error(const struct error *error);
+
+/* Writes the error as error_format does, with labels in place of options. Returns `text`. */
+char *setting_error_format(const struct error *error, char *text, size_t size);
 
 #endif

@@ -8,6 +8,7 @@
 #define TINCA_UI_SHARED_PREFERENCES_H
 
 #include "base/error.h"
+#include "runs/settings/config.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,9 +43,6 @@ struct preference {
 extern const struct preference preference_table[];
 enum { PREFERENCE_COUNT = 13 };
 
-/* Returns the preference with this key, or NULL. */
-const struct preference *preferences_find(const char *key);
-
 /* Fills in the defaults. */
 void preferences_defaults(struct preferences *preferences);
 
@@ -67,5 +65,18 @@ bool preferences_read(struct preferences *preferences, struct error *error);
 /* Writes the file, and creates its folder if necessary. The file is replaced as a whole or not at
  * all. */
 bool preferences_write(const struct preferences *preferences, struct error *error);
+
+/* --- last form ---
+ *
+ * saves the configuration form in $XDG_STATE_HOME/tinca/form.json, so that the next
+ * session begins with it. The file holds the settings that the user has changed, and the preset. */
+
+/* Fills the configuration with the defaults and the saved settings. Returns false if there is no
+ * saved form or it cannot be read. Settings that are no longer valid are left out; *skipped
+ * describes the first of them, or why the file cannot be read (kind ERROR_NONE: neither). */
+bool last_form_read(struct run_config *config, struct error *skipped);
+
+/* Saves the preset and the settings that the user has given. */
+bool last_form_write(const struct run_config *config, struct error *error);
 
 #endif

@@ -142,6 +142,30 @@ const char *run_entry_network(const struct run_entry *entry);
 /* Returns the run's directory, or NULL if it has none yet. */
 const char *run_entry_directory(const struct run_entry *entry);
 
+/* What can be done with a run. Its actions are offered in the states in which they do something. */
+enum run_offer {
+    RUN_WATCH,
+    RUN_CONTROL, /* pause, save, change the learning rate */
+    RUN_STOP,
+    RUN_RESUME,
+    RUN_LABEL, /* give it a name, tags, a note */
+    RUN_MARK,
+    RUN_CLONE, /* copy its settings */
+    RUN_REMOVE,
+    RUN_PRUNE,
+    RUN_WEIGHTS, /* try or fork them */
+    RUN_COMPARE,
+    RUN_EXPORT
+};
+
+/* Returns whether that does something in the run's present state. `entry` NULL: no run is selected.
+ */
+bool run_offers(const struct run_entry *entry, enum run_offer offer);
+
+/* Returns whether the run can be resumed here; the error (NULL: not wanted) says why not. A run
+ * that another process computes cannot, without an error. */
+bool run_offers_resume(const struct run_entry *entry, struct error *error);
+
 /* --- saved runs --- */
 
 /* Adds the runs `ids` (sorted) of the folder `home`, without those that are in the list already or

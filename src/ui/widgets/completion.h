@@ -8,6 +8,7 @@
 #ifndef TINCA_UI_WIDGETS_COMPLETION_H
 #define TINCA_UI_WIDGETS_COMPLETION_H
 
+#include "base/error.h"
 #include "ui/terminal/layout.h"
 #include "ui/widgets/line_edit.h"
 
@@ -114,5 +115,22 @@ void completion_close(struct completion *completion);
 /* Draws the list below the cell at `row`, `column` of `area`, or above it if there is more room. */
 void completion_draw(struct completion *completion, struct canvas *canvas, struct rect area,
                      int row, int column);
+
+/* --- folder listing ---
+ *
+ * lists the names in a folder, or the lines of a short file of text such as one
+ * of class names, in a separate thread, so that a slow disk delays no key. */
+
+enum { FOLDER_LISTING_LINES = 1000 };
+
+struct folder_listing;
+
+struct folder_name {
+    char *name;
+    bool is_folder;
+};
+
+/* Begins to list a folder or a file. Returns NULL with an error if no thread can start. */
+struct folder_listing *folder_listing_start(const char *path, struct error *error);
 
 #endif

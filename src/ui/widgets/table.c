@@ -1,5 +1,10 @@
 #include "ui/widgets/table.h"
 
+#include "ui/terminal/columns.h"
+#include "ui/terminal/keys.h"
+
+#include <stdlib.h>
+
 static int total_width(const int *widths, size_t count)
 {
     int total = 0;
@@ -43,4 +48,64 @@ size_t table_scroll(size_t top, size_t selected, size_t rows, size_t count)
     if (selected >= top + rows)
         top = selected - rows + 1;
     return top + rows > count ? count - rows : top;
+}
+
+enum move move_of_key(int key)
+{
+    static const int keys[MOVES] = {UI_UP,   UI_DOWN, UI_PAGE_UP, UI_PAGE_DOWN,
+                                    UI_HOME, UI_END,  UI_LEFT,    UI_RIGHT};
+    enum move move = 0;
+    while (move < MOVES && keys[move] != key)
+        move++;
+    return move;
+}
+
+long move_steps(int move, long page, long all)
+{
+    const long steps[MOVES] = {-1, 1, -page, page, -all, all, 0, 0};
+    return steps[move];
+}
+
+size_t list_step(size_t at, long steps, size_t count)
+{
+    const long to = (long)at + steps, last = (long)count - 1;
+    return (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
+}
+
+size_t list_move(size_t at, int move, size_t page, size_t count)
+{
+    return list_step(at, move_steps(move, (long)page, (long)count), count);
+}
+
+/* --- short names --- */
+
+void short_names_make(struct short_names *list, size_t count, int columns, const char *mark,
+                      short_names_writer *writer, const void *context)
+{
+    char *whole = malloc(count * SHORT_NAME_SIZE);
+    const char **names = malloc(count * sizeof *names);
+    *list = (struct short_names){malloc(count * SHORT_NAME_SIZE), count};
+    if (!whole || !names || !list->texts) {
+        short_names_free(list);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            writer(context, i, whole + i * SHORT_NAME_SIZE, SHORT_NAME_SIZE);
+            names[i] = whole + i * SHORT_NAME_SIZE;
+        }
+        columns_fit_names(names, count, columns > 0 ? (size_t)columns : 0, mark, list->texts,
+                          SHORT_NAME_SIZE);
+    }
+    free(whole);
+    free(names);
+}
+
+const char *short_names_get(const struct short_names *list, size_t index, const char *name)
+{
+    return index < list->count ? list->texts + index * SHORT_NAME_SIZE : name;
+}
+
+void short_names_free(struct short_names *list)
+{
+    free(list->texts);
+    *list = (struct short_names){0};
 }

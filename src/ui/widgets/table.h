@@ -1,4 +1,5 @@
-/* table.h: computes which columns of a table fit, how wide they are, and how a table scrolls. */
+/* table.h: computes which columns of a table fit, how wide they are, how a table scrolls, and how
+ * the selection of any list moves. */
 #ifndef TINCA_UI_WIDGETS_TABLE_H
 #define TINCA_UI_WIDGETS_TABLE_H
 
@@ -23,5 +24,56 @@ void table_fit(const struct table_column *table, size_t count, int columns, int 
 /* Returns the first visible row such that `selected` is one of the `rows` visible ones; `top` is
  * the first visible row so far, `count` the number of all rows. */
 size_t table_scroll(size_t top, size_t selected, size_t rows, size_t count);
+
+/* The ways in which a list's selection, a text's first line or a plot's cursor moves. */
+enum move {
+    MOVE_UP,
+    MOVE_DOWN,
+    MOVE_PAGE_UP,
+    MOVE_PAGE_DOWN,
+    MOVE_FIRST,
+    MOVE_LAST,
+    MOVE_LEFT,
+    MOVE_RIGHT,
+    MOVES
+};
+
+/* Returns how the key moves, or MOVES: it does not. */
+enum move move_of_key(int key);
+
+/* Returns how many steps a move is, in either direction, where a page has `page` rows: `all` to an
+ * end, 0 sideways. */
+long move_steps(int move, long page, long all);
+
+/* Returns the number of the row of `count` that is `steps` below row `at`, but at most the last and
+ * at least the first. */
+size_t list_step(size_t at, long steps, size_t count);
+
+/* Returns the selected row after a move from row `at` of `count`, where a page has `page` rows. */
+size_t list_move(size_t at, int move, size_t page, size_t count);
+
+/* --- short names ---
+ *
+ * the names of a list, shortened to a width so that different names stay different.
+ * No drawing. */
+
+enum { SHORT_NAME_SIZE = 128 };
+
+struct short_names { /* starts as {0} */
+    char *texts;     /* count texts of SHORT_NAME_SIZE bytes; NULL: out of memory */
+    size_t count;
+};
+
+/* Writes name `index` of the list into `text`. */
+typedef void short_names_writer(const void *context, size_t index, char *text, size_t size);
+
+/* Makes the list of `count` names, each at most `columns` wide; `mark` (one column) stands where
+ * something was left out. Free it with short_names_free. */
+void short_names_make(struct short_names *list, size_t count, int columns, const char *mark,
+                      short_names_writer *writer, const void *context);
+/* Returns name `index` shortened, or `name` itself if there was no memory for the list. */
+const char *short_names_get(const struct short_names *list, size_t index, const char *name);
+/* Frees the list. */
+void short_names_free(struct short_names *list);
 
 #endif

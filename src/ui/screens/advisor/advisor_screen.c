@@ -10,33 +10,12 @@
 #include "engine/network/network.h"
 #include "runs/settings/settings.h"
 #include "ui/screens/advisor/internal.h"
+#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct key_binding bindings[] = {
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("change, do"),
-     N_("the next choice, or type a number; on a missing value: train or measure")},
-    {UI_UP, UI_BACK_TAB, ACTION_UP, N_("Up"), NULL, N_("the line above")},
-    {UI_DOWN, UI_TAB, ACTION_DOWN, N_("Down"), NULL, N_("the line below (Tab too)")},
-    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("the choice before")},
-    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("the next choice")},
-    {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, N_("scroll the answer back")},
-    {UI_PAGE_DOWN, ' ', ACTION_PAGE_DOWN, "PgDn", N_("scroll"), N_("scroll the answer")},
-    {'v', 0, ACTION_VIEW, "v", N_("other means"),
-     N_("the second page: techniques after training, and back")},
-    {'A', 0, ACTION_RUN, "A", N_("apply"),
-     N_("second page: apply what is advised, within a time budget")},
-    {'u', 0, ACTION_UPDATE, "u", N_("update"), N_("read the runs again")},
-    {'s', 0, ACTION_STOP, "s", NULL, N_("cancel the measurement, or stop applying")},
-    {UI_DELETE, UI_BACKSPACE, ACTION_REMOVE, "Del", NULL, N_("remove a limit")},
-    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
-    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
-};
-static const struct key_table table = {N_("Asking the advisor"), bindings,
-                                       sizeof bindings / sizeof *bindings};
 
 static const double POLL_SECONDS = 0.25, POLL_READ_SECONDS = 0.02;
 static const double READ_SECONDS = 0.008; /* waits for a fast disk, to show the run in this frame */
@@ -302,8 +281,9 @@ static void ask_budget(struct app *app)
     dialog_begin_line(dialog, "30", false, NULL, NULL);
 }
 
-static const char *refuses_apply(const struct advisor_model *model)
+static const char *refuses_apply(const struct app *app)
 {
+    const struct advisor_model *model = advisor_model(app);
     if (!model->other.shown)
         return _("This key concerns the second page: v goes there.");
     if (model->other.job)
@@ -380,74 +360,53 @@ static void open_focused(struct app *app)
         cycle(app, 1);
 }
 
-static void move(struct advisor_model *model, int steps)
+static void move(struct app *app, int how)
 {
-    const long last = (long)(ADVISOR_FIELDS + advisor_model_missing_count(model)) - 1;
-    const long to = (long)model->focus + steps;
-    model->focus = (size_t)(to < 0 ? 0 : to > last ? last : to);
+    struct advisor_model *model = advisor_model(app);
+    const size_t count = ADVISOR_FIELDS + advisor_model_missing_count(model);
+    model->focus = list_move(model->focus, how, 1, count);
     model->follow = true;
 }
 
-static void act(struct app *app, enum action action)
+static void scroll(struct app *app, int how)
+{
+    advisor_model(app)->scroll += (int)move_steps(how, 5, 0); /* drawing limits it */
+    advisor_model(app)->follow = false;
+}
+
+static void update(struct app *app)
 {
     struct advisor_model *model = advisor_model(app);
-    switch (action) {
-    case ACTION_OPEN:
-        open_focused(app);
-        break;
-    case ACTION_UP:
-    case ACTION_DOWN:
-        move(model, action == ACTION_UP ? -1 : 1);
-        break;
-    case ACTION_FIRST:
-    case ACTION_LAST:
-        move(model, action == ACTION_FIRST ? -1000 : 1000);
-        break;
-    case ACTION_LEFT:
-    case ACTION_RIGHT:
-        cycle(app, action == ACTION_LEFT ? -1 : 1);
-        break;
-    case ACTION_PAGE_UP:
-    case ACTION_PAGE_DOWN:
-        model->scroll += action == ACTION_PAGE_UP ? -5 : 5;
-        model->follow = false;
-        break;
-    case ACTION_VIEW:
-        turn_page(app);
-        break;
-    case ACTION_RUN:
-        ask_budget(app);
-        break;
-    case ACTION_UPDATE:
-        read_runs_again(app);
-        if (model->other.shown)
-            advisor_other_read(&model->other, advisor_model_device(model));
-        app_say(app, ROLE_STRONG, "%s", _("The runs are read again."));
-        break;
-    case ACTION_STOP:
-        if (advisor_other_is_applying(&model->other)) {
-            background_job_cancel(model->other.job);
-            app_say(app, ROLE_STRONG, "%s", _("The technique is being stopped."));
-            break;
-        }
-        background_job_cancel(model->background_job);
-        app_say(app, ROLE_STRONG, "%s", _("The measurement is being cancelled."));
-        break;
-    case ACTION_REMOVE:
-        advisor_model_set(model, "");
-        advisor_model_answer(model);
-        break;
-    default:
-        break;
-    }
+    read_runs_again(app);
+    if (model->other.shown)
+        advisor_other_read(&model->other, advisor_model_device(model));
+    app_say(app, ROLE_STRONG, "%s", _("The runs are read again."));
+}
+
+static void stop(struct app *app)
+{
+    struct advisor_model *model = advisor_model(app);
+    const bool applying = advisor_other_is_applying(&model->other);
+    background_job_cancel(applying ? model->other.job : model->background_job);
+    app_say(app, ROLE_STRONG, "%s",
+            applying ? _("The technique is being stopped.")
+                     : _("The measurement is being cancelled."));
+}
+
+static void remove_limit(struct app *app)
+{
+    advisor_model_set(advisor_model(app), "");
+    advisor_model_answer(advisor_model(app));
 }
 
 /* --- what can be done --- */
 
 /* Returns why Left and Right would change nothing, or NULL. */
-static const char *refuses_cycle(const struct advisor_model *model)
+static const char *refuses_cycle(const struct app *app, int direction)
 {
+    const struct advisor_model *model = advisor_model(app);
     const char *choices[ADVISOR_CHOICES];
+    (void)direction;
     if (model->focus >= ADVISOR_FIELDS)
         return _("Left and Right change the fields of the question.");
     if (is_number(model->focus))
@@ -457,57 +416,76 @@ static const char *refuses_cycle(const struct advisor_model *model)
                : _("No run was read that could be chosen here.");
 }
 
-static const char *refuses_open(const struct advisor_model *model)
+static const char *refuses_open(const struct app *app)
 {
+    const struct advisor_model *model = advisor_model(app);
     const struct advice *answer;
     const struct advise_missing *missing = advisor_model_missing(model, &answer);
     if (missing && !missing->training)
         return model->background_job ? _("A measurement is running; s cancels it.") : NULL;
-    return missing || is_number(model->focus) ? NULL : refuses_cycle(model);
+    return missing || is_number(model->focus) ? NULL : refuses_cycle(app, 1);
 }
 
-static const char *refuses_remove(const struct advisor_model *model)
+static const char *refuses_remove(const struct app *app)
 {
+    const struct advisor_model *model = advisor_model(app);
     if (model->focus != ADVISOR_LIMIT_MS && model->focus != ADVISOR_LIMIT_MB)
         return _("Only a limit can be removed.");
     return model->values[model->focus][0] ? NULL : _("There is no limit here.");
 }
 
-static const char *refuses(const struct app *app, enum action action)
+static const char *refuses_stop(const struct app *app)
 {
     const struct advisor_model *model = advisor_model(app);
-    switch (action) {
-    case ACTION_OPEN:
-        return refuses_open(model);
-    case ACTION_LEFT:
-    case ACTION_RIGHT:
-        return refuses_cycle(model);
-    case ACTION_REMOVE:
-        return refuses_remove(model);
-    case ACTION_STOP:
-        return model->background_job || advisor_other_is_applying(&model->other)
-                   ? NULL
-                   : _("Nothing is being measured.");
-    case ACTION_RUN:
-        return refuses_apply(model);
-    case ACTION_PAGE_UP:
-    case ACTION_PAGE_DOWN:
-        return model->furthest > 0 ? NULL : _("The whole answer is visible already.");
-    default:
-        return NULL;
-    }
+    return model->background_job || advisor_other_is_applying(&model->other)
+               ? NULL
+               : _("Nothing is being measured.");
 }
 
-static const char *hint(const struct app *app, enum action action)
+static const char *refuses_scroll(const struct app *app, int how)
+{
+    (void)how;
+    return advisor_model(app)->furthest > 0 ? NULL : _("The whole answer is visible already.");
+}
+
+static const char *page_word(const struct app *app)
+{
+    return advisor_model(app)->other.shown ? _("first page") : NULL;
+}
+
+static const char *open_word(const struct app *app)
 {
     const struct advice *answer;
     const struct advise_missing *missing = advisor_model_missing(advisor_model(app), &answer);
-    if (action == ACTION_VIEW)
-        return advisor_model(app)->other.shown ? _("first page") : NULL;
-    if (action != ACTION_OPEN)
-        return NULL;
     return !missing ? _("change") : missing->training ? _("to form") : _("measure");
 }
+
+static const struct action actions[] = {
+    {"Enter", "open", N_("change, do"),
+     N_("the next choice, or type a number; on a missing value: train or measure"),
+     .run = open_focused, .refused = refuses_open, .word = open_word},
+#define ACTIONS_FIELDS move, NULL
+#include "ui/actions.inc"
+    {"Left", "previous-choice", NULL, N_("the choice before"), cycle, refuses_cycle,
+     .argument = -1},
+    {"Right", "next-choice", NULL, N_("the next choice"), cycle, refuses_cycle, .argument = 1},
+    {"PgUp", "page-up", NULL, N_("scroll the answer back"), scroll, refuses_scroll,
+     .argument = MOVE_PAGE_UP},
+    {"PgDn (space)", "page-down", N_("scroll"), N_("scroll the answer"), scroll, refuses_scroll,
+     .argument = MOVE_PAGE_DOWN},
+    {"v", "other-means", N_("other means"),
+     N_("the second page: techniques after training, and back"), .run = turn_page,
+     .word = page_word},
+    {"A", "apply", N_("apply"), N_("second page: apply what is advised, within a time budget"),
+     .run = ask_budget, .refused = refuses_apply},
+    {"u", "update", N_("update"), N_("read the runs again"), .run = update},
+    {"s", "stop", NULL, N_("cancel the measurement, or stop applying"), .run = stop,
+     .refused = refuses_stop},
+    {"Del (Backspace)", "remove-limit", NULL, N_("remove a limit"), .run = remove_limit,
+     .refused = refuses_remove},
+#define ACTIONS_ENDS move, NULL
+#include "ui/actions.inc"
+};
 
 static void draw(struct app *app, struct rect body)
 {
@@ -519,9 +497,9 @@ static void close(struct app *app)
     advisor_model_free(advisor_model(app));
 }
 
-static bool typing(const struct app *app)
+static const struct actions *over(const struct app *app)
 {
-    return advisor_model(app)->editing;
+    return advisor_model(app)->editing ? &actions_editing : NULL;
 }
 
 static bool work(struct app *app)
@@ -555,16 +533,13 @@ const struct screen advisor_screen = {
     .name = N_("Advisor"),
     .letter = 'a',
     .purpose = N_("which technique to use, from your runs"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("Asking the advisor"), actions)},
     .state_size = sizeof(struct advisor_model),
     .open = open,
     .close = close,
     .take_key = take_key,
-    .refuses = refuses,
-    .hint = hint,
-    .act = act,
     .draw = draw,
-    .typing = typing,
+    .over = over,
     .work = work,
     .busy = busy,
     .notice = notice,

@@ -5,7 +5,7 @@
 #include "base/language.h"
 #include "runs/values/run_snapshot.h"
 #include "ui/app/app.h"
-#include "ui/app/run_cells.h"
+#include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
 
 #include <math.h>

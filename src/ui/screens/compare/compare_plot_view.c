@@ -5,7 +5,7 @@
 
 #include "base/language.h"
 #include "ui/app/plot_actions.h"
-#include "ui/plot/plot_axes.h"
+#include "ui/plot/axis_marks.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/legend.h"
 

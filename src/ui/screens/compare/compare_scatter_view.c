@@ -4,7 +4,7 @@
 #include "ui/screens/compare/internal.h"
 
 #include "base/language.h"
-#include "ui/plot/plot_axes.h"
+#include "ui/plot/axis_marks.h"
 #include "ui/terminal/columns.h"
 #include "ui/terminal/keys.h"
 

@@ -4,6 +4,7 @@
 #include "ui/app/app.h"
 #include "ui/app/plot_actions.h"
 #include "ui/screens/compare/internal.h"
+#include "ui/widgets/table.h"
 
 #include "base/clock.h"
 #include "base/language.h"
@@ -13,84 +14,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct key_binding bindings[] = {
-    {'v', 0, ACTION_VIEW, "v", N_("view"),
-     N_("the next view: curves, table, settings that differ, scatter plot, parallel axes")},
-    {'s', 0, ACTION_SORT, "s", N_("sort"), N_("sort by the next column, the best first")},
-    {'b', 0, ACTION_SORT_BACK, "b", NULL, N_("sort by the column before")},
-    {'r', 0, ACTION_REVERSE, "r", NULL, N_("reverse the order; unknown values stay last")},
-    {'y', 0, ACTION_QUANTITY, "y", N_("curve"),
-     N_("what the curves show: losses, accuracy, learning rate, ms/image; the y axis of a scatter "
-        "plot")},
-    {'i', 0, ACTION_CURSOR, "i", N_("inspect"),
-     N_("a cursor that reads the values of all runs; Left and Right move it")},
-    {'f', 0, ACTION_FINDING, "f", NULL,
-     N_("the cursor to the next finding (!) of the runs that are drawn")},
-    {'M', 0, ACTION_NEXT_MARK, "M", NULL,
-     N_("the cursor to the next mark of these runs: a finding, a new learning rate (L), a resume "
-        "(R), a fork (F), the best epoch; + stands for several in one column")},
-    {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"), N_("zoom in at the cursor")},
-    {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("zoom out")},
-    {'0', 0, ACTION_ZOOM_ALL, "0", NULL, N_("show the whole runs")},
-    {'<', 0, ACTION_PAN_LEFT, "<", NULL,
-     N_("scroll a zoomed plot, or move a parallel axis, to the left")},
-    {'>', 0, ACTION_PAN_RIGHT, ">", NULL, N_("the same to the right")},
-    {'[', 0, ACTION_BRUSH_LOW_UP, "[", NULL,
-     N_("parallel axes: raise the lower end of the range that filters the runs")},
-    {'{', 0, ACTION_BRUSH_LOW_DOWN, "{", NULL, N_("lower it again")},
-    {']', 0, ACTION_BRUSH_HIGH_DOWN, "]", NULL, N_("lower the upper end of that range")},
-    {'}', 0, ACTION_BRUSH_HIGH_UP, "}", NULL, N_("raise it again")},
-    {'w', 0, ACTION_BRUSH_CLEAR, "w", NULL, N_("the whole axis: no filter")},
-    {'W', 0, ACTION_BRUSH_CLEAR_ALL, "W", NULL, N_("no filter on any axis")},
-    {'-', 0, ACTION_REMOVE, "-", NULL, N_("leave the selected axis out")},
-    {'+', 0, ACTION_ALL, "+", NULL, N_("add an axis that is left out")},
-    {'p', 0, ACTION_PUBLISHED, "p", N_("published"),
-     N_("the studies' published figures, marked as such")},
-    {'e', 0, ACTION_EXPORT, "e", N_("export"),
-     N_("write the table as JSON, CSV or Markdown; asks where")},
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("watch"), N_("show the selected run")},
-    {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, N_("the next row, in every view")},
-    {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, N_("the row before")},
-    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the row above, or the next point of a scatter plot")},
-    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the row or point below")},
-    {UI_PAGE_UP, ',', ACTION_PAGE_UP, "PgUp ,", NULL,
-     N_("the cursor a tenth of the plot to the left")},
-    {UI_PAGE_DOWN, '.', ACTION_PAGE_DOWN, "PgDn .", NULL,
-     N_("the cursor a tenth of the plot to the right")},
-    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("columns, points or axes to the left")},
-    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("the same to the right")},
-    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
-    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
-    {'h', 0, ACTION_HIDE, "h", N_("hide"), N_("hide the curve of the selected run, or show it")},
-    {'H', 0, ACTION_SOLO, "H", NULL,
-     N_("show only the selected run and the pinned ones, or all again")},
-    {'P', 0, ACTION_PIN, "P", N_("pin"),
-     N_("pin the selected run: first in the legend, on top, shown beside any other")},
-    {'G', 0, ACTION_GROUPS, "G", N_("seeds"),
-     N_("draw runs that differ in their seed only as mean, minimum and maximum, or apart")},
-    {'l', 0, ACTION_SCALE, "l", N_("log"), N_("axis scales: linear, log x, log y, log both")},
-    {'S', 0, ACTION_SMOOTHING, "S", N_("smoothing"),
-     N_("the next strength of smoothing: as the run says, 0, 0.6, 0.9, 0.97, 0.99, 0.999")},
-    {'a', 0, ACTION_RANGE, "a", NULL,
-     N_("let the y axis show all values, or leave out outliers (^ and v mark them)")},
-    {'x', 0, ACTION_X, "x", N_("axis"),
-     N_("the x axis: iteration, epoch, time; of a scatter plot any figure")},
-    {'g', 0, ACTION_SYMBOLS, "g", NULL, N_("graph symbols: braille, block, ASCII")},
-};
-static const struct key_table table = {N_("Comparing runs"), bindings,
-                                       sizeof bindings / sizeof *bindings};
-
 static const char *const view_names[COMPARE_KINDS] = {N_("Curves"), N_("Table"), N_("Settings"),
                                                       N_("Scatter"), N_("Parallel")};
 
-/* --- keys --- */
+/* --- actions on rows --- */
 
-static void move(struct compare_model *model, long steps)
+static void next_view(struct app *app)
 {
-    long last = (long)model->table.count - 1, to = (long)model->selected + steps;
-    model->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
-    to = (long)model->scroll + steps;
-    model->scroll = to < 0 ? 0 : (size_t)to; /* drawing limits it to the last line */
+    struct compare_model *model = compare_model(app);
+    model->kind = (enum compare_kind)((model->kind + 1) % COMPARE_KINDS);
+    model->left = model->scroll = 0;
 }
 
 static void sort(struct app *app, int steps)
@@ -98,6 +31,11 @@ static void sort(struct app *app, int steps)
     struct compare_model *model = compare_model(app);
     compare_model_step_sort(model, steps);
     app_say(app, ROLE_FAINT, "Sorted: %s.", compare_model_sort_name(model));
+}
+
+static void reverse(struct app *app)
+{
+    compare_model_reverse(compare_model(app));
 }
 
 static void toggle_published(struct app *app)
@@ -125,27 +63,12 @@ static void open_selected(struct app *app)
 }
 
 /* Selects the row after or before, from the last one on the first. */
-static void step(struct compare_model *model, bool next)
-{
-    const size_t count = model->table.count;
-    if (count > 0)
-        model->selected = (model->selected + (next ? 1 : count - 1)) % count;
-}
-
-/* Moves the cursor of the curves, except for Home and End, which move the selected row. */
-static bool act_on_cursor(struct compare_model *model, enum action action)
-{
-    return model->kind == COMPARE_CURVES && model->window.cursor_on && action != ACTION_FIRST &&
-           action != ACTION_LAST && plot_move_cursor(&model->window, action);
-}
-
-static bool take_key(struct app *app, int key)
+static void step(struct app *app, int steps)
 {
     struct compare_model *model = compare_model(app);
-    if (keys_find(&table, key) && compare_gather_hold(app, key))
-        return true;
-    return (model->choice.chooser.open && compare_take_chooser_key(model, key)) ||
-           (model->kind == COMPARE_CURVES && plot_leave_cursor(&model->window, key));
+    const size_t count = model->table.count;
+    if (count > 0)
+        model->selected = (model->selected + (steps > 0 ? 1 : count - 1)) % count;
 }
 
 /* Says what the marks in the column of a value are, and of which runs: "L 1: learning rate 0.1 ->
@@ -185,26 +108,220 @@ static void go_to_mark(struct app *app, unsigned kinds)
     say_marks_at(app, mark->x, mark->role);
 }
 
-/* Hides, shows alone or pins the selected run or group, switches the groups, or goes to a mark. */
-static void act_on_curves(struct app *app, enum action action)
+/* Returns whether the curves are shown; says how to get there if they are not. */
+static bool are_curves_shown(struct app *app)
+{
+    const bool shown = compare_model(app)->kind == COMPARE_CURVES;
+    if (!shown)
+        app_say(app, ROLE_WARNING, "This acts on the curves; v goes to them.");
+    return shown;
+}
+
+static void next_mark(struct app *app, int kinds)
+{
+    if (are_curves_shown(app))
+        go_to_mark(app, (unsigned)kinds);
+}
+
+static void toggle_groups(struct app *app)
 {
     struct compare_model *model = compare_model(app);
-    if (model->kind != COMPARE_CURVES)
-        app_say(app, ROLE_WARNING, "This acts on the curves; v goes to them.");
-    else if (action == ACTION_FINDING || action == ACTION_NEXT_MARK)
-        go_to_mark(app,
-                   action == ACTION_FINDING ? AXIS_MARK_BIT(AXIS_MARK_FINDING) : AXIS_MARKS_ALL);
-    else if (action == ACTION_GROUPS && compare_curves_toggle_groups(model) == 0)
+    if (!are_curves_shown(app))
+        return;
+    if (compare_curves_toggle_groups(model) == 0) {
         app_say(app, ROLE_WARNING, "No runs differ in their seed only, so there are no groups.");
-    else if (action == ACTION_GROUPS) {
-        model->outdated = true; /* the table has a row for each group, or for each run */
-        app_say(app, ROLE_STRONG, "%s",
-                model->curves.ungrouped ? N_("Every run has a curve of its own.")
-                                        : N_("Seeds are drawn as mean, minimum and maximum."));
-    } else if (!(action == ACTION_HIDE   ? compare_curves_hide(model)
-                 : action == ACTION_SOLO ? compare_curves_solo(model)
-                                         : compare_curves_pin(model)))
+        return;
+    }
+    model->outdated = true; /* the table has a row for each group, or for each run */
+    app_say(app, ROLE_STRONG, "%s",
+            model->curves.ungrouped ? N_("Every run has a curve of its own.")
+                                    : N_("Seeds are drawn as mean, minimum and maximum."));
+}
+
+/* Hides, shows alone or pins the selected run or group. */
+static void show_selected(struct app *app, int how)
+{
+    static bool (*const functions[])(struct compare_model *) = {
+        compare_curves_hide, compare_curves_solo, compare_curves_pin};
+    if (are_curves_shown(app) && !functions[how](compare_model(app)))
         app_say(app, ROLE_WARNING, "This row is published; it has no curve.");
+}
+
+/* Moves the selection along the legend or, if the table is drawn, along its rows. */
+static void select_by(struct compare_model *model, long steps)
+{
+    const long to = (long)model->scroll + steps;
+    if (model->kind == COMPARE_CURVES && !model->table_below) {
+        compare_curves_select(model, steps);
+        return;
+    }
+    model->selected = list_step(model->selected, steps, model->table.count);
+    model->scroll = to < 0 ? 0 : (size_t)to; /* drawing limits it to the last line */
+}
+
+/* Moves the cursor of the curves, the selected point, axis or row, or the columns in view. */
+static void move(struct app *app, int how)
+{
+    struct compare_model *model = compare_model(app);
+    const int across = how == MOVE_LEFT ? -1 : how == MOVE_RIGHT;
+    const bool page = how == MOVE_PAGE_UP || how == MOVE_PAGE_DOWN;
+    const bool end = how == MOVE_FIRST || how == MOVE_LAST;
+    if (model->kind == COMPARE_CURVES && model->window.cursor_on && !end &&
+        plot_move_cursor(&model->window, how))
+        return;
+    if (page)
+        return;
+    if (model->kind == COMPARE_SCATTER && model->scatter.usable && !end)
+        model->selected = compare_scatter_neighbour(&model->scatter, model->selected, across,
+                                                    (how == MOVE_UP) - (how == MOVE_DOWN));
+    else if (model->kind == COMPARE_PARALLEL && across)
+        model->parallel.selected =
+            list_step(model->parallel.selected, across, model->parallel.shown);
+    else if (across) /* drawing limits it */
+        model->left += across > 0 ? 1 : -(size_t)(model->left > 0);
+    else
+        select_by(model, move_steps(how, 0, (long)model->table.count));
+}
+
+/* --- choosing a figure --- */
+
+/* Opens the chooser of the figures with numbers, for an axis of the scatter plot. */
+static void choose_scatter_figure(struct app *app, enum scatter_axis axis)
+{
+    struct compare_model *model = compare_model(app);
+    struct compare_figure figures[COMPARE_FIGURES];
+    struct chooser_item items[CHOOSER_MAX_ITEMS];
+    size_t count = compare_list_figures(&model->table, figures), listed = 0;
+    for (size_t i = 0; i < count && listed < CHOOSER_MAX_ITEMS; i++)
+        if (!compare_figure_is_text(&figures[i])) {
+            char *name = model->choice.items[listed];
+            compare_figure_name(&model->table, &figures[i], name, FIGURE_NAME);
+            items[listed++] = (struct chooser_item){name, ""};
+        }
+    model->choice.axis = axis;
+    chooser_begin(&model->choice.chooser,
+                  axis == SCATTER_X ? _("Which figure on the x axis?")
+                                    : _("Which figure on the y axis?"),
+                  items, listed, model->scatter.names[axis], false);
+}
+
+/* Opens the chooser of the axes that are left out of the parallel coordinates. */
+static void choose_axis(struct app *app)
+{
+    struct compare_model *model = compare_model(app);
+    const struct compare_parallel *parallel = &model->parallel;
+    struct chooser_item items[CHOOSER_MAX_ITEMS];
+    size_t listed = 0;
+    for (size_t i = parallel->shown; i < parallel->count && listed < CHOOSER_MAX_ITEMS; i++) {
+        snprintf(model->choice.items[listed], FIGURE_NAME, "%s", parallel->axes[i].name);
+        items[listed] = (struct chooser_item){model->choice.items[listed], ""};
+        listed++;
+    }
+    if (listed == 0)
+        app_say(app, ROLE_FAINT, "All axes are shown.");
+    else
+        chooser_begin(&model->choice.chooser, _("Which axis?"), items, listed, items[0].text,
+                      false);
+}
+
+/* Applies a key to the chooser, and takes the figure that was chosen. Returns true. */
+static bool take_chooser_key(struct compare_model *model, int key)
+{
+    const enum chooser_result result = chooser_key(&model->choice.chooser, key);
+    if (result == CHOOSER_OPEN)
+        return true;
+    model->choice.chooser.open = false;
+    if (result == CHOOSER_CHOSEN && model->kind == COMPARE_PARALLEL)
+        compare_parallel_show(&model->parallel, chooser_choice(&model->choice.chooser));
+    else if (result == CHOOSER_CHOSEN) {
+        snprintf(model->scatter.names[model->choice.axis], FIGURE_NAME, "%s",
+                 chooser_choice(&model->choice.chooser));
+        model->outdated = true;
+    }
+    return true;
+}
+
+/* Returns whether the points of two figures are shown. */
+static bool is_scatter(const struct compare_model *model)
+{
+    return model->kind == COMPARE_SCATTER && model->scatter.usable;
+}
+
+static void next_quantity(struct app *app)
+{
+    if (is_scatter(compare_model(app)))
+        choose_scatter_figure(app, SCATTER_Y);
+    else
+        compare_model_next_trace(compare_model(app));
+}
+
+static void next_axis(struct app *app)
+{
+    if (is_scatter(compare_model(app)))
+        choose_scatter_figure(app, SCATTER_X);
+    else
+        plot_next_x(app);
+}
+
+static void next_scale(struct app *app)
+{
+    struct compare_model *model = compare_model(app);
+    if (is_scatter(model)) {
+        compare_scatter_next_scale(&model->scatter);
+        model->outdated = true;
+    } else
+        plot_next_scale(app);
+}
+
+/* Changes the plot of curves; among parallel axes < and > move the selected one. */
+static void change_plot(struct app *app, int change)
+{
+    struct compare_model *model = compare_model(app);
+    if (model->kind == COMPARE_PARALLEL && change >= PLOT_PAN_LEFT)
+        compare_parallel_move(&model->parallel, change == PLOT_PAN_RIGHT);
+    else
+        plot_change(app, &model->window, (enum plot_change)change);
+}
+
+/* --- actions on parallel axes, which do nothing in other views --- */
+
+enum { LOW_UP, LOW_DOWN, HIGH_UP, HIGH_DOWN };
+
+static void brush(struct app *app, int end)
+{
+    struct compare_model *model = compare_model(app);
+    if (model->kind == COMPARE_PARALLEL)
+        compare_parallel_brush(&model->parallel, end <= LOW_DOWN, end == LOW_UP || end == HIGH_UP);
+}
+
+static void clear_brush(struct app *app, int all)
+{
+    struct compare_model *model = compare_model(app);
+    if (model->kind == COMPARE_PARALLEL)
+        compare_parallel_clear_brush(&model->parallel, all);
+}
+
+static void leave_axis_out(struct app *app)
+{
+    if (compare_model(app)->kind == COMPARE_PARALLEL)
+        compare_parallel_leave_out(&compare_model(app)->parallel);
+}
+
+static void add_axis(struct app *app)
+{
+    if (compare_model(app)->kind == COMPARE_PARALLEL)
+        choose_axis(app);
+}
+
+/* --- keys --- */
+
+static bool take_key(struct app *app, int key)
+{
+    struct compare_model *model = compare_model(app);
+    if (actions_find(&app_screen(app)->actions, key) && compare_gather_hold(app, key))
+        return true;
+    return (model->choice.chooser.open && take_chooser_key(model, key)) ||
+           (model->kind == COMPARE_CURVES && plot_leave_cursor(&model->window, key));
 }
 
 static bool take_mouse(struct app *app, int event, int row, int column)
@@ -214,83 +331,95 @@ static bool take_mouse(struct app *app, int event, int row, int column)
            plot_take_mouse(&model->window, model->plot_area, event, row, column);
 }
 
-/* Returns whether Up and Down move along the legend. If the table is drawn too, they move along its
- * rows. */
-static bool selects_entries(const struct compare_model *model)
+static const char *refuses(const struct app *app)
 {
-    return model->kind == COMPARE_CURVES && !model->table_below;
+    const struct compare_model *model = compare_model(app);
+    return model->gathering.running || model->count > 0 ? NULL : _("There is no run to compare.");
 }
 
-/* Moves the selection along the legend or along the rows of the table. */
-static void select_by(struct compare_model *model, long steps)
-{
-    if (selects_entries(model))
-        compare_curves_select(model, steps);
-    else
-        move(model, steps);
-}
-
-static void act(struct app *app, enum action action)
-{
-    struct compare_model *model = compare_model(app);
-    const long all = (long)model->table.count;
-    if (model->gathering.running || model->count == 0 || act_on_cursor(model, action) ||
-        (model->kind == COMPARE_SCATTER && compare_act_on_scatter(app, action)) ||
-        (model->kind == COMPARE_PARALLEL && compare_act_on_parallel(app, action)))
-        return;
-    switch (action) {
-    case ACTION_VIEW:
-        model->kind = (enum compare_kind)((model->kind + 1) % COMPARE_KINDS);
-        model->left = model->scroll = 0;
-        break;
-    case ACTION_SORT:
-    case ACTION_SORT_BACK:
-        sort(app, action == ACTION_SORT ? 1 : -1);
-        break;
-    case ACTION_REVERSE:
-        compare_model_reverse(model);
-        break;
-    case ACTION_PUBLISHED:
-        toggle_published(app);
-        break;
-    case ACTION_QUANTITY:
-        compare_model_next_trace(model);
-        break;
-    case ACTION_EXPORT:
-        ask_compare_export(app);
-        break;
-    case ACTION_OPEN:
-        open_selected(app);
-        break;
-    case ACTION_HIDE:
-    case ACTION_SOLO:
-    case ACTION_PIN:
-    case ACTION_GROUPS:
-    case ACTION_FINDING:
-    case ACTION_NEXT_MARK:
-        act_on_curves(app, action);
-        break;
-    case ACTION_NEXT:
-    case ACTION_PREVIOUS:
-        step(model, action == ACTION_NEXT);
-        break;
-    case ACTION_UP:
-    case ACTION_DOWN:
-        select_by(model, action == ACTION_UP ? -1 : 1);
-        break;
-    case ACTION_FIRST:
-    case ACTION_LAST:
-        select_by(model, action == ACTION_FIRST ? -all : all);
-        break;
-    case ACTION_LEFT:
-    case ACTION_RIGHT: /* drawing limits it */
-        model->left += action == ACTION_RIGHT ? 1 : -(size_t)(model->left > 0);
-        break;
-    default:
-        plot_act(app, &model->window, action);
-        break;
-    }
-}
+static const struct action actions[] = {
+    {"v", "view", N_("view"),
+     N_("the next view: curves, table, settings that differ, scatter plot, parallel axes"),
+     .run = next_view},
+    {"s", "sort", N_("sort"), N_("sort by the next column, the best first"), .run_with = sort,
+     .argument = 1},
+    {"b", "sort-back", NULL, N_("sort by the column before"), .run_with = sort, .argument = -1},
+    {"r", "reverse", NULL, N_("reverse the order; unknown values stay last"), .run = reverse},
+    {"y", "curve", N_("curve"),
+     N_("what the curves show: losses, accuracy, learning rate, ms/image; the y axis of a scatter "
+        "plot"),
+     .run = next_quantity},
+    {"i", "inspect", N_("inspect"),
+     N_("a cursor that reads the values of all runs; Left and Right move it"),
+     .run_with = change_plot, .argument = PLOT_CURSOR},
+    {"f", "next-finding", NULL, N_("the cursor to the next finding (!) of the runs that are drawn"),
+     .run_with = next_mark, .argument = AXIS_MARK_BIT(AXIS_MARK_FINDING)},
+    {"M", "next-mark", NULL,
+     N_("the cursor to the next mark of these runs: a finding, a new learning rate (L), a resume "
+        "(R), a fork (F), the best epoch; + stands for several in one column"),
+     .run_with = next_mark, .argument = AXIS_MARKS_ALL},
+    {"z", "zoom-in", N_("zoom"), N_("zoom in at the cursor"), .run_with = change_plot,
+     .argument = PLOT_ZOOM_IN},
+    {"Z", "zoom-out", NULL, N_("zoom out"), .run_with = change_plot, .argument = PLOT_ZOOM_OUT},
+    {"0", "show-all", NULL, N_("show the whole runs"), .run_with = change_plot,
+     .argument = PLOT_SHOW_ALL},
+    {"<", "pan-left", NULL, N_("scroll a zoomed plot, or move a parallel axis, to the left"),
+     .run_with = change_plot, .argument = PLOT_PAN_LEFT},
+    {">", "pan-right", NULL, N_("the same to the right"), .run_with = change_plot,
+     .argument = PLOT_PAN_RIGHT},
+    {"[", "raise-low-end", NULL,
+     N_("parallel axes: raise the lower end of the range that filters the runs"), .run_with = brush,
+     .argument = LOW_UP},
+    {"{", "lower-low-end", NULL, N_("lower it again"), .run_with = brush, .argument = LOW_DOWN},
+    {"]", "lower-high-end", NULL, N_("lower the upper end of that range"), .run_with = brush,
+     .argument = HIGH_DOWN},
+    {"}", "raise-high-end", NULL, N_("raise it again"), .run_with = brush, .argument = HIGH_UP},
+    {"w", "clear-filter", NULL, N_("the whole axis: no filter"), .run_with = clear_brush,
+     .argument = false},
+    {"W", "clear-filters", NULL, N_("no filter on any axis"), .run_with = clear_brush,
+     .argument = true},
+    {"-", "leave-axis-out", NULL, N_("leave the selected axis out"), .run = leave_axis_out},
+    {"+", "add-axis", NULL, N_("add an axis that is left out"), .run = add_axis},
+    {"p", "published", N_("published"), N_("the studies' published figures, marked as such"),
+     .run = toggle_published},
+    {"e", "export", N_("export"), N_("write the table as JSON, CSV or Markdown; asks where"),
+     .run = ask_compare_export},
+    {"Enter", "watch", N_("watch"), N_("show the selected run"), .run = open_selected},
+    {"Tab", "next-row", NULL, N_("the next row, in every view"), .run_with = step, .argument = 1},
+    {"S-Tab", "previous-row", NULL, N_("the row before"), .run_with = step, .argument = -1},
+    {"Up", "up", NULL, N_("the row above, or the next point of a scatter plot"), .run_with = move,
+     .argument = MOVE_UP},
+    {"Down", "down", NULL, N_("the row or point below"), .run_with = move, .argument = MOVE_DOWN},
+    {"PgUp ,", "page-up", NULL, N_("the cursor a tenth of the plot to the left"), .run_with = move,
+     .argument = MOVE_PAGE_UP},
+    {"PgDn .", "page-down", NULL, N_("the cursor a tenth of the plot to the right"),
+     .run_with = move, .argument = MOVE_PAGE_DOWN},
+    {"Left", "left", NULL, N_("columns, points or axes to the left"), .run_with = move,
+     .argument = MOVE_LEFT},
+    {"Right", "right", NULL, N_("the same to the right"), .run_with = move, .argument = MOVE_RIGHT},
+    {"Home", "first", NULL, NULL, .run_with = move, .argument = MOVE_FIRST},
+    {"End", "last", NULL, NULL, .run_with = move, .argument = MOVE_LAST},
+    {"h", "hide", N_("hide"), N_("hide the curve of the selected run, or show it"),
+     .run_with = show_selected, .argument = 0},
+    {"H", "solo", NULL, N_("show only the selected run and the pinned ones, or all again"),
+     .run_with = show_selected, .argument = 1},
+    {"P", "pin", N_("pin"),
+     N_("pin the selected run: first in the legend, on top, shown beside any other"),
+     .run_with = show_selected, .argument = 2},
+    {"G", "seeds", N_("seeds"),
+     N_("draw runs that differ in their seed only as mean, minimum and maximum, or apart"),
+     .run = toggle_groups},
+    {"l", "scale", N_("log"), N_("axis scales: linear, log x, log y, log both"), .run = next_scale},
+    {"S", "smoothing", N_("smoothing"),
+     N_("the next strength of smoothing: as the run says, 0, 0.6, 0.9, 0.97, 0.99, 0.999"),
+     .run = plot_next_smoothing},
+    {"a", "outliers", NULL,
+     N_("let the y axis show all values, or leave out outliers (^ and v mark them)"),
+     .run = plot_toggle_range},
+    {"x", "axis", N_("axis"),
+     N_("the x axis: iteration, epoch, time; of a scatter plot any figure"), .run = next_axis},
+    {"g", "symbols", NULL, N_("graph symbols: braille, block, ASCII"), .run = plot_next_symbols},
+};
 
 /* --- drawing --- */
 
@@ -399,18 +528,6 @@ static void draw(struct app *app, struct rect body)
     }
 }
 
-static const char *refuses(const struct app *app, enum action action)
-{
-    const struct compare_model *model = compare_model(app);
-    (void)action;
-    return model->gathering.running || model->count > 0 ? NULL : _("There is no run to compare.");
-}
-
-static bool typing(const struct app *app)
-{
-    return compare_model(app)->choice.chooser.open;
-}
-
 static void title(const struct app *app, char *text, size_t size)
 {
     size_t count = compare_model(app)->count;
@@ -437,16 +554,16 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
     }
 }
 
-static const struct key_table *list_keys(const struct app *app)
+static const struct actions *over(const struct app *app)
 {
-    return compare_model(app)->choice.chooser.open ? &keys_choosing : NULL;
+    return compare_model(app)->choice.chooser.open ? &actions_choosing : NULL;
 }
 
 const struct screen compare_screen = {
     .name = N_("Compare"),
     .letter = 'c',
     .purpose = N_("curves and tables of several runs"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("Comparing runs"), actions), .refused = refuses},
     .state_size = sizeof(struct compare_model),
     .go = compare_gather_begin,
     .close = close,
@@ -454,11 +571,8 @@ const struct screen compare_screen = {
     .take_key = take_key,
     .take_mouse = take_mouse,
     .reachable = app_offers_comparison,
-    .refuses = refuses,
-    .act = act,
     .draw = draw,
-    .typing = typing,
-    .list_keys = list_keys,
+    .over = over,
     .work = compare_gather_work,
     .busy = compare_gather_busy,
     .notice = notice,

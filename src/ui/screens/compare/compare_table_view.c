@@ -6,9 +6,8 @@
 #include "base/language.h"
 #include "studies/compare/compare.h"
 #include "studies/compare/compare_significance.h"
-#include "ui/app/run_cells.h"
+#include "ui/app/run_actions.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/short_names.h"
 #include "ui/widgets/table.h"
 
 #include <math.h>

@@ -10,9 +10,8 @@
 #include "studies/compare/run_reader.h"
 #include "ui/app/app.h"
 #include "ui/plot/axis_marks.h"
-#include "ui/plot/band.h"
 #include "ui/plot/curves.h"
-#include "ui/plot/plot_window.h"
+#include "ui/plot/plot.h"
 #include "ui/plot/value_range.h"
 #include "ui/terminal/keys.h"
 #include "ui/terminal/layout.h"
@@ -144,23 +143,6 @@ struct app;
 
 /* Asks for the name of a Markdown, CSV or JSON file and writes the comparison into it. */
 void ask_compare_export(struct app *app);
-
-/* --- compare_figure_keys.c --- */
-
-/* The keys of the views of a comparison that show figures: the scatter plot and the parallel
- * coordinates. */
-
-struct app;
-struct compare_model;
-
-/* Applies a key to the chooser of figures, which is open, and takes the figure that was chosen.
- * Returns true. */
-bool compare_take_chooser_key(struct compare_model *model, int key);
-
-/* Each does what an action means in its view. They return false if it means nothing special there.
- */
-bool compare_act_on_scatter(struct app *app, enum action action);
-bool compare_act_on_parallel(struct app *app, enum action action);
 
 /* --- compare_gather.c --- */
 

@@ -13,6 +13,7 @@
 #include "models/measure/device_meter.h"
 #include "runs/machine/machine_file.h"
 #include "ui/terminal/columns.h"
+#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -20,18 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct key_binding bindings[] = {
-    {UI_UP, 0, ACTION_UP, N_("Up"), N_("scroll"), NULL},
-    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), N_("scroll"), N_("scroll where there is more")},
-    {UI_PAGE_UP, 0, ACTION_PAGE_UP, N_("PgUp"), NULL, NULL},
-    {UI_PAGE_DOWN, ' ', ACTION_PAGE_DOWN, N_("PgDn"), NULL, NULL},
-    {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
-    {UI_END, 0, ACTION_LAST, N_("End"), NULL, NULL},
-};
-static const struct key_table table = {N_("The devices"), bindings,
-                                       sizeof bindings / sizeof *bindings};
-
-enum { CORE_COLUMNS = 20, GAUGE_COLUMNS = 8, LABEL_COLUMNS = 14 };
+enum { PAGE = 10, CORE_COLUMNS = 20, GAUGE_COLUMNS = 8, LABEL_COLUMNS = 14 };
 
 static const double SAMPLE_SECONDS = 0.25;
 
@@ -76,26 +66,26 @@ static void open(struct app *app)
     model->scroll = 0;
 }
 
-static void act(struct app *app, enum action action)
+static void scroll(struct app *app, int how)
 {
-    static const struct {
-        enum action action;
-        int lines;
-    } moves[] = {{ACTION_UP, -1},        {ACTION_DOWN, 1},       {ACTION_PAGE_UP, -10},
-                 {ACTION_PAGE_DOWN, 10}, {ACTION_FIRST, -10000}, {ACTION_LAST, 10000}};
-    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
-        if (moves[i].action == action)
-            devices_model(app)->scroll += moves[i].lines;
-    if (devices_model(app)->scroll < 0)
-        devices_model(app)->scroll = 0;
+    struct devices_model *model = devices_model(app);
+    model->scroll = (int)list_move((size_t)model->scroll, how, PAGE, (size_t)model->furthest + 1);
 }
 
-/* All keys of the screen scroll. */
-static const char *refuses(const struct app *app, enum action action)
+static const char *refuses(const struct app *app)
 {
-    (void)action;
     return devices_model(app)->furthest > 0 ? NULL : _("Everything is visible already.");
 }
+
+static const struct action actions[] = {
+    {"Up", "up", N_("scroll"), NULL, .run_with = scroll, .argument = MOVE_UP},
+    {"Down", "down", N_("scroll"), N_("scroll where there is more"), .run_with = scroll,
+     .argument = MOVE_DOWN},
+    {"PgUp", "page-up", NULL, NULL, .run_with = scroll, .argument = MOVE_PAGE_UP},
+    {"PgDn (space)", "page-down", NULL, NULL, .run_with = scroll, .argument = MOVE_PAGE_DOWN},
+#define ACTIONS_ENDS scroll, NULL
+#include "ui/actions.inc"
+};
 
 /* --- lines --- */
 
@@ -391,12 +381,10 @@ const struct screen devices_screen = {
     .name = N_("Devices"),
     .letter = 'd',
     .purpose = N_("processor, memory and GPUs, and how busy they are"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("The devices"), actions), .refused = refuses},
     .state_size = sizeof(struct devices_model),
     .open = open,
     .close = close,
-    .refuses = refuses,
-    .act = act,
     .draw = draw,
     .work = work,
     .busy = busy,

@@ -7,9 +7,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "studies/compare/report.h"
-#include "ui/app/exporting.h"
 #include "ui/app/run_actions.h"
-#include "ui/app/run_cells.h"
 
 #include <glob.h>
 #include <stdio.h>

@@ -9,24 +9,13 @@
 #include "runs/settings/config_differences.h"
 #include "runs/settings/settings.h"
 #include "training/find_rate.h"
+#include "ui/plot/axis_marks.h"
 #include "ui/plot/plot.h"
-#include "ui/plot/plot_axes.h"
+#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static const struct key_binding bindings[] = {
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("take"),
-     N_("take the marked rate into the form, and go there")},
-    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), N_("lower"), N_("mark the rate before")},
-    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), N_("higher"), N_("mark the next rate")},
-    {'b', UI_HOME, ACTION_BEST, "b", N_("suggestion"), N_("mark the suggested rate")},
-    {'u', 0, ACTION_UPDATE, "u", N_("search"), N_("search again, with what the form says")},
-    {'s', 0, ACTION_STOP, "s", N_("stop"), N_("stop the search")},
-};
-static const struct key_table table = {N_("Finding a learning rate"), bindings,
-                                       sizeof bindings / sizeof *bindings};
 
 static const double POLL_SECONDS = 0.1;
 enum { RAW = 1, SMOOTHED, MARKED, SERIES };
@@ -153,45 +142,76 @@ static void take(struct app *app)
     app_say(app, ROLE_GOOD, _("The learning rate is %s now."), rate);
 }
 
-static const char *refuses(const struct app *app, enum action action)
+static const char *refuses_stop(const struct app *app)
 {
-    const struct find_rate_model *model = model_of(app);
-    if (action == ACTION_STOP)
-        return model->job ? NULL : _("No search is on.");
-    if (model->job)
-        return _("The search is still on; s stops it.");
-    if (action == ACTION_UPDATE)
-        return NULL;
-    if (!has_result(model))
-        return _("There is no rate to mark: u searches.");
-    if (action == ACTION_BEST && !has_suggestion(model))
-        return _("There is no suggestion; the reason is below the curve.");
-    if (action == ACTION_BEST && model->marked == model->search.suggestion.point)
-        return _("The suggestion is already marked.");
-    if (action == ACTION_LEFT && model->marked == 0)
-        return _("There is no lower rate.");
-    if (action == ACTION_RIGHT && model->marked + 1 == model->search.count)
-        return _("There is no higher rate.");
-    return NULL;
+    return model_of(app)->job ? NULL : _("No search is on.");
 }
 
-static void act(struct app *app, enum action action)
+static const char *refuses_search(const struct app *app)
 {
-    struct find_rate_model *model = model_of(app);
-    if (action == ACTION_OPEN)
-        take(app);
-    else if (action == ACTION_LEFT)
-        model->marked--;
-    else if (action == ACTION_RIGHT)
-        model->marked++;
-    else if (action == ACTION_BEST)
-        model->marked = model->search.suggestion.point;
-    else if (action == ACTION_UPDATE) {
-        begin_search(app);
-        model->asked = true;
-    } else if (action == ACTION_STOP)
-        background_job_cancel(model->job);
+    return model_of(app)->job ? _("The search is still on; s stops it.") : NULL;
 }
+
+static const char *refuses_rates(const struct app *app)
+{
+    const char *why = refuses_search(app);
+    return why || has_result(model_of(app)) ? why : _("There is no rate to mark: u searches.");
+}
+
+static const char *refuses_suggestion(const struct app *app)
+{
+    const struct find_rate_model *model = model_of(app);
+    const char *why = refuses_rates(app);
+    if (!why && !has_suggestion(model))
+        return _("There is no suggestion; the reason is below the curve.");
+    return why || model->marked != model->search.suggestion.point
+               ? why
+               : _("The suggestion is already marked.");
+}
+
+static const char *refuses_step(const struct app *app, int steps)
+{
+    const struct find_rate_model *model = model_of(app);
+    const char *why = refuses_rates(app);
+    if (!why && steps < 0 && model->marked == 0)
+        return _("There is no lower rate.");
+    if (!why && steps > 0 && model->marked + 1 == model->search.count)
+        return _("There is no higher rate.");
+    return why;
+}
+
+static void step(struct app *app, int steps)
+{
+    model_of(app)->marked = list_step(model_of(app)->marked, steps, model_of(app)->search.count);
+}
+
+static void mark_suggestion(struct app *app)
+{
+    model_of(app)->marked = model_of(app)->search.suggestion.point;
+}
+
+static void search(struct app *app)
+{
+    begin_search(app);
+    model_of(app)->asked = true;
+}
+
+static void stop(struct app *app)
+{
+    background_job_cancel(model_of(app)->job);
+}
+
+static const struct action actions[] = {
+    {"Enter", "take", N_("take"), N_("take the marked rate into the form, and go there"),
+     .run = take, .refused = refuses_rates},
+    {"Left", "lower", N_("lower"), N_("mark the rate before"), step, refuses_step, .argument = -1},
+    {"Right", "higher", N_("higher"), N_("mark the next rate"), step, refuses_step, .argument = 1},
+    {"b (Home)", "suggestion", N_("suggestion"), N_("mark the suggested rate"),
+     .run = mark_suggestion, .refused = refuses_suggestion},
+    {"u", "search", N_("search"), N_("search again, with what the form says"), .run = search,
+     .refused = refuses_search},
+    {"s", "stop", N_("stop"), N_("stop the search"), .run = stop, .refused = refuses_stop},
+};
 
 /* --- drawing --- */
 
@@ -332,12 +352,10 @@ const struct screen find_rate_screen = {
     .name = N_("Find rate"),
     .letter = 'f',
     .purpose = N_("a learning rate for the form, from a short training"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("Finding a learning rate"), actions)},
     .state_size = sizeof(struct find_rate_model),
     .open = open,
     .close = close,
-    .refuses = refuses,
-    .act = act,
     .draw = draw,
     .work = work,
     .busy = busy,

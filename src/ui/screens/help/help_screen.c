@@ -1,29 +1,14 @@
-/* The screen Help, made from the tables that dispatch the keys. It begins with those keys of the
- * screen from which it was opened that do something there now. A search leaves only the entries in
- * which the text occurs; n and N step through them. */
+/* The screen Help, made from the lists of actions that dispatch the keys. It begins with those keys
+ * of the screen from which it was opened that do something there now. A search leaves only the
+ * entries in which the text occurs; n and N step through them. */
 #include "ui/app/app.h"
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
+#include "ui/widgets/table.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static const struct key_binding bindings[] = {
-    {UI_UP, 0, ACTION_UP, N_("Up"), N_("scroll"), NULL},
-    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), N_("scroll"), NULL},
-    {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, NULL},
-    {UI_PAGE_DOWN, ' ', ACTION_PAGE_DOWN, "PgDn", N_("page"), NULL},
-    {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
-    {UI_END, 0, ACTION_LAST, N_("End"), NULL, NULL},
-    {'/', 0, ACTION_SEARCH, "/", N_("search"),
-     N_("show only entries in which the text occurs; Esc shows all again")},
-    {'n', 0, ACTION_NEXT, "n", N_("next"), N_("the next entry that was found")},
-    {'N', 0, ACTION_PREVIOUS, "N", NULL, N_("the entry before")},
-    {'?', UI_ENTER, ACTION_BACK, "?", N_("close"), NULL},
-};
-static const struct key_table table = {N_("In the help"), bindings,
-                                       sizeof bindings / sizeof *bindings};
 
 static const struct {
     const char *word, *meaning;
@@ -56,6 +41,8 @@ static const struct {
     {N_("UPDATE/W"), N_("how far a step moved the weights, by their size; about 1e-3 is usual")},
     {N_("memory"), N_("memory of the program, and the plan's forecast for the run")},
 };
+
+enum { PAGE = 10, END = 10000 /* lines by which a key scrolls */ };
 
 struct help_state {
     int scroll; /* first line shown */
@@ -103,36 +90,50 @@ static void go_to_found(struct app *app, size_t steps)
     state->follow = true;
 }
 
-static void act(struct app *app, enum action action)
+static void next(struct app *app)
 {
-    static const struct {
-        enum action action;
-        int lines;
-    } moves[] = {{ACTION_UP, -1},        {ACTION_DOWN, 1},       {ACTION_PAGE_UP, -10},
-                 {ACTION_PAGE_DOWN, 10}, {ACTION_FIRST, -10000}, {ACTION_LAST, 10000}};
-    struct help_state *state = help_state(app);
-    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
-        if (moves[i].action == action)
-            state->scroll += moves[i].lines;
-    if (state->scroll < 0)
-        state->scroll = 0;
-    if (action == ACTION_NEXT)
-        go_to_found(app, 1);
-    else if (action == ACTION_PREVIOUS)
-        go_to_found(app, state->found > 0 ? state->found - 1 : 0);
-    else if (action == ACTION_BACK)
-        app_back(app);
-    else if (action == ACTION_SEARCH) {
-        state->searching = true;
-        line_edit_begin(&state->search, "", sizeof state->search.text, false);
-    }
+    go_to_found(app, 1);
 }
 
-static bool offers(const struct app *app, enum action action)
+static void previous(struct app *app)
 {
-    const bool found = help_state(app)->search.text[0] && help_state(app)->found > 0;
-    return found || (action != ACTION_NEXT && action != ACTION_PREVIOUS);
+    go_to_found(app, help_state(app)->found > 0 ? help_state(app)->found - 1 : 0);
 }
+
+static const char *refuses_found(const struct app *app)
+{
+    const struct help_state *state = help_state(app);
+    return state->search.text[0] && state->found > 0 ? NULL : ACTION_EXPLAINS;
+}
+
+static void scroll(struct app *app, int how)
+{
+    int *line = &help_state(app)->scroll;
+    *line += (int)move_steps(how, PAGE, END);
+    *line = *line > 0 ? *line : 0; /* drawing limits it to the last line */
+}
+
+static void search(struct app *app)
+{
+    struct help_state *state = help_state(app);
+    state->searching = true;
+    line_edit_begin(&state->search, "", sizeof state->search.text, false);
+}
+
+static const struct action actions[] = {
+    {"Up", "up", N_("scroll"), NULL, scroll, NULL, .argument = MOVE_UP},
+    {"Down", "down", N_("scroll"), NULL, scroll, NULL, .argument = MOVE_DOWN},
+    {"PgUp", "page-up", NULL, NULL, scroll, NULL, .argument = MOVE_PAGE_UP},
+    {"PgDn (space)", "page-down", N_("page"), NULL, scroll, NULL, .argument = MOVE_PAGE_DOWN},
+#define ACTIONS_ENDS scroll, NULL
+#include "ui/actions.inc"
+    {"/", "search", N_("search"),
+     N_("show only entries in which the text occurs; Esc shows all again"), .run = search},
+    {"n", "next", N_("next"), N_("the next entry that was found"), .run = next,
+     .refused = refuses_found},
+    {"N", "previous", NULL, N_("the entry before"), .run = previous, .refused = refuses_found},
+    {"? (Enter)", "close", N_("close"), NULL, .run = app_back},
+};
 
 /* --- drawing: lines are laid out from the top and drawn from line `scroll` on --- */
 
@@ -201,15 +202,15 @@ static void put_entry(struct writer *writer, const char *name, const char *text)
         writer->current_end = writer->line;
 }
 
-/* Writes a table of keys; of `here`, the screen below (NULL: any other), only those it offers. */
-static void put_table(struct writer *writer, const struct key_table *keys,
-                      const struct screen *here)
+/* Writes a list of actions; of `here`, the screen below (NULL: any other), only those it offers. */
+static void put_actions(struct writer *writer, const struct actions *of, const struct screen *here)
 {
-    writer->heading = gettext(keys->title);
-    for (size_t i = 0; i < keys->count; i++) {
-        const struct key_binding *binding = &keys->bindings[i];
-        if (binding->help && (!here || app_offers_binding(writer->app, here, keys, binding)))
-            put_entry(writer, gettext(binding->name), gettext(binding->help));
+    char keys[32];
+    writer->heading = of->title ? gettext(of->title) : NULL;
+    for (size_t i = 0; i < of->count; i++) {
+        const struct action *action = &of->list[i];
+        if (action->help && (!here || action_is_offered(writer->app, here, of, action)))
+            put_entry(writer, key_names(action->keys, keys, sizeof keys), gettext(action->help));
     }
 }
 
@@ -217,18 +218,18 @@ static void put_all(struct writer *writer)
 {
     struct app *app = writer->app;
     const struct screen *here =
-        app->depth > 1 ? app->screens[app->stack[app->depth - 2]] : app_screen(app);
-    if (here->keys && here != app_screen(app))
-        put_table(writer, here->keys, here);
-    put_table(writer, &keys_everywhere, here);
-    put_table(writer, &keys_editing, NULL);
+        app->depth > 1 ? screens[app->stack[app->depth - 2]] : app_screen(app);
+    if (here != app_screen(app))
+        put_actions(writer, &here->actions, here);
+    put_actions(writer, &actions_everywhere, here);
+    put_actions(writer, &actions_completing, NULL);
     for (size_t i = 0; i < SCREEN_COUNT; i++)
-        if (app->screens[i]->keys && app->screens[i] != here)
-            put_table(writer, app->screens[i]->keys, NULL);
+        if (screens[i] != here)
+            put_actions(writer, &screens[i]->actions, NULL);
     writer->heading = _("The menu (m)");
     for (size_t i = 0; i < SCREEN_COUNT; i++)
-        put_entry(writer, (char[2]){(char)app->screens[i]->letter},
-                  gettext(app->screens[i]->purpose));
+        put_entry(writer, (char[2]){(char)screens[i]->letter},
+                  gettext(screens[i]->purpose));
     writer->heading = _("Words and marks");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         put_entry(writer, gettext(words[i].word), gettext(words[i].meaning));
@@ -295,21 +296,19 @@ static void open(struct app *app)
     *help_state(app) = (struct help_state){0};
 }
 
-static bool typing(const struct app *app)
+static const struct actions *over(const struct app *app)
 {
-    return help_state(app)->searching;
+    return help_state(app)->searching ? &actions_editing : NULL;
 }
 
 const struct screen help_screen = {
     .name = N_("Help"),
     .letter = 'h',
     .purpose = N_("every key, and the words used"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("In the help"), actions)},
     .state_size = sizeof(struct help_state),
     .open = open,
     .take_key = take_key,
-    .offers = offers,
-    .typing = typing,
-    .act = act,
+    .over = over,
     .draw = draw,
 };

@@ -9,19 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct key_binding bindings[] = {
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("watch"), N_("show the run that the line concerns")},
-    {'/', 0, ACTION_SEARCH, "/", N_("search"),
-     N_("show only lines in which the text occurs; Esc shows all again")},
-    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the line above")},
-    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the line below")},
-    {UI_PAGE_UP, 0, ACTION_PAGE_UP, N_("PgUp"), N_("page"), NULL},
-    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, N_("PgDn"), NULL, NULL},
-    {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
-    {UI_END, 0, ACTION_LAST, N_("End"), N_("newest"), N_("the newest line, and follow new ones")},
-};
-static const struct key_table table = {N_("The log"), bindings, sizeof bindings / sizeof *bindings};
-
 enum { PAGE = 10, DETAIL_ROWS = 3 };
 
 /* --- keys --- */
@@ -54,14 +41,6 @@ static const struct log_line *nth_match(const struct app *app, size_t nth)
     return NULL;
 }
 
-static void move(struct app *app, long steps)
-{
-    struct log_state *view = log_state(app);
-    long last = (long)match_count(app) - 1, to = (long)view->selected + steps;
-    view->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
-    view->left_end = (long)view->selected < last;
-}
-
 static bool take_key(struct app *app, int key)
 {
     struct log_state *view = log_state(app);
@@ -91,55 +70,72 @@ static size_t run_of_line(const struct app *app, const struct log_line *line)
     return i;
 }
 
+static const char *refuses_search(const struct app *app)
+{
+    return app->shared.log.count > 0 ? NULL : _("There are no messages yet.");
+}
+
+/* Returns why the list has no line to select, or NULL. */
+static const char *refuses_lines(const struct app *app)
+{
+    const char *why = refuses_search(app);
+    return why || match_count(app) > 0 ? why : _("The text occurs in no message.");
+}
+
 static const char *refuses_open(const struct app *app)
 {
     const struct log_line *line = nth_match(app, log_state(app)->selected);
+    if (refuses_lines(app))
+        return refuses_lines(app);
     if (!line || !line->directory[0])
         return _("This line concerns no run.");
     return run_of_line(app, line) < app_run_count(app) ? NULL
                                                        : _("This run is not in the list any more.");
 }
 
-static const char *refuses(const struct app *app, enum action action)
+static const char *refuses_move(const struct app *app, int how)
 {
-    const struct log_state *view = log_state(app);
-    if (app->shared.log.count == 0)
-        return _("There are no messages yet.");
-    if (action == ACTION_SEARCH)
-        return NULL;
-    if (match_count(app) == 0)
-        return _("The text occurs in no message.");
-    if (action == ACTION_OPEN)
-        return refuses_open(app);
-    if (action == ACTION_LAST)
-        return view->left_end ? NULL : _("The newest line is selected.");
+    const char *why = refuses_lines(app);
+    if (why)
+        return why;
+    if (how == MOVE_LAST)
+        return log_state(app)->left_end ? NULL : _("The newest line is selected.");
     return match_count(app) > 1 ? NULL : _("There is only one line.");
 }
 
-static void act(struct app *app, enum action action)
+static void open_line(struct app *app)
 {
-    long all = (long)app->shared.log.count;
-    switch (action) {
-    case ACTION_OPEN:
-        app_show_run(app, run_of_line(app, nth_match(app, log_state(app)->selected)));
-        break;
-    case ACTION_SEARCH:
-        log_state(app)->searching = true;
-        line_edit_begin(&log_state(app)->search, "", sizeof log_state(app)->search.text, false);
-        break;
-    case ACTION_UP:
-    case ACTION_DOWN:
-        move(app, action == ACTION_UP ? -1 : 1);
-        break;
-    case ACTION_PAGE_UP:
-    case ACTION_PAGE_DOWN:
-        move(app, action == ACTION_PAGE_UP ? -PAGE : PAGE);
-        break;
-    default:
-        move(app, action == ACTION_FIRST ? -all : all);
-        break;
-    }
+    app_show_run(app, run_of_line(app, nth_match(app, log_state(app)->selected)));
 }
+
+static void search(struct app *app)
+{
+    log_state(app)->searching = true;
+    line_edit_begin(&log_state(app)->search, "", sizeof log_state(app)->search.text, false);
+}
+
+static void move(struct app *app, int how)
+{
+    struct log_state *view = log_state(app);
+    const size_t count = match_count(app);
+    view->selected = list_move(view->selected, how, PAGE, count);
+    view->left_end = view->selected + 1 < count;
+}
+
+static const struct action actions[] = {
+    {"Enter", "watch", N_("watch"), N_("show the run that the line concerns"), .run = open_line,
+     .refused = refuses_open},
+    {"/", "search", N_("search"),
+     N_("show only lines in which the text occurs; Esc shows all again"), .run = search,
+     .refused = refuses_search},
+#define ACTIONS_LINES move, refuses_move
+#include "ui/actions.inc"
+    {"PgUp", "page-up", N_("page"), NULL, move, refuses_move, .argument = MOVE_PAGE_UP},
+    {"PgDn", "page-down", NULL, NULL, move, refuses_move, .argument = MOVE_PAGE_DOWN},
+    {"Home", "first", NULL, NULL, move, refuses_move, .argument = MOVE_FIRST},
+    {"End", "newest", N_("newest"), N_("the newest line, and follow new ones"), move, refuses_move,
+     .argument = MOVE_LAST},
+};
 
 /* --- drawing --- */
 
@@ -218,21 +214,19 @@ static void open(struct app *app)
     log_state(app)->left_end = false;
 }
 
-static bool typing(const struct app *app)
+static const struct actions *over(const struct app *app)
 {
-    return log_state(app)->searching;
+    return log_state(app)->searching ? &actions_editing : NULL;
 }
 
 const struct screen log_screen = {
     .name = N_("Log"),
     .letter = 'l',
     .purpose = N_("messages of this session: starts, ends, findings, errors"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("The log"), actions)},
     .state_size = sizeof(struct log_state),
     .open = open,
     .take_key = take_key,
-    .refuses = refuses,
-    .act = act,
     .draw = draw,
-    .typing = typing,
+    .over = over,
 };

@@ -97,7 +97,4 @@ void models_draw_scatter(struct app *app, struct rect area);
 /* Draws the layers of the selected model into `area`. */
 void models_draw_layers(struct app *app, struct rect area);
 
-/* Returns the name of a cost, translated. */
-const char *models_cost_name(enum models_cost cost);
-
 #endif

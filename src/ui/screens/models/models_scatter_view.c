@@ -5,7 +5,7 @@
 #include "ui/app/app.h"
 
 #include "base/language.h"
-#include "ui/plot/plot_axes.h"
+#include "ui/plot/axis_marks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,8 @@ struct scatter {
     struct axis cost, top1;
 };
 
-const char *models_cost_name(enum models_cost cost)
+/* Returns the name of a cost, translated. */
+static const char *models_cost_name(enum models_cost cost)
 {
     static const char *const names[MODELS_COSTS] = {[MODELS_MS] = N_("ms/image"),
                                                     [MODELS_BYTES] = N_("bytes of the file"),

@@ -4,34 +4,13 @@
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 #include "ui/screens/models/internal.h"
+#include "ui/widgets/table.h"
 
 #include "base/files/file.h"
 #include "base/language.h"
 
 #include <math.h>
 #include <string.h>
-
-static const struct key_binding bindings[] = {
-    {'v', UI_TAB, ACTION_VIEW, "v Tab", N_("view"),
-     N_("the table, the Pareto front, or the layers of a quantized model")},
-    {'M', 0, ACTION_RUN, "M", N_("measure"),
-     N_("measure the models that are not measured yet; it is done once")},
-    {'o', 0, ACTION_SORT, "o", N_("order"), N_("sort by the next figure, the best first")},
-    {'x', 0, ACTION_X, "x", NULL, N_("the next cost of the plot: time, bytes, FLOPs")},
-    {'L', 0, ACTION_SCALE, "L", NULL, N_("a logarithmic or linear scale of the cost")},
-    {'d', 0, ACTION_DATA, "d", N_("device"), N_("the figures of the next device")},
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("show run"), N_("show the run of the model")},
-    {'u', 0, ACTION_UPDATE, "u", NULL, N_("read the models again")},
-    {'s', 0, ACTION_STOP, "s", NULL, N_("stop the measurement")},
-    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the line above")},
-    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the line below")},
-    {UI_PAGE_UP, 0, ACTION_PAGE_UP, N_("PgUp"), NULL, NULL},
-    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, N_("PgDn"), NULL, NULL},
-    {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
-    {UI_END, 0, ACTION_LAST, N_("End"), NULL, NULL},
-};
-static const struct key_table table = {N_("The models"), bindings,
-                                       sizeof bindings / sizeof *bindings};
 
 static const double POLL_SECONDS = 0.1;
 
@@ -81,86 +60,119 @@ static void show_now(struct app *app)
     app_say(app, ROLE_WARNING, "%s", _("The run of this model is not in the list."));
 }
 
-static void move_rows(struct models_model *model, long steps)
-{
-    const long to = (long)model->selected + steps, last = (long)model->table.count - 1;
-    model->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
-}
-
-static void move_layers(struct models_model *model, long steps)
-{
-    const size_t count = models_model_layers(model)->count;
-    const long to = (long)model->layer + steps, last = (long)count - model->page;
-    model->layer = (size_t)(to > last ? last < 0 ? 0 : last : to < 0 ? 0 : to);
-}
-
-static void act_move(struct models_model *model, enum action action)
-{
-    const bool layers = model->view == MODELS_LAYERS;
-    void (*const move)(struct models_model *, long) = layers ? move_layers : move_rows;
-    const long page = model->page > 1 ? model->page - 1 : 1;
-    switch (action) {
-    case ACTION_UP:
-        move(model, -1);
-        break;
-    case ACTION_DOWN:
-        move(model, 1);
-        break;
-    case ACTION_PAGE_UP:
-        move(model, -page);
-        break;
-    case ACTION_PAGE_DOWN:
-        move(model, page);
-        break;
-    default:
-        move(model, action == ACTION_FIRST ? -1000000 : 1000000);
-    }
-}
-
-static void act(struct app *app, enum action action)
+static void move(struct app *app, int how)
 {
     struct models_model *model = models_model(app);
-    switch (action) {
-    case ACTION_VIEW:
-        model->view = (model->view + 1) % MODELS_VIEWS;
-        model->layer = 0;
-        break;
-    case ACTION_RUN:
-        models_model_start(model, true);
-        break;
-    case ACTION_SORT:
-        models_model_next_order(model);
-        app_say(app, ROLE_STRONG, _("In the order of: %s"), model_sort_names[model->sort]);
-        break;
-    case ACTION_X:
-        model->cost = (model->cost + 1) % MODELS_COSTS;
-        break;
-    case ACTION_SCALE:
-        model->log = !model->log;
-        break;
-    case ACTION_DATA:
-        models_model_next_device(model);
-        models_model_start(model, false);
-        break;
-    case ACTION_OPEN:
-        loading_list_runs_then(app, show_now);
-        break;
-    case ACTION_UPDATE:
-        models_model_start(model, false);
-        break;
-    case ACTION_STOP:
-        background_job_cancel(model->job);
-        break;
-    default:
-        act_move(model, action);
-    }
+    const size_t page = model->page > 1 ? (size_t)model->page - 1 : 1;
+    if (model->view == MODELS_LAYERS) {
+        const long last = (long)models_model_layers(model)->count - model->page;
+        model->layer = list_move(model->layer, how, page, last > 0 ? (size_t)last + 1 : 1);
+    } else
+        model->selected = list_move(model->selected, how, page, model->table.count);
+}
+
+static void next_view(struct app *app)
+{
+    struct models_model *model = models_model(app);
+    model->view = (model->view + 1) % MODELS_VIEWS;
+    model->layer = 0;
+}
+
+static void measure(struct app *app)
+{
+    models_model_start(models_model(app), true);
+}
+
+static void next_order(struct app *app)
+{
+    models_model_next_order(models_model(app));
+    app_say(app, ROLE_STRONG, _("In the order of: %s"), model_sort_names[models_model(app)->sort]);
+}
+
+static void next_cost(struct app *app)
+{
+    models_model(app)->cost = (models_model(app)->cost + 1) % MODELS_COSTS;
+}
+
+static void toggle_log(struct app *app)
+{
+    models_model(app)->log = !models_model(app)->log;
+}
+
+static void update(struct app *app)
+{
+    models_model_start(models_model(app), false);
+}
+
+static void next_device(struct app *app)
+{
+    models_model_next_device(models_model(app));
+    update(app);
+}
+
+static void open_run(struct app *app)
+{
+    loading_list_runs_then(app, show_now);
+}
+
+static void stop(struct app *app)
+{
+    background_job_cancel(models_model(app)->job);
 }
 
 /* --- what can be done --- */
 
-static const char *refuses_to_move(const struct models_model *model, enum action action)
+static const char *refuses_stop(const struct app *app)
 {
-    const bool back = action == ACTION_UP || action == ACTION_PAGE_UP || action == ACTION_FIRST;
+    return models_model(app)->job ? NULL : _("Nothing is being measured.");
+}
+
+static const char *refuses_update(const struct app *app)
+{
+    return models_model(app)->job ? _("The models are being read or measured; s stops it.") : NULL;
+}
+
+/* Returns why there is no model that a key could be about, or NULL. */
+static const char *refuses_rows(const struct models_model *model)
+{
+    return model->made && model->table.count > 0 ? NULL : _("There are no models yet.");
+}
+
+static const char *refuses_measure(const struct app *app)
+{
+    const struct models_model *model = models_model(app);
+    const char *why = refuses_update(app) ? refuses_update(app) : refuses_rows(model);
+    return why || models_model_unmeasured(model) > 0 ? why : _("All models are measured.");
+}
+
+static const char *refuses_order(const struct app *app)
+{
+    const char *why = refuses_rows(models_model(app));
+    return why || models_model(app)->table.count > 1 ? why : _("There is no other model.");
+}
+
+static const char *refuses_plot(const struct app *app)
+{
+    const char *why = refuses_rows(models_model(app));
+    return why || models_model(app)->view == MODELS_SCATTER
+               ? why
+               : _("This key concerns the plot: v goes there.");
+}
+
+static const char *refuses_open(const struct app *app)
+{
+    const struct models_model *model = models_model(app);
+    const char *why = refuses_rows(model);
+    return why || model->table.rows[model->selected].of_run ? why
+                                                            : _("This model is a file, of no run.");
+}
+
+static const char *refuses_move(const struct app *app, int how)
+{
+    const struct models_model *model = models_model(app);
+    const bool back = how == MOVE_UP || how == MOVE_PAGE_UP || how == MOVE_FIRST;
+    if (refuses_rows(model))
+        return refuses_rows(model);
     if (model->view == MODELS_LAYERS) {
         const size_t count = models_model_layers(model)->count;
         const bool more = model->layer + (size_t)model->page < count;
@@ -173,46 +185,38 @@ static const char *refuses_to_move(const struct models_model *model, enum action
     return model->selected + 1 < model->table.count ? NULL : _("This is the last model.");
 }
 
-static const char *refuses(const struct app *app, enum action action)
-{
-    const struct models_model *model = models_model(app);
-    if (action == ACTION_VIEW)
-        return NULL;
-    if (action == ACTION_STOP)
-        return model->job ? NULL : _("Nothing is being measured.");
-    if (model->job && (action == ACTION_UPDATE || action == ACTION_RUN || action == ACTION_DATA))
-        return _("The models are being read or measured; s stops it.");
-    if (action == ACTION_UPDATE || action == ACTION_DATA)
-        return NULL;
-    if (!model->made || model->table.count == 0)
-        return _("There are no models yet.");
-    switch (action) {
-    case ACTION_RUN:
-        return models_model_unmeasured(model) > 0 ? NULL : _("All models are measured.");
-    case ACTION_OPEN:
-        return model->table.rows[model->selected].of_run ? NULL
-                                                         : _("This model is a file, of no run.");
-    case ACTION_X:
-    case ACTION_SCALE:
-        return model->view == MODELS_SCATTER ? NULL
-                                             : _("This key concerns the plot: v goes there.");
-    case ACTION_SORT:
-        return model->table.count > 1 ? NULL : _("There is no other model.");
-    default:
-        return refuses_to_move(model, action);
-    }
-}
+static const struct action actions[] = {
+    {"v Tab", "view", N_("view"),
+     N_("the table, the Pareto front, or the layers of a quantized model"), .run = next_view},
+    {"M", "measure", N_("measure"),
+     N_("measure the models that are not measured yet; it is done once"), .run = measure,
+     .refused = refuses_measure},
+    {"o", "order", N_("order"), N_("sort by the next figure, the best first"), .run = next_order,
+     .refused = refuses_order},
+    {"x", "cost", NULL, N_("the next cost of the plot: time, bytes, FLOPs"), .run = next_cost,
+     .refused = refuses_plot},
+    {"L", "scale", NULL, N_("a logarithmic or linear scale of the cost"), .run = toggle_log,
+     .refused = refuses_plot},
+    {"d", "device", N_("device"), N_("the figures of the next device"), .run = next_device,
+     .refused = refuses_update},
+    {"Enter", "show-run", N_("show run"), N_("show the run of the model"), .run = open_run,
+     .refused = refuses_open},
+    {"u", "update", NULL, N_("read the models again"), .run = update, .refused = refuses_update},
+    {"s", "stop", NULL, N_("stop the measurement"), .run = stop, .refused = refuses_stop},
+#define ACTIONS_LINES move, refuses_move
+#define ACTIONS_PAGES move, refuses_move
+#define ACTIONS_ENDS  move, refuses_move
+#include "ui/actions.inc"
+};
 
 const struct screen models_screen = {
     .name = N_("Models"),
     .letter = 'g',
     .purpose = N_("all models: accuracy, size, time, and gains"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("The models"), actions)},
     .state_size = sizeof(struct models_model),
     .open = open,
     .close = close,
-    .refuses = refuses,
-    .act = act,
     .draw = models_draw,
     .work = work,
     .busy = busy,

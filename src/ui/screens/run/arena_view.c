@@ -41,28 +41,16 @@ static const struct inspection_array *nth_largest(const struct inspection_arena 
     return NULL;
 }
 
-static bool act(struct app *app, enum action action)
+static void move(struct app *app, const struct run_entry *entry, int how)
 {
     struct arena_model *view = &run_model(app)->arena;
-    switch (action) {
-    case ACTION_DOWN:
-        view->selected++;
-        return true;
-    case ACTION_UP:
-        view->selected -= view->selected > 0;
-        return true;
-    case ACTION_FIRST:
-    case ACTION_LAST:
-        view->selected = action == ACTION_FIRST ? 0 : SIZE_MAX / 2;
-        return true;
-    case ACTION_RIGHT:
-    case ACTION_LEFT: /* +5 is -1 modulo 1, 2 and 3, and there are at most three arenas */
-        view->arena += action == ACTION_RIGHT ? 1 : 5;
+    (void)entry;
+    if (how == MOVE_LEFT || how == MOVE_RIGHT) {
+        /* +5 is -1 modulo 1, 2 and 3, and there are at most three arenas */
+        view->arena += how == MOVE_RIGHT ? 1 : 5;
         view->selected = 0;
-        return true;
-    default:
-        return false;
-    }
+    } else /* drawing limits it to the last array */
+        view->selected = list_move(view->selected, how, 1, SIZE_MAX / 4);
 }
 
 /* --- the map --- */
@@ -253,4 +241,4 @@ const struct view view_arena = {.name = N_("Arena"),
                                 .inspects = true,
                                 .draw = draw,
                                 .moves = VIEW_SCROLLS | VIEW_TURNS | VIEW_ENDS,
-                                .act = act};
+                                .move = move};

@@ -6,6 +6,7 @@
 #include "base/language.h"
 #include "base/text.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
 enum { NET, KIND, M, N, K, CALLS, SECONDS, SHARE, SPEED, COLUMNS };
@@ -158,14 +159,10 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
         draw_sums(&app->canvas, parts.details, seen);
 }
 
-static bool act(struct app *app, enum action action)
-{
-    return insight_table_act(&run_model(app)->gemm, action);
-}
-
 const struct view view_gemm = {.name = N_("GEMM"),
                                .covers_figures = true,
                                .inspects = true,
                                .draw = draw,
                                .moves = VIEW_TABLE,
-                               .act = act};
+                               .move = insight_table_move,
+                               .table = offsetof(struct run_model, gemm)};

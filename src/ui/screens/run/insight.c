@@ -9,7 +9,7 @@
 #include "runs/settings/train_command.h"
 #include "ui/app/app.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/short_names.h"
+#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -178,37 +178,15 @@ static bool sort_rows(struct insight_table_view *view, const struct insight_tabl
     return true;
 }
 
-bool insight_table_act(struct insight_table_view *view, enum action action)
+void insight_table_move(struct app *app, const struct run_entry *entry, int how)
 {
+    struct insight_table_view *view = views_table(app, views_shown(app, entry));
     const size_t page = view->page > 1 ? (size_t)view->page - 1 : 1;
-    switch (action) {
-    case ACTION_DOWN:
-        view->selected++;
-        return true;
-    case ACTION_UP:
-        view->selected -= view->selected > 0;
-        return true;
-    case ACTION_PAGE_DOWN:
-        view->selected += page;
-        return true;
-    case ACTION_PAGE_UP:
-        view->selected -= view->selected < page ? view->selected : page;
-        return true;
-    case ACTION_FIRST:
-    case ACTION_LAST:
-        view->selected = action == ACTION_FIRST ? 0 : SIZE_MAX / 2;
-        return true;
-    case ACTION_LEFT:
-    case ACTION_RIGHT:
-        view->turn += action == ACTION_LEFT ? -1 : 1;
+    if (how == MOVE_LEFT || how == MOVE_RIGHT) {
+        view->turn += how == MOVE_LEFT ? -1 : 1;
         view->selected = 0;
-        return true;
-    case ACTION_OPEN:
-        view->details = !view->details;
-        return true;
-    default:
-        return false;
-    }
+    } else /* drawing limits it to the last row */
+        view->selected = list_move(view->selected, how, page, SIZE_MAX / 4);
 }
 
 void insight_table_free(struct insight_table_view *view)

@@ -12,9 +12,8 @@
 #include "ui/app/app.h"
 #include "ui/plot/axis_marks.h"
 #include "ui/plot/curves.h"
-#include "ui/plot/plot_window.h"
+#include "ui/plot/plot.h"
 #include "ui/plot/trace.h"
-#include "ui/plot/trace_choice.h"
 #include "ui/shared/run_list.h"
 #include "ui/terminal/draw.h"
 #include "ui/terminal/halfblock.h"
@@ -91,8 +90,9 @@ struct insight_table_view {
  * the selected row. */
 size_t insight_table_draw(struct insight_table_view *view, const struct insight_table *table,
                           struct canvas *canvas, struct rect area);
-/* Applies an action (move, sort, details) to the view. Returns false if it is none of these. */
-bool insight_table_act(struct insight_table_view *view, enum action action);
+/* Makes a move in the table of the view in front: to another row, or to be sorted by another
+ * column. */
+void insight_table_move(struct app *app, const struct run_entry *entry, int how);
 /* Frees the sorted order. */
 void insight_table_free(struct insight_table_view *view);
 
@@ -137,16 +137,8 @@ struct sample_model {
     size_t from, count;
 };
 
-/* Starts a check for a newer picture when it is time, and draws the newest one that was found.
- * `examples` is what sample_examples returns for the run. */
-void sample_model_draw(struct sample_model *model, struct canvas *canvas, struct rect area,
-                       const char *run_directory, size_t examples);
-
 /* Returns whether a check is running, so that the view must be drawn again soon. */
 bool sample_model_busy(const struct sample_model *model);
-
-/* Moves to the next (+1) or previous (-1) example; stops at the ends. */
-void sample_model_move(struct sample_model *model, int step);
 
 /* Frees the model's memory. A running check ends on its own. */
 void sample_model_free(struct sample_model *model);
@@ -261,12 +253,6 @@ void run_marks_draw_readout(const struct run_picture *picture, unsigned traces, 
 
 /* --- run_legend.c --- */
 
-/* Returns whether the trace is drawn with its letter, because the panel has more curves of its
- * kind.
- */
-bool run_panel_is_lettered(const struct run_panel *panel, enum trace trace);
-/* Fills in the panel's legend. `brief`: values without the curves' names, for a narrow panel. */
-void run_panel_make_legend(const struct run_picture *picture, struct run_panel *panel, bool brief);
 /* Writes the value of a trace under the cursor. Returns `text`. */
 const char *run_panel_value(const struct run_picture *picture, enum trace trace, char *text,
                             size_t size);
@@ -279,9 +265,6 @@ const char *run_panel_value(const struct run_picture *picture, enum trace trace,
 /* Adds the run's new points to the curves, for panels in run->view and run->rate. Call it before
  * each frame, whichever view is in front, because it also computes the smoothed loss. */
 void run_plot_update(struct app *app, const struct run_entry *entry, const struct run_layout *run);
-
-/* Draws the panels. */
-void run_plot_draw(struct app *app, const struct run_entry *entry, const struct run_layout *run);
 
 /* Moves the cursor to the best epoch. */
 void run_plot_to_best(struct app *app, const struct run_entry *entry);
@@ -329,14 +312,13 @@ double run_text_fraction(const struct run_snapshot *snapshot);
 
 struct app;
 
-#define VIEW_MOVE(action) (1U << ((action)-ACTION_UP))
+#define VIEW_MOVE(how) (1U << (how))
 enum {
-    VIEW_SCROLLS = VIEW_MOVE(ACTION_UP) | VIEW_MOVE(ACTION_DOWN),
-    VIEW_TURNS = VIEW_MOVE(ACTION_LEFT) | VIEW_MOVE(ACTION_RIGHT),
-    VIEW_ENDS = VIEW_MOVE(ACTION_FIRST) | VIEW_MOVE(ACTION_LAST),
-    VIEW_PAGES = VIEW_MOVE(ACTION_PAGE_UP) | VIEW_MOVE(ACTION_PAGE_DOWN),
-    VIEW_OPENS = VIEW_MOVE(ACTION_OPEN),
-    VIEW_TABLE = VIEW_SCROLLS | VIEW_TURNS | VIEW_ENDS | VIEW_PAGES | VIEW_OPENS
+    VIEW_SCROLLS = VIEW_MOVE(MOVE_UP) | VIEW_MOVE(MOVE_DOWN),
+    VIEW_TURNS = VIEW_MOVE(MOVE_LEFT) | VIEW_MOVE(MOVE_RIGHT),
+    VIEW_ENDS = VIEW_MOVE(MOVE_FIRST) | VIEW_MOVE(MOVE_LAST),
+    VIEW_PAGES = VIEW_MOVE(MOVE_PAGE_UP) | VIEW_MOVE(MOVE_PAGE_DOWN),
+    VIEW_TABLE = VIEW_SCROLLS | VIEW_TURNS | VIEW_ENDS | VIEW_PAGES
 };
 
 struct view {
@@ -347,14 +329,20 @@ struct view {
     bool (*available)(const struct run_entry *entry);
     void (*draw)(struct app *app, struct run_entry *entry, const struct run_layout *layout,
                  const struct run_display *display);
-    unsigned moves; /* VIEW_MOVE of the actions from ACTION_UP to ACTION_OPEN that it has */
-    /* Applies an action; returns false if it is none of the view's. NULL: the view has no actions.
-     */
-    bool (*act)(struct app *app, enum action action);
+    unsigned moves; /* VIEW_MOVE of those that it has */
+    /* Makes one of these moves. NULL: it has none. */
+    void (*move)(struct app *app, const struct run_entry *entry, int how);
+    size_t table; /* offset in struct run_model of the table whose rows it shows; 0: none */
 };
+
+/* Goes to the next iteration of the loss lab at which Caffe's mean is negative. */
+void loss_view_to_negative(struct app *app, const struct run_entry *entry);
 
 extern const struct view view_curves, view_findings, view_memory, view_arena, view_layers,
     view_gemm, view_weights, view_sample, view_loss, view_ranks;
+
+/* Returns the view's table, or NULL. */
+struct insight_table_view *views_table(const struct app *app, const struct view *view);
 
 /* Returns the view in front: the chosen one or, if the run does not have it, the first. */
 const struct view *views_shown(const struct app *app, const struct run_entry *entry);

@@ -8,6 +8,7 @@
 #include "engine/devices/choice.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -196,14 +197,10 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
         draw_details(&app->canvas, parts.details, seen, layer_at(seen, row, &network));
 }
 
-static bool act(struct app *app, enum action action)
-{
-    return insight_table_act(&run_model(app)->layers, action);
-}
-
 const struct view view_layers = {.name = N_("Layers"),
                                  .covers_figures = true,
                                  .inspects = true,
                                  .draw = draw,
                                  .moves = VIEW_TABLE,
-                                 .act = act};
+                                 .move = insight_table_move,
+                                 .table = offsetof(struct run_model, layers)};

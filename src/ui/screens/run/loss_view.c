@@ -49,13 +49,10 @@ static uint64_t shown(struct app *app, const struct run_entry *entry)
     return view->iteration < last ? view->iteration : last;
 }
 
-static void go(struct loss_model *view, uint64_t iteration, uint64_t last)
+void loss_view_to_negative(struct app *app, const struct run_entry *entry)
 {
-    view->iteration = iteration < 1 ? 1 : iteration > last ? last : iteration;
-}
-
-static void go_to_negative(struct app *app, struct loss_model *view, uint64_t now)
-{
+    struct loss_model *view = &run_model(app)->loss;
+    const uint64_t now = shown(app, entry);
     const uint64_t next = loss_lesson_next_negative(view->series, now);
     if (next > 0)
         view->iteration = next;
@@ -63,54 +60,19 @@ static void go_to_negative(struct app *app, struct loss_model *view, uint64_t no
         app_say(app, ROLE_FAINT, _("Caffe's mean is nowhere negative in this run."));
 }
 
-static void scroll(struct loss_model *view, int by)
-{
-    view->top += by;
-    if (view->top > view->hidden)
-        view->top = view->hidden;
-    if (view->top < 0)
-        view->top = 0;
-}
-
-static bool act(struct app *app, enum action action)
+/* Up and Down scroll; the other moves go to another iteration. */
+static void move(struct app *app, const struct run_entry *entry, int how)
 {
     struct loss_model *view = &run_model(app)->loss;
-    const struct run_entry *entry = app_entry(app);
     if (!entry || !entry->run)
-        return false;
+        return;
     const uint64_t now = shown(app, entry), last = last_of(run_series(entry->run));
-    const uint64_t part = last / PARTS > 0 ? last / PARTS : 1;
-    switch (action) {
-    case ACTION_LEFT:
-        go(view, now > 1 ? now - 1 : 1, last);
-        return true;
-    case ACTION_RIGHT:
-        go(view, now + 1, last);
-        return true;
-    case ACTION_PAGE_UP:
-        go(view, now > part ? now - part : 1, last);
-        return true;
-    case ACTION_PAGE_DOWN:
-        go(view, now + part, last);
-        return true;
-    case ACTION_FIRST:
-        go(view, 1, last);
-        return true;
-    case ACTION_LAST:
-        go(view, last, last);
-        return true;
-    case ACTION_FINDING:
-        go_to_negative(app, view, now);
-        return true;
-    case ACTION_UP:
-        scroll(view, -1);
-        return true;
-    case ACTION_DOWN:
-        scroll(view, 1);
-        return true;
-    default:
-        return false;
-    }
+    const long part = last / PARTS > 0 ? (long)(last / PARTS) : 1;
+    const long across = how == MOVE_LEFT ? -1 : how == MOVE_RIGHT;
+    if (how == MOVE_UP || how == MOVE_DOWN)
+        view->top = (int)list_move((size_t)view->top, how, 1, (size_t)view->hidden + 1);
+    else
+        view->iteration = 1 + list_step(now - 1, across + move_steps(how, part, (long)last), last);
 }
 
 /* --- drawing --- */
@@ -212,7 +174,7 @@ static void draw_lesson(struct app *app, struct rect area, const struct loss_les
     const int total = count + 1 + draw_sentences(&app->canvas, area, rows, lesson) - rows;
     area.rows -= total > rows && rows >= MARKED_ROWS;
     view->hidden = total > area.rows ? total - area.rows : 0;
-    scroll(view, 0);
+    view->top = view->top < view->hidden ? view->top : view->hidden;
     for (int i = view->top; i < count && i - view->top < area.rows; i++)
         draw_line(&app->canvas, area, i - view->top, &lines[i], &widths);
     draw_sentences(&app->canvas, area, count + 1 - view->top, lesson);
@@ -255,4 +217,4 @@ const struct view view_loss = {.name = N_("Loss lab"),
                                .covers_figures = true,
                                .draw = draw,
                                .moves = VIEW_SCROLLS | VIEW_TURNS | VIEW_ENDS | VIEW_PAGES,
-                               .act = act};
+                               .move = move};

@@ -6,29 +6,24 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "training/prepare/forecast.h"
-#include "ui/plot/plot_axes.h"
+#include "ui/plot/axis_marks.h"
 
 #include <math.h>
 #include <stdio.h>
-
-struct row {
-    const char *label;
-    uint64_t bytes; /* 0: none, or not measured */
-};
+#include <string.h>
 
 /* --- the table --- */
 
-/* TEACHER_ROW is left out, and not counted in FORECAST_ROWS, if there is no teacher. */
-enum { FORECAST_ROWS = 6, TEACHER_ROW = 5, LABEL_COLUMNS = 16, FIGURE_COLUMNS = 12 };
+enum { LABEL_COLUMNS = 16, FIGURE_COLUMNS = 12 };
 
-static void draw_row(struct canvas *canvas, struct rect area, int line, const struct row *row,
-                     uint64_t most)
+static void draw_row(struct canvas *canvas, struct rect area, int line,
+                     const struct memory_part *row, uint64_t most)
 {
     char text[32];
     const int start = 1 + LABEL_COLUMNS + FIGURE_COLUMNS + 2;
     struct rect label = {area.row, area.column + 1, area.rows, LABEL_COLUMNS};
     struct rect number = {area.row, area.column + 1 + LABEL_COLUMNS, area.rows, FIGURE_COLUMNS};
-    draw_text(canvas, label, line, 0, ROLE_FAINT, row->label);
+    draw_text(canvas, label, line, 0, ROLE_FAINT, gettext(row->name));
     draw_right(canvas, number, line, ROLE_TEXT,
                row->bytes ? text_bytes(row->bytes, text, sizeof text) : "-");
     int width = area.columns - start - 1 > 60 ? 60 : area.columns - start - 1;
@@ -47,32 +42,22 @@ static int draw_table(struct canvas *canvas, struct rect area, const struct run_
 {
     const struct memory_forecast *forecast = &display->facts->forecast;
     const bool over = run_status_is_over(display->steady.status);
-    const bool taught = forecast->teacher > 0;
-    const struct row rows[] = {
-        {_("weights"), forecast->weights},
-        {_("gradients"), forecast->gradients},
-        {_("solver state"), forecast->solver},
-        {_("activations"), forecast->activations},
-        {_("workspace"), forecast->workspace},
-        {_("teacher"), forecast->teacher},
-        {_("the network"), forecast->total},
-        {_("forecast"), display->facts->memory_peak},
-        {over ? _("at the end") : _("measured now"), display->steady.memory_measured},
-        {_("highest"), highest.resident},
-        {_("highest on GPUs"), highest.on_gpus}};
-    const int all = (int)(sizeof rows / sizeof *rows) - (highest.on_gpus == 0);
-    const int forecasts = FORECAST_ROWS + taught;
+    const struct memory_part measured[] = {
+        {N_("the network"), forecast->total},
+        {N_("forecast"), display->facts->memory_peak},
+        {over ? N_("at the end") : N_("measured now"), display->steady.memory_measured},
+        {N_("highest"), highest.resident},
+        {N_("highest on GPUs"), highest.on_gpus}};
+    struct memory_part rows[MEMORY_PARTS + sizeof measured / sizeof *measured];
+    const int parts = (int)forecast_parts(forecast, rows), forecasts = parts + 1;
+    const int count = parts + (int)(sizeof measured / sizeof *measured) - (highest.on_gpus == 0);
     uint64_t most = 1;
-    int count = 0;
-    for (int i = 0; i < all; i++)
-        most = rows[i].bytes > most ? rows[i].bytes : most;
+    memcpy(rows + parts, measured, sizeof measured);
     draw_text(canvas, area, 0, 1, ROLE_HEADING, _("Memory of this run"));
-    for (int i = 0; i < all; i++) {
-        if (i == TEACHER_ROW && !taught)
-            continue;
-        draw_row(canvas, area, 1 + count + (count >= forecasts && area.rows >= 10), &rows[i], most);
-        count++;
-    }
+    for (int i = 0; i < count; i++)
+        most = rows[i].bytes > most ? rows[i].bytes : most;
+    for (int i = 0; i < count; i++)
+        draw_row(canvas, area, 1 + i + (i >= forecasts && area.rows >= 10), &rows[i], most);
     return 1 + count + (area.rows >= 10);
 }
 

@@ -6,6 +6,7 @@
 #include "base/language.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 
 enum { RANK, HOST, COMPUTE, DATA, WAIT, SHARE, PROCESS, COLUMNS };
@@ -117,11 +118,6 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
         draw_details(&app->canvas, parts.details, ranks);
 }
 
-static bool act(struct app *app, enum action action)
-{
-    return insight_table_act(&run_model(app)->rank_table, action);
-}
-
 static bool available(const struct run_entry *entry)
 {
     return entry->run && run_rank_count(entry->run) > 0;
@@ -132,4 +128,5 @@ const struct view view_ranks = {.name = N_("Ranks"),
                                 .available = available,
                                 .draw = draw,
                                 .moves = VIEW_TABLE,
-                                .act = act};
+                                .move = insight_table_move,
+                                .table = offsetof(struct run_model, rank_table)};

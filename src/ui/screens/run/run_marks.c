@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "ui/plot/axis_marks.h"
 #include "ui/plot/curves.h"
-#include "ui/plot/plot_window.h"
+#include "ui/plot/plot.h"
 #include "ui/plot/trace.h"
 #include "ui/screens/run/internal.h"
 #include "ui/terminal/columns.h"

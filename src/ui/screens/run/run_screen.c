@@ -13,96 +13,13 @@
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"
 #include "ui/app/plot_actions.h"
-#include "ui/app/questions.h"
 #include "ui/app/run_actions.h"
 #include "ui/screens/run/internal.h"
-#include "ui/shared/run_offers.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static const struct key_binding bindings[] = {
-    {' ', 0, ACTION_PAUSE, N_("space"), N_("pause"), N_("pause the run, and go on")},
-    {'s', 0, ACTION_STOP, "s", N_("stop"),
-     N_("stop the run: asks whether now or after this epoch")},
-    {'r', 0, ACTION_RESUME, "r", N_("resume"),
-     N_("go on with a run that was interrupted or stopped, from its last checkpoint")},
-    {'t', 0, ACTION_TRY, "t", N_("try"), N_("try the weights that the run has saved")},
-    {'F', 0, ACTION_FORK, "F", N_("fork"),
-     N_("a new run from a checkpoint of this one, with other settings: asks for the checkpoint")},
-    {'c', 0, ACTION_COMPARE, "c", N_("compare"),
-     N_("compare this run with the marked ones, or with all that are finished")},
-    {'e', 0, ACTION_EXPORT, "e", N_("export"),
-     N_("export this run, the session or the marked runs: JSON, CSV, picture, report; asks")},
-    {'v', 0, ACTION_VIEW, "v", N_("view"),
-     N_("the next view: curves, findings, memory, the plan's arena, layers, matrix products, "
-        "weights, Caffe's mean; of networks that make pictures a sample, of several processes "
-        "ranks")},
-    {'1', 0, ACTION_VIEW_1, "1 .. 9", NULL, N_("one of these views: its digit stands at its tab")},
-    {'2', 0, ACTION_VIEW_1 + 1, "2", NULL, NULL},
-    {'3', 0, ACTION_VIEW_1 + 2, "3", NULL, NULL},
-    {'4', 0, ACTION_VIEW_1 + 3, "4", NULL, NULL},
-    {'5', 0, ACTION_VIEW_1 + 4, "5", NULL, NULL},
-    {'6', 0, ACTION_VIEW_1 + 5, "6", NULL, NULL},
-    {'7', 0, ACTION_VIEW_1 + 6, "7", NULL, NULL},
-    {'8', 0, ACTION_VIEW_1 + 7, "8", NULL, NULL},
-    {'9', 0, ACTION_VIEW_1 + 8, "9", NULL, NULL},
-    {'R', 0, ACTION_VIEW_LAST, "R", NULL,
-     N_("of a run of several processes: what each rank computes, and how long it waits")},
-    {'y', 0, ACTION_QUANTITY, "y", N_("picture"),
-     N_("what the curves show: losses, accuracy, Caffe's mean, ms/image")},
-    {'Y', 0, ACTION_TRACES, "Y", N_("curves"), N_("switch each curve on and off")},
-    {'i', 0, ACTION_CURSOR, "i", N_("inspect"),
-     N_("a cursor that reads the values of all curves, moved by Left, Right, PgUp, PgDn, Home and "
-        "End; i again or Esc puts it away")},
-    {'b', 0, ACTION_BEST, "b", NULL, N_("the cursor to the best epoch")},
-    {'f', 0, ACTION_FINDING, "f", NULL,
-     N_("the cursor to the next finding; in the loss lab where Caffe's mean falls below zero")},
-    {'M', 0, ACTION_NEXT_MARK, "M", NULL,
-     N_("the cursor to the next mark: a finding, the best epoch, a new learning rate (L), a resume "
-        "(R), a fork (F); + stands for several in one column")},
-    {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"),
-     N_("zoom in at the cursor, else at the newest points, which stay visible")},
-    {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("zoom out")},
-    {'0', 0, ACTION_ZOOM_ALL, "0", NULL, N_("show the whole run")},
-    {'<', 0, ACTION_PAN_LEFT, "<", NULL, N_("scroll a zoomed plot to the left")},
-    {'>', 0, ACTION_PAN_RIGHT, ">", NULL, N_("scroll it to the right")},
-    {'l', 0, ACTION_SCALE, "l", N_("log"), N_("axis scales: linear, log x, log y, log both")},
-    {'S', 0, ACTION_SMOOTHING, "S", N_("smoothing"),
-     N_("the next strength of smoothing: as the run says, 0, 0.6, 0.9, 0.97, 0.99, 0.999")},
-    {'a', 0, ACTION_RANGE, "a", NULL,
-     N_("let the y axis show all values, or leave out outliers (^ and v mark them)")},
-    {'x', 0, ACTION_X, "x", N_("axis"), N_("the x axis: iteration, epoch, time")},
-    {'g', 0, ACTION_SYMBOLS, "g", N_("symbols"), N_("graph symbols: braille, block, ASCII")},
-    {'L', 0, ACTION_RATE, "L", N_("rate"), N_("change the learning rate")},
-    {'+', '=', ACTION_RATE_UP, "+", NULL, N_("propose twice the learning rate")},
-    {'-', 0, ACTION_RATE_DOWN, "-", NULL, N_("propose half the learning rate")},
-    {'w', 0, ACTION_SAVE, "w", NULL, N_("write a checkpoint now")},
-    {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, N_("the next run of this session")},
-    {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, N_("the run before")},
-    {'n', 0, ACTION_FORM, "n", N_("new"), N_("set up another run")},
-    {UI_UP, 0, ACTION_UP, N_("Up"), NULL,
-     N_("within a view: scroll, select a row or an array, another example of the sample")},
-    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, NULL},
-    {UI_PAGE_UP, ',', ACTION_PAGE_UP, "PgUp ,", NULL,
-     N_("a page; the cursor of the curves a tenth of the plot to the left")},
-    {UI_PAGE_DOWN, '.', ACTION_PAGE_DOWN, "PgDn .", NULL,
-     N_("a page; the cursor of the curves a tenth of the plot to the right")},
-    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
-    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
-    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL,
-     N_("sort a table by the column before; in the arena the plan before, in the loss lab the "
-        "iteration before")},
-    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL,
-     N_("sort a table by the next column; in the arena the next plan, in the loss lab the next "
-        "iteration")},
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", NULL,
-     N_("the selected row's details, where a table leaves no room for them")},
-};
-static const struct key_table table = {N_("Watching a run"), bindings,
-                                       sizeof bindings / sizeof *bindings};
 
 static const double POLL_SECONDS = 0.02;
 
@@ -124,7 +41,9 @@ static bool send(struct app *app, enum run_command command, const char *words)
 static void pause_or_go_on(struct app *app)
 {
     struct run_entry *entry = app_entry(app);
-    bool paused = entry && entry->pause_asked;
+    if (others_reject_command(app, entry))
+        return;
+    const bool paused = entry && entry->pause_asked;
     if (send(app, paused ? COMMAND_GO_ON : COMMAND_PAUSE,
              paused ? _("It continues.") : _("Paused after this iteration; space goes on.")))
         entry->pause_asked = !paused;
@@ -136,30 +55,6 @@ static void next_picture(struct app *app)
     if (entry && entry->run)
         app_say(app, ROLE_STRONG, _("Curves: %s."),
                 trace_choice_next(&run_model(app)->choice, run_series(entry->run)));
-}
-
-/* Returns whether the action concerns the curves, so that it brings their view to the front. */
-static bool is_about_curves(enum action action)
-{
-    static const enum action actions[] = {
-        ACTION_TRACES,  ACTION_CURSOR,   ACTION_BEST,     ACTION_FINDING,  ACTION_NEXT_MARK,
-        ACTION_ZOOM_IN, ACTION_ZOOM_OUT, ACTION_ZOOM_ALL, ACTION_PAN_LEFT, ACTION_PAN_RIGHT};
-    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-        if (actions[i] == action)
-            return true;
-    return false;
-}
-
-static void switch_run(struct app *app, size_t step)
-{
-    bool earlier = app->shared.shown_is_saved;
-    if (app->shared.runs.count < 2 - (size_t)earlier) {
-        app_say(app, ROLE_WARNING, "There is no other run of this session; n sets one up.");
-        return;
-    }
-    app_show_run(app, earlier ? 0
-                              : (app->shared.shown + app->shared.runs.count + step) %
-                                    app->shared.runs.count);
 }
 
 static bool take_key(struct app *app, int key)
@@ -220,10 +115,13 @@ static void clear_note(struct app *app)
     app->dialog.note[0] = '\0';
 }
 
-/* Opens the dialog with the present learning rate times `factor` as the proposal. */
-static void ask_rate(struct app *app, double factor)
+/* Opens the dialog with the present learning rate times 2 to the power of `doublings` as the
+ * proposal. */
+static void ask_rate(struct app *app, int doublings)
 {
     const struct run_entry *entry = questions_target_run(app);
+    if (others_reject_command(app, app_entry(app)))
+        return;
     if (!entry) {
         app_say(app, ROLE_WARNING, "No run is on: set the learning rate in the form.");
         return;
@@ -235,17 +133,10 @@ static void ask_rate(struct app *app, double factor)
         entry->snapshot.learning_rate);
     dialog->edit_key = rate_key;
     dialog->edited = clear_note;
-    set_rate(dialog, entry->snapshot.learning_rate * factor);
+    set_rate(dialog, ldexp(entry->snapshot.learning_rate, doublings));
 }
 
 /* --- actions --- */
-
-/* Returns whether the action is a command to the run. */
-static bool is_command(enum action action)
-{
-    return action == ACTION_PAUSE || action == ACTION_SAVE || action == ACTION_RATE ||
-           action == ACTION_RATE_UP || action == ACTION_RATE_DOWN || action == ACTION_RESUME;
-}
 
 static size_t index_of(const struct app *app, const struct run_entry *entry)
 {
@@ -255,161 +146,350 @@ static size_t index_of(const struct app *app, const struct run_entry *entry)
     return index;
 }
 
-static void act(struct app *app, enum action action)
+static void stop(struct app *app)
+{
+    if (!others_ask_stop(app, app_entry(app)))
+        ask_stop(app);
+}
+
+static void resume(struct app *app)
 {
     const struct run_entry *entry = app_entry(app);
-    const bool laboratory = views_shown(app, entry) == &view_loss && action == ACTION_FINDING;
-    if (is_about_curves(action) && views_shown(app, entry) != &view_curves && !laboratory)
-        views_go(app, entry, 1);
-    const struct view *view = views_shown(app, entry);
-    if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_LAST) {
-        views_go(app, entry, action - ACTION_VIEW_1 + 1);
-        return;
-    }
-    if (view->act && view->act(app, action))
-        return;
-    if (is_command(action) && others_reject_command(app, entry))
-        return;
-    switch (action) {
-    case ACTION_PAUSE:
-        pause_or_go_on(app);
-        break;
-    case ACTION_STOP:
-        if (!others_ask_stop(app, entry))
-            ask_stop(app);
-        break;
-    case ACTION_RESUME:
+    if (!others_reject_command(app, entry))
         run_actions_resume(app, index_of(app, entry));
-        break;
-    case ACTION_FORK:
-        ask_fork(app, index_of(app, entry));
-        break;
-    case ACTION_VIEW:
-        views_next(app, entry);
-        break;
-    case ACTION_QUANTITY:
-        next_picture(app);
-        break;
-    case ACTION_RATE:
-    case ACTION_RATE_UP:
-    case ACTION_RATE_DOWN:
-        ask_rate(app, action == ACTION_RATE ? 1 : action == ACTION_RATE_UP ? 2 : 0.5);
-        break;
-    case ACTION_SAVE:
+}
+
+static void fork_run(struct app *app)
+{
+    ask_fork(app, index_of(app, app_entry(app)));
+}
+
+static void save(struct app *app)
+{
+    if (!others_reject_command(app, app_entry(app)))
         send(app, COMMAND_SAVE, _("A checkpoint is being written."));
-        break;
-    case ACTION_NEXT:
-        switch_run(app, 1);
-        break;
-    case ACTION_PREVIOUS:
-        switch_run(app, app->shared.runs.count - 1);
-        break;
-    case ACTION_FORM:
-    case ACTION_COMPARE:
-    case ACTION_EXPORT:
-    case ACTION_TRY:
-        app_go(app, action == ACTION_TRY ? SCREEN_TRY : app_destination(action));
-        break;
-    default:
-        plot_act(app, &run_model(app)->window, action);
-        break;
-    }
+}
+
+static void next_view(struct app *app)
+{
+    views_next(app, app_entry(app));
+}
+
+static void go_to_view(struct app *app, int digit)
+{
+    views_go(app, app_entry(app), (size_t)digit);
+}
+
+static void switch_run(struct app *app, int steps)
+{
+    const bool earlier = app->shared.shown_is_saved;
+    const size_t count = app->shared.runs.count;
+    if (count < 2 - (size_t)earlier)
+        app_say(app, ROLE_WARNING, "There is no other run of this session; n sets one up.");
+    else
+        app_show_run(app, earlier ? 0 : (app->shared.shown + count + (size_t)steps) % count);
+}
+
+/* Moves in the view in front. */
+static void move(struct app *app, int how)
+{
+    const struct run_entry *entry = app_entry(app);
+    views_shown(app, entry)->move(app, entry, how);
+}
+
+static void open_details(struct app *app)
+{
+    struct insight_table_view *table = views_table(app, views_shown(app, app_entry(app)));
+    table->details = !table->details;
+}
+
+/* Brings the view of the curves to the front. Returns the run that it shows, or NULL. */
+static const struct run_entry *show_curves(struct app *app)
+{
+    const struct run_entry *entry = app_entry(app);
+    if (views_shown(app, entry) != &view_curves)
+        views_go(app, entry, 1);
+    return entry && entry->run ? entry : NULL;
+}
+
+static void choose_traces(struct app *app)
+{
+    struct run_model *model = run_model(app);
+    const struct run_entry *entry = show_curves(app);
+    if (entry)
+        trace_list_open(&model->choice, run_series(entry->run), model->curves.view.traces);
+}
+
+static void change_plot(struct app *app, int change)
+{
+    show_curves(app);
+    plot_change(app, &run_model(app)->window, (enum plot_change)change);
+}
+
+static void go_to_best(struct app *app)
+{
+    const struct run_entry *entry = show_curves(app);
+    if (entry)
+        run_plot_to_best(app, entry);
+}
+
+/* The loss lab has findings of its own: where Caffe's mean falls below zero. */
+static void go_to_finding(struct app *app)
+{
+    const struct run_entry *entry = app_entry(app);
+    if (views_shown(app, entry) == &view_loss && entry && entry->run)
+        loss_view_to_negative(app, entry);
+    else if (show_curves(app))
+        run_plot_to_finding(app, entry);
+}
+
+static void go_to_mark(struct app *app)
+{
+    if (show_curves(app))
+        run_plot_to_mark(app);
 }
 
 /* --- what can be done --- */
 
-/* Returns whether an action on the curves has a purpose. */
-static bool offers_on_curves(const struct app *app, const struct run_entry *entry,
-                             enum action action)
+static const char *refuses_run(const struct app *app, int offer)
 {
-    const struct plot_window *window = &run_model(app)->window;
-    if (!entry || !entry->run || entry->snapshot.iteration == 0)
-        return false;
-    switch (action) {
-    case ACTION_BEST:
-        return entry->snapshot.validation.known;
-    case ACTION_FINDING:
-        return entry->snapshot.finding_count > 0 || views_shown(app, entry) == &view_loss;
-    case ACTION_ZOOM_OUT:
-    case ACTION_ZOOM_ALL:
-    case ACTION_PAN_LEFT:
-    case ACTION_PAN_RIGHT:
-        return window->zoomed;
-    default:
-        return true;
-    }
+    return run_offers(app_entry(app), (enum run_offer)offer) ? NULL : ACTION_EXPLAINS;
+}
+
+static const char *refuses_rate(const struct app *app, int doublings)
+{
+    (void)doublings;
+    return refuses_run(app, RUN_CONTROL);
+}
+
+static const char *refuses_try(const struct app *app)
+{
+    const struct run_entry *entry = app_entry(app);
+    if (run_offers(entry, RUN_WEIGHTS))
+        return NULL;
+    return !entry                       ? ACTION_EXPLAINS
+           : run_entry_is_active(entry) ? _("This run has saved no weights yet: w writes a "
+                                            "checkpoint.")
+                                        : _("This run has saved no weights that could be tried.");
 }
 
 /* Comparison and export have their place among the first hints once the run is over or only
  * watched; before, they are offered as on every screen. */
-static bool is_settled(const struct run_entry *entry)
-{
-    return entry->live || (entry->run && run_status_is_over(entry->snapshot.status));
-}
-
-static bool offers(const struct app *app, enum action action)
+static const char *refuses_settled(const struct app *app, int screen)
 {
     const struct run_entry *entry = app_entry(app);
-    if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_LAST)
-        return views_are_offered(entry, action - ACTION_VIEW_1 + 1);
-    switch (action) {
-    case ACTION_QUANTITY:
-    case ACTION_SCALE:
-    case ACTION_X:
-        return offers_on_curves(app, entry, action);
-    case ACTION_VIEW:
-        return entry && entry->run;
-    case ACTION_NEXT:
-    case ACTION_PREVIOUS:
-        return app->shared.runs.count + app->shared.shown_is_saved > 1;
-    case ACTION_COMPARE:
-    case ACTION_EXPORT:
-        return entry && is_settled(entry) && run_offers_action(entry, action);
-    default:
-        return is_about_curves(action) ? offers_on_curves(app, entry, action)
-                                       : run_offers_action(entry, action);
-    }
+    const bool settled =
+        entry && (entry->live || (entry->run && run_status_is_over(entry->snapshot.status)));
+    return settled && run_offers(entry, screen == SCREEN_COMPARE ? RUN_COMPARE : RUN_EXPORT)
+               ? NULL
+               : ACTION_EXPLAINS;
 }
 
-/* Returns whether table and details of the view are both shown, so that Enter has nothing to open.
- */
-static bool shows_details(const struct run_model *model, const struct view *view)
+static const char *refuses_view(const struct app *app)
 {
-    return (view == &view_layers && model->layers.both) ||
-           (view == &view_gemm && model->gemm.both) ||
-           (view == &view_weights && model->weights.both) ||
-           (view == &view_ranks && model->rank_table.both);
+    return app_entry(app) && app_entry(app)->run ? NULL : ACTION_EXPLAINS;
 }
 
-static const char *refuses(const struct app *app, enum action action)
+static const char *refuses_views(const struct app *app, int digit)
+{
+    return views_are_offered(app_entry(app), (size_t)digit) ? NULL : ACTION_EXPLAINS;
+}
+
+static const char *view_word(const struct app *app, int digit)
+{
+    (void)app;
+    return views_name((size_t)digit);
+}
+
+static const char *pause_word(const struct app *app)
+{
+    return app_entry(app) && app_entry(app)->pause_asked ? _("go on") : NULL;
+}
+
+static const char *refuses_switch(const struct app *app, int steps)
+{
+    (void)steps;
+    return app->shared.runs.count + app->shared.shown_is_saved > 1 ? NULL : ACTION_EXPLAINS;
+}
+
+/* Returns ACTION_EXPLAINS where there are no curves. */
+static const char *refuses_curves(const struct app *app)
+{
+    const struct run_entry *entry = app_entry(app);
+    return entry && entry->run && entry->snapshot.iteration > 0 ? NULL : ACTION_EXPLAINS;
+}
+
+static const char *refuses_best(const struct app *app)
+{
+    const char *why = refuses_curves(app);
+    return why || app_entry(app)->snapshot.validation.known ? why : ACTION_EXPLAINS;
+}
+
+static const char *refuses_finding(const struct app *app)
+{
+    const struct run_entry *entry = app_entry(app);
+    const char *why = refuses_curves(app);
+    return why || entry->snapshot.finding_count > 0 || views_shown(app, entry) == &view_loss
+               ? why
+               : ACTION_EXPLAINS;
+}
+
+static const char *refuses_plot(const struct app *app, int change)
+{
+    const char *why = refuses_curves(app);
+    return why || change <= PLOT_ZOOM_IN || run_model(app)->window.zoomed ? why : ACTION_EXPLAINS;
+}
+
+/* Returns why the view in front has nothing to move in, or NULL. */
+static const char *refuses_rows(const struct app *app)
 {
     const struct run_entry *entry = app_entry(app);
     const struct view *view = views_shown(app, entry);
-    if (action == ACTION_TRY && entry && !run_offers_action(entry, action))
-        return run_entry_is_active(entry)
-                   ? _("This run has saved no weights yet: w writes a checkpoint.")
-                   : _("This run has saved no weights that could be tried.");
-    if (action < ACTION_UP || action > ACTION_OPEN)
-        return NULL;
     if (view->inspects && run_model(app)->insight.absent)
         return _("Nothing was measured that could be selected.");
-    if (action == ACTION_OPEN && shows_details(run_model(app), view))
-        return _("The details of the selected row are shown already.");
-    if (view == &view_findings && entry && entry->snapshot.finding_count < 2)
-        return _("There is no other finding.");
-    if (view->moves & VIEW_MOVE(action))
-        return NULL;
+    return view == &view_findings && entry && entry->snapshot.finding_count < 2
+               ? _("There is no other finding.")
+               : NULL;
+}
+
+static const char *no_rows(const struct view *view)
+{
     return view == &view_curves ? _("The curves have no rows: i reads them with a cursor.")
                                 : _("This key does nothing in this view; ? lists those that do.");
 }
 
-static const char *hint(const struct app *app, enum action action)
+static const char *refuses_move(const struct app *app, int how)
 {
-    const struct run_entry *entry = app_entry(app);
-    if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_LAST)
-        return views_name(action - ACTION_VIEW_1 + 1);
-    return action == ACTION_PAUSE && entry && entry->pause_asked ? _("go on") : NULL;
+    const struct view *view = views_shown(app, app_entry(app));
+    const char *why = refuses_rows(app);
+    return why || view->moves & VIEW_MOVE(how) ? why : no_rows(view);
 }
+
+static const char *refuses_details(const struct app *app)
+{
+    const struct view *view = views_shown(app, app_entry(app));
+    const struct insight_table_view *table = views_table(app, view);
+    const char *why = refuses_rows(app);
+    if (why || !table)
+        return why ? why : no_rows(view);
+    return table->both ? _("The details of the selected row are shown already.") : NULL;
+}
+
+static const struct action actions[] = {
+    {"space", "pause", N_("pause"), N_("pause the run, and go on"), .run = pause_or_go_on,
+     .refused_with = refuses_run, .argument = RUN_CONTROL, .word = pause_word},
+    {"s", "stop", N_("stop"), N_("stop the run: asks whether now or after this epoch"), .run = stop,
+     .refused_with = refuses_run, .argument = RUN_STOP},
+    {"r", "resume", N_("resume"),
+     N_("go on with a run that was interrupted or stopped, from its last checkpoint"),
+     .run = resume, .refused_with = refuses_run, .argument = RUN_RESUME},
+    {"t", "try", N_("try"), N_("try the weights that the run has saved"), .run_with = action_go,
+     .refused = refuses_try, .argument = SCREEN_TRY},
+    {"F", "fork", N_("fork"),
+     N_("a new run from a checkpoint of this one, with other settings: asks for the checkpoint"),
+     .run = fork_run, .refused_with = refuses_run, .argument = RUN_WEIGHTS},
+    {"c", "compare", N_("compare"),
+     N_("compare this run with the marked ones, or with all that are finished"), action_go,
+     refuses_settled, .argument = SCREEN_COMPARE},
+    {"e", "export", N_("export"),
+     N_("export this run, the session or the marked runs: JSON, CSV, picture, report; asks"),
+     action_go, refuses_settled, .argument = SCREEN_EXPORT},
+    {"v", "view", N_("view"),
+     N_("the next view: curves, findings, memory, the plan's arena, layers, matrix products, "
+        "weights, Caffe's mean; of networks that make pictures a sample, of several processes "
+        "ranks"),
+     .run = next_view, .refused = refuses_view},
+    {"1 .. 9", "curves", NULL, N_("one of these views: its digit stands at its tab"), go_to_view,
+     refuses_views, view_word, .argument = 1},
+    {"2", "findings", NULL, NULL, go_to_view, refuses_views, view_word, .argument = 2},
+    {"3", "memory", NULL, NULL, go_to_view, refuses_views, view_word, .argument = 3},
+    {"4", "arena", NULL, NULL, go_to_view, refuses_views, view_word, .argument = 4},
+    {"5", "layers", NULL, NULL, go_to_view, refuses_views, view_word, .argument = 5},
+    {"6", "products", NULL, NULL, go_to_view, refuses_views, view_word, .argument = 6},
+    {"7", "weights", NULL, NULL, go_to_view, refuses_views, view_word, .argument = 7},
+    {"8", "sample", NULL, NULL, go_to_view, refuses_views, view_word, .argument = 8},
+    {"9", "loss-lab", NULL, NULL, go_to_view, refuses_views, view_word, .argument = 9},
+    {"R", "ranks", NULL,
+     N_("of a run of several processes: what each rank computes, and how long it waits"),
+     go_to_view, refuses_views, view_word, .argument = 10},
+    {"y", "picture", N_("picture"),
+     N_("what the curves show: losses, accuracy, Caffe's mean, ms/image"), .run = next_picture,
+     .refused = refuses_curves},
+    {"Y", "traces", N_("curves"), N_("switch each curve on and off"), .run = choose_traces,
+     .refused = refuses_curves},
+    {"i", "inspect", N_("inspect"),
+     N_("a cursor that reads the values of all curves, moved by Left, Right, PgUp, PgDn, Home and "
+        "End; i again or Esc puts it away"),
+     change_plot, refuses_plot, .argument = PLOT_CURSOR},
+    {"b", "best", NULL, N_("the cursor to the best epoch"), .run = go_to_best,
+     .refused = refuses_best},
+    {"f", "next-finding", NULL,
+     N_("the cursor to the next finding; in the loss lab where Caffe's mean falls below zero"),
+     .run = go_to_finding, .refused = refuses_finding},
+    {"M", "next-mark", NULL,
+     N_("the cursor to the next mark: a finding, the best epoch, a new learning rate (L), a resume "
+        "(R), a fork (F); + stands for several in one column"),
+     .run = go_to_mark, .refused = refuses_curves},
+    {"z", "zoom-in", N_("zoom"),
+     N_("zoom in at the cursor, else at the newest points, which stay visible"), change_plot,
+     refuses_plot, .argument = PLOT_ZOOM_IN},
+    {"Z", "zoom-out", NULL, N_("zoom out"), change_plot, refuses_plot, .argument = PLOT_ZOOM_OUT},
+    {"0", "show-all", NULL, N_("show the whole run"), change_plot, refuses_plot,
+     .argument = PLOT_SHOW_ALL},
+    {"<", "pan-left", NULL, N_("scroll a zoomed plot to the left"), change_plot, refuses_plot,
+     .argument = PLOT_PAN_LEFT},
+    {">", "pan-right", NULL, N_("scroll it to the right"), change_plot, refuses_plot,
+     .argument = PLOT_PAN_RIGHT},
+    {"l", "scale", N_("log"), N_("axis scales: linear, log x, log y, log both"),
+     .run = plot_next_scale, .refused = refuses_curves},
+    {"S", "smoothing", N_("smoothing"),
+     N_("the next strength of smoothing: as the run says, 0, 0.6, 0.9, 0.97, 0.99, 0.999"),
+     .run = plot_next_smoothing},
+    {"a", "outliers", NULL,
+     N_("let the y axis show all values, or leave out outliers (^ and v mark them)"),
+     .run = plot_toggle_range},
+    {"x", "axis", N_("axis"), N_("the x axis: iteration, epoch, time"), .run = plot_next_x,
+     .refused = refuses_curves},
+    {"g", "symbols", N_("symbols"), N_("graph symbols: braille, block, ASCII"),
+     .run = plot_next_symbols},
+    {"L", "rate", N_("rate"), N_("change the learning rate"), ask_rate, refuses_rate,
+     .argument = 0},
+    {"+ (=)", "double-rate", NULL, N_("propose twice the learning rate"), ask_rate, refuses_rate,
+     .argument = 1},
+    {"-", "halve-rate", NULL, N_("propose half the learning rate"), ask_rate, refuses_rate,
+     .argument = -1},
+    {"w", "save", NULL, N_("write a checkpoint now"), .run = save, .refused_with = refuses_run,
+     .argument = RUN_CONTROL},
+    {"Tab", "next-run", NULL, N_("the next run of this session"), switch_run, refuses_switch,
+     .argument = 1},
+    {"S-Tab", "previous-run", NULL, N_("the run before"), switch_run, refuses_switch,
+     .argument = -1},
+    {"n", "new", N_("new"), N_("set up another run"), .run_with = action_go,
+     .argument = SCREEN_SETUP},
+    {"Up", "up", NULL,
+     N_("within a view: scroll, select a row or an array, another example of the sample"), move,
+     refuses_move, .argument = MOVE_UP},
+    {"Down", "down", NULL, NULL, move, refuses_move, .argument = MOVE_DOWN},
+    {"PgUp ,", "page-up", NULL,
+     N_("a page; the cursor of the curves a tenth of the plot to the left"), move, refuses_move,
+     .argument = MOVE_PAGE_UP},
+    {"PgDn .", "page-down", NULL,
+     N_("a page; the cursor of the curves a tenth of the plot to the right"), move, refuses_move,
+     .argument = MOVE_PAGE_DOWN},
+#define ACTIONS_ENDS move, refuses_move
+#include "ui/actions.inc"
+    {"Left", "left", NULL,
+     N_("sort a table by the column before; in the arena the plan before, in the loss lab the "
+        "iteration before"),
+     move, refuses_move, .argument = MOVE_LEFT},
+    {"Right", "right", NULL,
+     N_("sort a table by the next column; in the arena the next plan, in the loss lab the next "
+        "iteration"),
+     move, refuses_move, .argument = MOVE_RIGHT},
+    {"Enter", "details", NULL,
+     N_("the selected row's details, where a table leaves no room for them"), .run = open_details,
+     .refused = refuses_details},
+};
 
 static bool reachable(const struct app *app)
 {
@@ -524,24 +604,24 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
 }
 
 /* The list of curves takes all keys while it is open. */
-static const struct key_table *list_keys(const struct app *app)
+static const struct actions *over(const struct app *app)
 {
-    static const struct key_binding curves[] = {
-        {' ', 0, ACTION_NONE, N_("space"), N_("toggle"), NULL},
-        {UI_DOWN, 0, ACTION_NONE, N_("Down"), N_("next"), NULL},
-        {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("close"), NULL},
+    static const struct action curves[] = {
+        {"space", "toggle", N_("toggle"), NULL, .run = NULL},
+        {"Down", "next", N_("next"), NULL, .run = NULL},
+        {"Esc", "close", N_("close"), NULL, .run = NULL},
     };
-    static const struct key_table keys = {NULL, curves, sizeof curves / sizeof *curves};
+    static const struct actions list = {ACTIONS(NULL, curves)};
     const struct run_entry *entry = app_entry(app);
     const bool drawn = views_shown(app, entry) == &view_curves && entry && entry->run;
-    return drawn && run_model(app)->choice.open ? &keys : NULL;
+    return drawn && run_model(app)->choice.open ? &list : NULL;
 }
 
 const struct screen run_screen = {
     .name = N_("Run"),
     .letter = 'r',
     .purpose = N_("the latest run: curves, memory, findings"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("Watching a run"), actions)},
     .state_size = sizeof(struct run_model),
     .go = go,
     .open = open,
@@ -549,12 +629,8 @@ const struct screen run_screen = {
     .title = title,
     .take_key = take_key,
     .take_mouse = take_mouse,
-    .list_keys = list_keys,
-    .offers = offers,
-    .refuses = refuses,
-    .hint = hint,
+    .over = over,
     .reachable = reachable,
-    .act = act,
     .draw = run_view_draw,
     .run = app_entry,
     .work = work,

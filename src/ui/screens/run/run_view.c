@@ -8,8 +8,7 @@
 #include "ui/app/app.h"
 #include "ui/app/other_runs.h"
 #include "ui/plot/trace.h"
-#include "ui/plot/trace_choice.h"
-#include "ui/shared/setting_words.h"
+#include "ui/shared/form.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>

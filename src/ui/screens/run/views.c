@@ -6,6 +6,10 @@
 #include "ui/app/app.h"
 #include "ui/terminal/columns.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
 static const struct view *const views[] = {
     &view_curves, &view_findings, &view_memory, &view_arena, &view_layers,
     &view_gemm,   &view_weights,  &view_sample, &view_loss,  &view_ranks};
@@ -22,6 +26,12 @@ const struct view *views_shown(const struct app *app, const struct run_entry *en
 {
     const struct view *view = views[run_model(app)->view];
     return is_available(view, entry) ? view : views[0];
+}
+
+struct insight_table_view *views_table(const struct app *app, const struct view *view)
+{
+    void *table = (char *)run_model(app) + view->table;
+    return view->table > 0 ? table : NULL;
 }
 
 bool views_are_offered(const struct run_entry *entry, size_t digit)
@@ -104,4 +114,100 @@ void views_draw_tabs(struct app *app, const struct run_entry *entry, struct rect
         struct rect tab = {area.row, area.column + start, 1, column - start};
         targets_add(&canvas->targets, tab, view_keys[i], 1);
     }
+}
+
+/* --- findings view ---
+ *
+ * The findings about a run, each with the iteration at which it began and what it means. */
+
+/* Draws a finding's kind and place. Returns the row after. */
+static int draw_finding(struct app *app, struct rect area, int row, const struct finding *finding)
+{
+    struct rect words = {area.row, area.column + 2, area.rows, area.columns - 3};
+    char text[160];
+    draw_text(&app->canvas, area, row, 0, ROLE_BAD, "!");
+    const char *kind = finding_kind_words(finding->kind);
+    const unsigned long long iteration = finding->iteration;
+    if (isnan(finding->epoch))
+        snprintf(text, sizeof text, _("%s from iteration %llu"), kind, iteration);
+    else
+        snprintf(text, sizeof text, _("%s from iteration %llu, epoch %.2f"), kind, iteration,
+                 finding->epoch);
+    return draw_wrapped(&app->canvas, words, row, ROLE_STRONG, text);
+}
+
+static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
+                 const struct run_display *display)
+{
+    const struct rect area = layout->view;
+    struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};
+    int row = 0, count = (int)display->now.finding_count;
+    if (count == 0) {
+        draw_wrapped(&app->canvas, inside, 1, ROLE_FAINT,
+                     _("Nothing found so far. Watched for: negative loss (Caffe's running mean), "
+                       "overfitting, divergence, plateaus, memory beyond the forecast."));
+        return;
+    }
+    if (run_model(app)->scroll > count - 1)
+        run_model(app)->scroll = count - 1;
+    for (int i = run_model(app)->scroll; i < count && row < inside.rows; i++) {
+        struct finding finding;
+        run_finding(entry->run, (size_t)i, &finding);
+        if (i == run_model(app)->scroll)
+            draw_cursor(&app->canvas, area, row, 0);
+        row = draw_finding(app, area, row, &finding);
+        row = draw_wrapped(&app->canvas, inside, row, ROLE_TEXT, finding.text) + 1;
+    }
+}
+
+static void move(struct app *app, const struct run_entry *entry, int how)
+{
+    (void)entry;
+    run_model(app)->scroll += (int)move_steps(how, 0, 0); /* drawing limits it to the last one */
+    run_model(app)->scroll -= run_model(app)->scroll < 0 ? run_model(app)->scroll : 0;
+}
+
+const struct view view_findings = {
+    .name = N_("Findings"), .draw = draw, .moves = VIEW_SCROLLS, .move = move};
+
+/* --- run model --- */
+
+void run_model_reset(struct run_model *model)
+{
+    model->scroll = 0;
+    model->steady_since = 0;
+    curves_invalidate(&model->curves); /* a new run's series may have the address of an old one */
+    curve_marks_invalidate(&model->changes);
+    model->axis_marks.count = 0;
+    model->window = (struct plot_window){0};
+    memset(model->holds, 0, sizeof model->holds);
+    model->choice.open = false;
+}
+
+void run_model_free(struct run_model *model)
+{
+    curves_free(&model->curves);
+    curve_marks_free(&model->changes);
+    axis_marks_free(&model->axis_marks);
+    plot_free(&model->plot);
+    value_range_free(&model->range);
+    sample_model_free(&model->sample);
+    insight_table_free(&model->layers);
+    insight_table_free(&model->gemm);
+    insight_table_free(&model->weights);
+    insight_table_free(&model->rank_table);
+    run_ranks_free(&model->ranks);
+}
+
+/* The extent of the last frame is converted too, because the next key may come before the next
+ * frame. */
+void run_model_change_axis(struct run_model *model, const struct series *series, enum curve_x from,
+                           enum curve_x to)
+{
+    struct plot_window *window = &model->window;
+    double *values[] = {&window->low,         &window->high,           &window->cursor,
+                        &window->shown.low,   &window->shown.high,     &window->extent.first,
+                        &window->extent.last, &window->extent.all.low, &window->extent.all.high};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        *values[i] = curves_convert(series, from, to, *values[i]);
 }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -225,14 +226,10 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
         draw_details(&app->canvas, parts.details, tensor_at(seen, row, &network));
 }
 
-static bool act(struct app *app, enum action action)
-{
-    return insight_table_act(&run_model(app)->weights, action);
-}
-
 const struct view view_weights = {.name = N_("Weights"),
                                   .covers_figures = true,
                                   .inspects = true,
                                   .draw = draw,
                                   .moves = VIEW_TABLE,
-                                  .act = act};
+                                  .move = insight_table_move,
+                                  .table = offsetof(struct run_model, weights)};

@@ -7,7 +7,7 @@
 #include "runs/history/run_filter.h"
 #include "studies/compare/run_reader.h"
 #include "ui/app/app.h"
-#include "ui/app/run_cells.h"
+#include "ui/app/run_actions.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot.h"
 #include "ui/shared/run_list.h"
@@ -25,7 +25,6 @@
  */
 
 struct app;
-struct key_table;
 
 /* Open the list of fields to group by, the list of saved views, and the list of columns. */
 void runs_choose_group(struct app *app);
@@ -39,7 +38,7 @@ void runs_ask_view_name(struct app *app);
 bool runs_choosers_key(struct app *app, int key);
 
 /* Returns the keys of the list that is open, or NULL. */
-const struct key_table *runs_choosers_keys(const struct app *app);
+const struct actions *runs_choosers_over(const struct app *app);
 
 /* Draws the list that is open. */
 void runs_choosers_draw(struct app *app);
@@ -112,9 +111,6 @@ struct app;
 
 /* Begins to edit the filter, with the present text. */
 void runs_filter_begin(struct app *app);
-
-/* Sets the filter. An invalid one is shown with its error; the table keeps the one before. */
-void runs_filter_set(struct app *app, const char *text);
 
 /* Handles a key while the filter is edited, and Esc while one is in effect. Returns whether it did.
  */
@@ -214,12 +210,7 @@ struct runs_undo { /* starts as {0} */
 };
 
 /* Adds a step without texts, or a deletion. If there are too many, the oldest step is forgotten. */
-void runs_undo_begin(struct runs_undo *undo, int label);
 void runs_undo_add_deletion(struct runs_undo *undo);
-
-/* Adds the text of a run to the newest step. Returns false with an error if out of memory. */
-bool runs_undo_add(struct runs_undo *undo, const char *directory, const char *text,
-                   struct error *error);
 
 /* Returns the newest step; NULL: there is none. */
 const struct runs_undo_step *runs_undo_newest(const struct runs_undo *undo);
@@ -419,7 +410,7 @@ bool runs_ask_leave(struct app *app, const struct run_entry *entry);
 
 /* Returns why an action has no purpose for a run that waits in another process, as a translated
  * sentence; NULL: it has one, or the run does not wait there. */
-const char *runs_queue_refuses(const struct run_entry *entry, enum action action);
+const char *runs_queue_refuses(const struct run_entry *entry, enum run_offer offer);
 
 /* Writes where the run waits: "place 2 of the queue since 12:30:04 UTC, process 4711 on host"; ""
  * if it does not wait in another process. Returns `text`. */

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "ui/app/app.h"
-#include "ui/plot/plot_axes.h"
+#include "ui/plot/axis_marks.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/legend.h"
 

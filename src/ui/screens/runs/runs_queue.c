@@ -7,7 +7,7 @@
 #include "runs/settings/config_paths.h"
 #include "runs/settings/settings.h"
 #include "ui/app/app.h"
-#include "ui/app/run_cells.h"
+#include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
 
 #include <stdio.h>
@@ -41,18 +41,18 @@ char *runs_queue_text(const struct app *app, const struct run_entry *entry, char
     return text;
 }
 
-const char *runs_queue_refuses(const struct run_entry *entry, enum action action)
+const char *runs_queue_refuses(const struct run_entry *entry, enum run_offer offer)
 {
     if (!entry || entry->queue.rank == 0)
         return NULL;
-    if (action == ACTION_OPEN && !run_entry_is_saved(entry))
+    if (offer == RUN_WATCH && !run_entry_is_saved(entry))
         return _("This run has not begun: nothing can be watched yet.");
-    if (action == ACTION_RESUME && run_entry_is_saved(entry))
+    if (offer == RUN_RESUME && run_entry_is_saved(entry))
         return _("Another process waits to go on with it: nothing to do but s, which takes it out "
                  "of the queue.");
-    if (action == ACTION_PRUNE)
+    if (offer == RUN_PRUNE)
         return _("A run that is on or waits keeps its weights.");
-    if (action == ACTION_REMOVE && run_entry_is_saved(entry))
+    if (offer == RUN_REMOVE && run_entry_is_saved(entry))
         return _("No run that waits can be deleted: s takes it out of the queue first.");
     return NULL;
 }

@@ -2,83 +2,33 @@
  * complete, then the saved runs of earlier sessions, the newest first. runs_model.c chooses, groups
  * and sorts the rows, runs_columns.c the columns; runs_view.c draws them. */
 #include "ui/app/app.h"
-#include "ui/shared/run_offers.h"
 
 #include "base/language.h"
 #include "ui/app/other_runs.h"
-#include "ui/app/questions.h"
 #include "ui/app/run_actions.h"
-#include "ui/app/run_cells.h"
 #include "ui/app/run_loading.h"
 #include "ui/screens/runs/internal.h"
+#include "ui/widgets/table.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static const struct key_binding bindings[] = {
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("watch"),
-     N_("watch the selected run; open or close a group")},
-    {' ', 0, ACTION_MARK, N_("space"), N_("mark"),
-     N_("mark the run or group for a comparison, an export, tags or deletion, or not")},
-    {'c', 0, ACTION_COMPARE, "c", N_("compare"),
-     N_("compare the marked runs; without marks those that the list shows")},
-    {'/', 0, ACTION_SEARCH, "/", N_("filter"),
-     N_("show only runs that match: words, lr=0.1, network~resnet, top1>80, batch:32,64, "
-        "lr:0.01..0.1, tag=good, status!=done, -word; Tab completes fields and values; Esc shows "
-        "all again")},
-    {'>', 0, ACTION_SORT, ">", N_("sort"), N_("sort by the next column")},
-    {'<', 0, ACTION_SORT_BACK, "<", NULL, N_("sort by the column before")},
-    {'i', 0, ACTION_REVERSE, "i", NULL, N_("reverse the order; unknown values stay last")},
-    {'b', 0, ACTION_GROUP, "b", N_("group"),
-     N_("group by a field: each group shows its number of runs, mean and standard deviation")},
-    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("close the group")},
-    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("open the group")},
-    {'C', 0, ACTION_COLUMNS, "C", N_("columns"),
-     N_("choose the columns; without a choice those in which the listed runs differ")},
-    {'v', 0, ACTION_SAVED_VIEWS, "v", N_("views"), N_("show a saved view, or remove one (Del)")},
-    {'V', 0, ACTION_SAVE_VIEW, "V", NULL,
-     N_("save filter, columns, order and groups as a view with a name")},
-    {'f', 0, ACTION_CLONE, "f", N_("to form"), N_("copy all settings of the run into the form")},
-    {'r', 0, ACTION_RESUME, "r", N_("resume"),
-     N_("go on with a run that was interrupted or stopped, from its last checkpoint")},
-    {'F', 0, ACTION_FORK, "F", N_("fork"),
-     N_("a new run from a checkpoint of this one, with other settings: asks for the checkpoint")},
-    {'R', 0, ACTION_RENAME, "R", N_("name"), N_("give the run a name of your own")},
-    {'t', 0, ACTION_TAGS, "t", N_("tags"),
-     N_("tag the run, or add and remove tags (+good -bad) of the marked runs")},
-    {'N', 0, ACTION_NOTE, "N", NULL, N_("write a note about the run")},
-    {'d', UI_DELETE, ACTION_REMOVE, "d", N_("delete"),
-     N_("delete the marked runs, or the selected one: asks; drop a run that waits")},
-    {'w', 0, ACTION_PRUNE, "w", NULL,
-     N_("delete weights and checkpoints of the marked runs, or the selected one: asks which stay")},
-    {'U', 0, ACTION_UNDO, "U", N_("undo"),
-     N_("undo the last change of a name, tags or a note, or the last deletion; deletions of "
-        "earlier "
-        "sessions, too")},
-    {'X', 0, ACTION_EMPTY_TRASH, "X", NULL, N_("remove all deleted runs for good: asks")},
-    {'a', 0, ACTION_ALL, "a", NULL, N_("mark every run of the list")},
-    {'u', 0, ACTION_UNMARK, "u", NULL, N_("remove all marks")},
-    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the run above")},
-    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the run below")},
-    {UI_PAGE_UP, 0, ACTION_PAGE_UP, N_("PgUp"), NULL, NULL},
-    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, N_("PgDn"), NULL, NULL},
-    {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
-    {UI_END, 0, ACTION_LAST, N_("End"), NULL, NULL},
-    {'s', 0, ACTION_STOP, "s", N_("stop"),
-     N_("stop the run that is on: asks how; take one that waits in another process out of the "
-        "queue: asks")},
-    {'n', 0, ACTION_FORM, "n", N_("new"), N_("set up another run")},
-};
-static const struct key_table table = {N_("The list of runs"), bindings,
-                                       sizeof bindings / sizeof *bindings};
 
 enum { PAGE = 10 };
 
 /* --- keys --- */
 
+static struct run_entry *selected_run(const struct app *app)
+{
+    const size_t index = runs_model_index(app);
+    return index < app_run_count(app) ? app_run_at(app, index) : NULL;
+}
+
 static bool take_key(struct app *app, int key)
 {
-    return runs_choosers_key(app, key) || runs_filter_key(app, key);
+    if (runs_choosers_key(app, key) || runs_filter_key(app, key))
+        return true;
+    runs_model_update(app); /* what follows is about the rows as they are now */
+    return false;
 }
 
 static bool can_be_marked(const struct run_entry *entry)
@@ -99,8 +49,9 @@ static void mark_group(struct app *app, const struct runs_group *group)
     app->shared.runs_changed = true;
 }
 
-static void mark(struct app *app, size_t index)
+static void mark(struct app *app)
 {
+    const size_t index = runs_model_index(app);
     const struct runs_group *head = runs_model_head(app);
     if (head) {
         mark_group(app, head);
@@ -148,20 +99,14 @@ static void remove_marks(struct app *app)
     app_say(app, ROLE_GOOD, _("The marks are removed."));
 }
 
-static void move(struct app *app, enum action action)
+static void move(struct app *app, int how)
 {
-    long all = (long)runs_model(app)->row_count;
-    long steps = action == ACTION_UP          ? -1
-                 : action == ACTION_DOWN      ? 1
-                 : action == ACTION_PAGE_UP   ? -PAGE
-                 : action == ACTION_PAGE_DOWN ? PAGE
-                 : action == ACTION_FIRST     ? -all
-                                              : all;
-    runs_model_move(app, steps);
+    runs_model_move(app, move_steps(how, PAGE, (long)runs_model(app)->row_count));
 }
 
-static void open_row(struct app *app, size_t index)
+static void open_row(struct app *app)
 {
+    const size_t index = runs_model_index(app);
     const struct runs_group *head = runs_model_head(app);
     if (head)
         runs_model_collapse(app, !head->collapsed);
@@ -169,9 +114,9 @@ static void open_row(struct app *app, size_t index)
         app_show_run(app, index);
 }
 
-static void stop(struct app *app, size_t index)
+static void stop(struct app *app)
 {
-    struct run_entry *entry = index < app_run_count(app) ? app_run_at(app, index) : NULL;
+    struct run_entry *entry = selected_run(app);
     if (!entry || (!runs_ask_leave(app, entry) && !others_ask_stop(app, entry)))
         ask_stop(app);
 }
@@ -182,106 +127,217 @@ static void reverse(struct app *app)
     app->shared.runs_changed = true;
 }
 
-/* Does an action that changes what the table shows, or its marks. Returns false for other actions.
- */
-static bool act_on_table(struct app *app, enum action action)
+static void collapse(struct app *app, int closed)
 {
-    switch (action) {
-    case ACTION_ALL:
-        mark_all(app);
-        return true;
-    case ACTION_UNMARK:
-        remove_marks(app);
-        return true;
-    case ACTION_SEARCH:
-        runs_filter_begin(app);
-        return true;
-    case ACTION_SORT:
-    case ACTION_SORT_BACK:
-        runs_model_sort(app, action == ACTION_SORT ? 1 : -1);
-        return true;
-    case ACTION_REVERSE:
-        reverse(app);
-        return true;
-    case ACTION_LEFT:
-    case ACTION_RIGHT:
-        runs_model_collapse(app, action == ACTION_LEFT);
-        return true;
-    case ACTION_COLUMNS:
-        runs_choose_columns(app);
-        return true;
-    case ACTION_GROUP:
-        runs_choose_group(app);
-        return true;
-    case ACTION_SAVED_VIEWS:
-        runs_choose_view(app);
-        return true;
-    case ACTION_SAVE_VIEW:
-        runs_ask_view_name(app);
-        return true;
-    default:
-        return false;
-    }
+    runs_model_collapse(app, closed);
 }
 
-static void act(struct app *app, enum action action)
+static void label(struct app *app, int kind)
 {
-    runs_model_update(app);
-    const size_t index = runs_model_index(app);
-    if (act_on_table(app, action))
-        return;
-    switch (action) {
-    case ACTION_OPEN:
-        open_row(app, index);
-        break;
-    case ACTION_MARK:
-        mark(app, index);
-        break;
-    case ACTION_COMPARE:
-        app_go(app, SCREEN_COMPARE);
-        break;
-    case ACTION_RENAME:
-        runs_ask_label(app, RUNS_LABEL_NAME, index);
-        break;
-    case ACTION_TAGS:
-        runs_ask_label(app, RUNS_LABEL_TAGS, index);
-        break;
-    case ACTION_NOTE:
-        runs_ask_label(app, RUNS_LABEL_NOTE, index);
-        break;
-    case ACTION_CLONE:
-        run_actions_clone(app, index);
-        break;
-    case ACTION_FORK:
-        ask_fork(app, index);
-        break;
-    case ACTION_RESUME:
-        run_actions_resume(app, index);
-        break;
-    case ACTION_REMOVE:
-        runs_ask_deletion(app, index);
-        break;
-    case ACTION_PRUNE:
-        runs_ask_pruning(app, index);
-        break;
-    case ACTION_UNDO:
-        runs_undo_last(app);
-        break;
-    case ACTION_EMPTY_TRASH:
-        runs_ask_empty_trash(app);
-        break;
-    case ACTION_STOP:
-        stop(app, index);
-        break;
-    case ACTION_FORM:
-        app_show(app, SCREEN_SETUP);
-        break;
-    default:
-        move(app, action);
-        break;
-    }
+    runs_ask_label(app, kind, runs_model_index(app));
 }
 
+static void copy_settings(struct app *app)
+{
+    run_actions_clone(app, runs_model_index(app));
+}
+
+static void fork_run(struct app *app)
+{
+    ask_fork(app, runs_model_index(app));
+}
+
+static void resume(struct app *app)
+{
+    run_actions_resume(app, runs_model_index(app));
+}
+
+static void delete_runs(struct app *app)
+{
+    runs_ask_deletion(app, runs_model_index(app));
+}
+
+static void prune(struct app *app)
+{
+    runs_ask_pruning(app, runs_model_index(app));
+}
+
+/* --- what can be done --- */
+
+/* Returns the reason, or NULL while the rows are not up to date: the key makes them so. */
+static const char *unless_outdated(const struct app *app, const char *why)
+{
+    const bool outdated = app->shared.runs_changed ||
+                          runs_model(app)->known != app_run_count(app) || loading_is_listing(app);
+    return outdated ? NULL : why;
+}
+
+/* Returns why something cannot be done with the selected run; `none` says that none is selected. */
+static const char *refuses_selected(const struct app *app, enum run_offer offer, const char *none)
+{
+    const struct run_entry *entry = selected_run(app);
+    const char *why = unless_outdated(app, entry ? runs_queue_refuses(entry, offer) : none);
+    if (why)
+        return why;
+    return run_offers(entry, offer) && !runs_queue_refuses(entry, offer) ? NULL : ACTION_EXPLAINS;
+}
+
+static const char *refuses_run(const struct app *app, int offer)
+{
+    return refuses_selected(app, (enum run_offer)offer, _("No run is selected."));
+}
+
+/* The same for what concerns the marked runs, if any is marked. */
+static const char *refuses_runs(const struct app *app, int offer)
+{
+    return runs_any_marked(app)
+               ? NULL
+               : refuses_selected(app, (enum run_offer)offer, _("No run is selected or marked."));
+}
+
+static const char *refuses_label(const struct app *app, int kind)
+{
+    return kind == RUNS_LABEL_TAGS ? refuses_runs(app, RUN_LABEL) : refuses_run(app, RUN_LABEL);
+}
+
+/* The same for a row that may also be the head of a group. */
+static const char *refuses_row(const struct app *app, int offer)
+{
+    return runs_model_head(app)
+               ? NULL
+               : refuses_selected(app, (enum run_offer)offer, _("The list has no run."));
+}
+
+static const char *refuses_stop(const struct app *app)
+{
+    return run_offers(selected_run(app), RUN_STOP) ? NULL : ACTION_EXPLAINS;
+}
+
+static const char *refuses_unmark(const struct app *app)
+{
+    return unless_outdated(app, runs_any_marked(app) ? NULL : _("No run is marked."));
+}
+
+static const char *refuses_mark_all(const struct app *app)
+{
+    return unless_outdated(app, runs_model(app)->count > 0 ? NULL : _("The list has no run."));
+}
+
+static const char *refuses_compare(const struct app *app)
+{
+    if (app_offers_comparison(app))
+        return NULL;
+    const char *why = unless_outdated(app, _("There is no run whose curves can be compared."));
+    return why ? why : ACTION_EXPLAINS;
+}
+
+static const char *refuses_collapse(const struct app *app, int closed)
+{
+    (void)closed;
+    return unless_outdated(
+        app, runs_model(app)->group_count > 0 ? NULL : _("There are no groups: b makes some."));
+}
+
+static const char *refuses_undo(const struct app *app)
+{
+    const struct runs_undo_step *step = runs_undo_newest(&runs_model(app)->undo);
+    return app->shared.deleted_runs > 0 || (step && !step->is_deletion)
+               ? NULL
+               : unless_outdated(app,
+                                 _("There is nothing to undo: no deletion is left, no change."));
+}
+
+static const char *refuses_empty_trash(const struct app *app)
+{
+    return app->shared.deleted_runs > 0
+               ? NULL
+               : unless_outdated(app, _("The trash is empty: d deletes runs."));
+}
+
+static const char *refuses_move(const struct app *app, int how)
+{
+    (void)how;
+    return unless_outdated(app,
+                           runs_model(app)->row_count > 1 ? NULL : _("There is no other line."));
+}
+
+static const struct action actions[] = {
+    {"Enter", "watch", N_("watch"), N_("watch the selected run; open or close a group"),
+     .run = open_row, .refused_with = refuses_row, .argument = RUN_WATCH},
+    {"space", "mark", N_("mark"),
+     N_("mark the run or group for a comparison, an export, tags or deletion, or not"), .run = mark,
+     .refused_with = refuses_row, .argument = RUN_MARK},
+    {"c", "compare", N_("compare"),
+     N_("compare the marked runs; without marks those that the list shows"), .run_with = action_go,
+     .refused = refuses_compare, .argument = SCREEN_COMPARE},
+    {"/", "filter", N_("filter"),
+     N_("show only runs that match: words, lr=0.1, network~resnet, top1>80, batch:32,64, "
+        "lr:0.01..0.1, tag=good, status!=done, -word; Tab completes fields and values; Esc shows "
+        "all again"),
+     .run = runs_filter_begin},
+    {">", "sort", N_("sort"), N_("sort by the next column"), .run_with = runs_model_sort,
+     .argument = 1},
+    {"<", "sort-back", NULL, N_("sort by the column before"), .run_with = runs_model_sort,
+     .argument = -1},
+    {"i", "reverse", NULL, N_("reverse the order; unknown values stay last"), .run = reverse},
+    {"b", "group", N_("group"),
+     N_("group by a field: each group shows its number of runs, mean and standard deviation"),
+     .run = runs_choose_group},
+    {"Left", "close-group", NULL, N_("close the group"), collapse, refuses_collapse,
+     .argument = true},
+    {"Right", "open-group", NULL, N_("open the group"), collapse, refuses_collapse,
+     .argument = false},
+    {"C", "columns", N_("columns"),
+     N_("choose the columns; without a choice those in which the listed runs differ"),
+     .run = runs_choose_columns},
+    {"v", "views", N_("views"), N_("show a saved view, or remove one (Del)"),
+     .run = runs_choose_view},
+    {"V", "save-view", NULL, N_("save filter, columns, order and groups as a view with a name"),
+     .run = runs_ask_view_name},
+    {"f", "to-form", N_("to form"), N_("copy all settings of the run into the form"),
+     .run = copy_settings, .refused_with = refuses_run, .argument = RUN_CLONE},
+    {"r", "resume", N_("resume"),
+     N_("go on with a run that was interrupted or stopped, from its last checkpoint"),
+     .run = resume, .refused_with = refuses_run, .argument = RUN_RESUME},
+    {"F", "fork", N_("fork"),
+     N_("a new run from a checkpoint of this one, with other settings: asks for the checkpoint"),
+     .run = fork_run, .refused_with = refuses_run, .argument = RUN_WEIGHTS},
+    {"R", "name", N_("name"), N_("give the run a name of your own"), label, refuses_label,
+     .argument = RUNS_LABEL_NAME},
+    {"t", "tags", N_("tags"),
+     N_("tag the run, or add and remove tags (+good -bad) of the marked runs"), label,
+     refuses_label, .argument = RUNS_LABEL_TAGS},
+    {"N", "note", NULL, N_("write a note about the run"), label, refuses_label,
+     .argument = RUNS_LABEL_NOTE},
+    {"d (Del)", "delete", N_("delete"),
+     N_("delete the marked runs, or the selected one: asks; drop a run that waits"),
+     .run = delete_runs, .refused_with = refuses_runs, .argument = RUN_REMOVE},
+    {"w", "prune", NULL,
+     N_("delete weights and checkpoints of the marked runs, or the selected one: asks which stay"),
+     .run = prune, .refused_with = refuses_runs, .argument = RUN_PRUNE},
+    {"U", "undo", N_("undo"),
+     N_("undo the last change of a name, tags or a note, or the last deletion; deletions of "
+        "earlier "
+        "sessions, too"),
+     .run = runs_undo_last, .refused = refuses_undo},
+    {"X", "empty-trash", NULL, N_("remove all deleted runs for good: asks"),
+     .run = runs_ask_empty_trash, .refused = refuses_empty_trash},
+    {"a", "mark-all", NULL, N_("mark every run of the list"), .run = mark_all,
+     .refused = refuses_mark_all},
+    {"u", "unmark-all", NULL, N_("remove all marks"), .run = remove_marks,
+     .refused = refuses_unmark},
+    {"Up", "up", NULL, N_("the run above"), move, refuses_move, .argument = MOVE_UP},
+    {"Down", "down", NULL, N_("the run below"), move, refuses_move, .argument = MOVE_DOWN},
+#define ACTIONS_PAGES move, refuses_move
+#define ACTIONS_ENDS  move, refuses_move
+#include "ui/actions.inc"
+    {"s", "stop", N_("stop"),
+     N_("stop the run that is on: asks how; take one that waits in another process out of the "
+        "queue: asks"),
+     .run = stop, .refused = refuses_stop},
+    {"n", "new", N_("new"), N_("set up another run"), .run_with = action_go,
+     .argument = SCREEN_SETUP},
+};
 /* --- the screen --- */
 
 static void title(const struct app *app, char *text, size_t size)
@@ -325,113 +381,9 @@ static void close(struct app *app)
     runs_model_free(runs_model(app));
 }
 
-/* Returns why an action on the selected row or on the marked runs has nothing to act on, or NULL.
- */
-static const char *refuses_selection(const struct app *app, enum action action)
+static const struct actions *over(const struct app *app)
 {
-    const bool run = runs_model_index(app) < app_run_count(app), head = runs_model_head(app);
-    const bool marked = runs_any_marked(app);
-    switch (action) {
-    case ACTION_OPEN:
-    case ACTION_MARK:
-        return run || head ? NULL : _("The list has no run.");
-    case ACTION_RENAME:
-    case ACTION_NOTE:
-    case ACTION_CLONE:
-    case ACTION_RESUME:
-    case ACTION_FORK:
-        return run ? NULL : _("No run is selected.");
-    case ACTION_TAGS:
-    case ACTION_REMOVE:
-    case ACTION_PRUNE:
-        return run || marked ? NULL : _("No run is selected or marked.");
-    case ACTION_UNMARK:
-        return marked ? NULL : _("No run is marked.");
-    default:
-        return NULL;
-    }
-}
-
-/* Returns why an action cannot apply to a run that waits in another process, or NULL. */
-static const char *refuses_waiting(const struct app *app, enum action action)
-{
-    const size_t index = runs_model_index(app);
-    if ((action == ACTION_REMOVE || action == ACTION_PRUNE) && runs_any_marked(app))
-        return NULL;
-    return index < app_run_count(app) ? runs_queue_refuses(app_run_at(app, index), action) : NULL;
-}
-
-/* Returns why nothing can be undone or removed for good, or NULL. */
-static const char *refuses_trash(const struct app *app, enum action action)
-{
-    const struct runs_undo_step *step = runs_undo_newest(&runs_model(app)->undo);
-    if (app->shared.deleted_runs > 0 || (action == ACTION_UNDO && step && !step->is_deletion))
-        return NULL;
-    return action == ACTION_UNDO ? _("There is nothing to undo: no deletion is left, no change.")
-                                 : _("The trash is empty: d deletes runs.");
-}
-
-static const char *refuses(const struct app *app, enum action action)
-{
-    const struct runs_model *model = runs_model(app);
-    const char *reason;
-    if (app->shared.runs_changed || model->known != app_run_count(app) || loading_is_listing(app))
-        return NULL; /* the rows are not up to date: `act` makes them */
-    switch (action) {
-    case ACTION_LEFT:
-    case ACTION_RIGHT:
-        return model->group_count > 0 ? NULL : _("There are no groups: b makes some.");
-    case ACTION_UNDO:
-    case ACTION_EMPTY_TRASH:
-        return refuses_trash(app, action);
-    case ACTION_COMPARE:
-        return app_offers_comparison(app) ? NULL
-                                          : _("There is no run whose curves can be compared.");
-    case ACTION_ALL:
-        return model->count > 0 ? NULL : _("The list has no run.");
-    case ACTION_UP:
-    case ACTION_DOWN:
-    case ACTION_PAGE_UP:
-    case ACTION_PAGE_DOWN:
-    case ACTION_FIRST:
-    case ACTION_LAST:
-        return model->row_count > 1 ? NULL : _("There is no other line.");
-    default:
-        reason = refuses_selection(app, action);
-        return reason ? reason : refuses_waiting(app, action);
-    }
-}
-
-static bool offers(const struct app *app, enum action action)
-{
-    const size_t index = runs_model_index(app);
-    const struct run_entry *entry = index < app_run_count(app) ? app_run_at(app, index) : NULL;
-    if (action == ACTION_COMPARE)
-        return app_offers_comparison(app);
-    if (action == ACTION_MARK && !entry)
-        return true; /* a group; `refuses` knows whether there is one */
-    const bool of_marked =
-        action == ACTION_REMOVE || action == ACTION_PRUNE || action == ACTION_TAGS;
-    if (of_marked && runs_any_marked(app))
-        return true;
-    /* `refuses` also says this, but only while the rows are up to date; a live run outdates them */
-    return run_offers_action(entry, action) && !runs_queue_refuses(entry, action);
-}
-
-static bool typing(const struct app *app)
-{
-    return runs_model(app)->filter_line.editing || runs_model(app)->choosers.chooser.open;
-}
-
-static bool completes(const struct app *app)
-{
-    return runs_model(app)->filter_line.editing;
-}
-
-static struct run_entry *selected_run(const struct app *app)
-{
-    const size_t index = runs_model_index(app);
-    return index < app_run_count(app) ? app_run_at(app, index) : NULL;
+    return runs_model(app)->filter_line.editing ? &actions_completing : runs_choosers_over(app);
 }
 
 static bool work(struct app *app)
@@ -445,6 +397,8 @@ static bool work(struct app *app)
 /* The panel must not show a run that is freed or read again. */
 static void notice(struct app *app, enum screen_event event, struct run_entry *entry)
 {
+    if (event == EVENT_BEGIN)
+        begin(app);
     if (event == EVENT_RUN_REMOVED || event == EVENT_RUN_REPLACED)
         runs_preview_forget(&runs_model(app)->preview, entry ? run_entry_directory(entry) : NULL);
 }
@@ -453,20 +407,14 @@ const struct screen runs_screen = {
     .name = N_("Runs"),
     .letter = 'o',
     .purpose = N_("the runs of this session and of earlier ones"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("The list of runs"), actions)},
     .state_size = sizeof(struct runs_model),
-    .begin = begin,
     .open = open,
     .close = close,
     .title = title,
     .take_key = take_key,
-    .offers = offers,
-    .refuses = refuses,
-    .act = act,
     .draw = draw,
-    .typing = typing,
-    .list_keys = runs_choosers_keys,
-    .completes = completes,
+    .over = over,
     .run = selected_run,
     .work = work,
     .busy = runs_preview_busy,

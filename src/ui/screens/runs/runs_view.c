@@ -9,7 +9,6 @@
 #include "ui/app/other_runs.h"
 #include "ui/app/run_loading.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/short_names.h"
 #include "ui/widgets/table.h"
 
 #include <math.h>

@@ -4,22 +4,10 @@
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
+#include "ui/widgets/table.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static const struct key_binding bindings[] = {
-    {UI_UP, UI_BACK_TAB, ACTION_UP, N_("Up"), NULL, N_("the setting above")},
-    {UI_DOWN, UI_TAB, ACTION_DOWN, N_("Down"), NULL, N_("the setting below (Tab too)")},
-    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("the value before")},
-    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), N_("change"), N_("the next value")},
-    {UI_ENTER, ' ', ACTION_OPEN, "Enter", N_("edit"), N_("the next value, or type one")},
-    {'d', 0, ACTION_DEFAULTS, "d", N_("default"), N_("the default of the setting")},
-    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, N_("the first setting")},
-    {UI_END, 0, ACTION_LAST, "End", NULL, N_("the last setting")},
-};
-static const struct key_table table = {N_("Settings of the workbench"), bindings,
-                                       sizeof bindings / sizeof *bindings};
 
 enum { VALUE_SIZE = 512, LABELS_MOST = 24 };
 
@@ -133,28 +121,39 @@ static bool is_default(const struct app *app)
     return strcmp(present, value) == 0 && strcmp(saved, value) == 0;
 }
 
-static const char *refuses(const struct app *app, enum action action)
+static const char *refuses_default(const struct app *app)
 {
-    return action == ACTION_DEFAULTS && is_default(app) ? _("This setting has its default value.")
-                                                        : NULL;
+    return is_default(app) ? _("This setting has its default value.") : NULL;
 }
 
-static void act(struct app *app, enum action action)
+static void next_value(struct app *app)
+{
+    turn(app, 1);
+}
+
+static void previous_value(struct app *app)
+{
+    turn(app, -1);
+}
+
+static void move(struct app *app, int how)
 {
     size_t *at = &settings_state(app)->selected;
-    if (action == ACTION_UP)
-        *at -= *at > 0;
-    else if (action == ACTION_DOWN)
-        *at += *at + 1 < PREFERENCE_COUNT;
-    else if (action == ACTION_FIRST)
-        *at = 0;
-    else if (action == ACTION_LAST)
-        *at = PREFERENCE_COUNT - 1;
-    else if (action == ACTION_DEFAULTS)
-        set_default(app);
-    else
-        turn(app, action == ACTION_LEFT ? -1 : 1);
+    *at = list_move(*at, how, 1, PREFERENCE_COUNT);
 }
+
+static const struct action actions[] = {
+    {"Up (S-Tab)", "up", NULL, N_("the setting above"), move, NULL, .argument = MOVE_UP},
+    {"Down (Tab)", "down", NULL, N_("the setting below (Tab too)"), move, NULL,
+     .argument = MOVE_DOWN},
+    {"Left", "previous-value", NULL, N_("the value before"), .run = previous_value},
+    {"Right", "next-value", N_("change"), N_("the next value"), .run = next_value},
+    {"Enter (space)", "edit", N_("edit"), N_("the next value, or type one"), .run = next_value},
+    {"d", "default", N_("default"), N_("the default of the setting"), .run = set_default,
+     .refused = refuses_default},
+    {"Home", "first", NULL, N_("the first setting"), move, NULL, .argument = MOVE_FIRST},
+    {"End", "last", NULL, N_("the last setting"), move, NULL, .argument = MOVE_LAST},
+};
 
 /* --- drawing --- */
 
@@ -196,12 +195,7 @@ static void draw_rows(struct app *app, struct rect list)
     struct settings_state *view = settings_state(app);
     const size_t room = list.rows > 0 ? (size_t)list.rows : 1;
     const int value_column = label_columns() + 4;
-    if (view->selected < view->top)
-        view->top = view->selected;
-    if (view->selected >= view->top + room)
-        view->top = view->selected - room + 1;
-    if (view->top + room > PREFERENCE_COUNT)
-        view->top = room < PREFERENCE_COUNT ? PREFERENCE_COUNT - room : 0;
+    view->top = table_scroll(view->top, view->selected, room, PREFERENCE_COUNT);
     for (size_t row = 0; row < room && view->top + row < PREFERENCE_COUNT; row++) {
         struct rect line = {list.row + (int)row, list.column, 1, list.columns};
         draw_row(app, list, (int)row, view->top + row, value_column);
@@ -228,9 +222,7 @@ const struct screen settings_screen = {
     .name = N_("Settings"),
     .letter = ',',
     .purpose = N_("colours, symbols, mouse, language and where exports go"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("Settings of the workbench"), actions)},
     .state_size = sizeof(struct settings_state),
-    .refuses = refuses,
-    .act = act,
     .draw = draw,
 };

@@ -8,8 +8,8 @@
 #include "runs/history/past_run.h"
 #include "runs/settings/lr_preview.h"
 #include "runs/settings/settings.h"
-#include "ui/plot/plot_axes.h"
-#include "ui/shared/setting_words.h"
+#include "ui/plot/axis_marks.h"
+#include "ui/shared/form.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -84,46 +84,29 @@ static void draw_input(struct app *app, struct rect area)
 
 /* --- memory --- */
 
-/* A kind of memory. One that a run may not have, a teacher or the program on a GPU, is left out. */
-struct memory_kind {
-    const char *label;
-    uint64_t bytes;
-    bool left_out;
-};
+enum { MEMORY_KINDS = MEMORY_PARTS + 3 };
 
-enum { MEMORY_KINDS = 9 };
-
-/* Fills the kinds of a forecast. Returns how many are shown. */
-static int memory_kinds(const struct forecast *forecast, struct memory_kind kinds[MEMORY_KINDS])
+/* Fills the kinds of a forecast. Returns how many are shown: the program is not on a GPU. */
+static int memory_kinds(const struct forecast *forecast, struct memory_part kinds[MEMORY_KINDS])
 {
-    const struct memory_forecast *memory = &forecast->memory;
-    const uint64_t program = forecast->program_bytes;
-    const struct memory_kind all[MEMORY_KINDS] = {
-        {_("weights"), memory->weights, false},
-        {_("gradients"), memory->gradients, false},
-        {_("solver"), memory->solver, false},
-        {_("activations"), memory->activations, false},
-        {_("workspace"), memory->workspace, false},
-        {_("teacher"), memory->teacher, memory->teacher == 0},
-        {_("batches"), forecast->loader_bytes, false},
-        {_("program"), program, program == 0},
-        {_("the rest"), forecast->other_bytes, false}};
-    int shown = 0;
-    for (int i = 0; i < MEMORY_KINDS; i++)
-        if (!all[i].left_out)
-            kinds[shown++] = all[i];
-    return shown;
+    const struct memory_part program = {N_("program"), forecast->program_bytes};
+    size_t shown = forecast_parts(&forecast->memory, kinds);
+    kinds[shown++] = (struct memory_part){N_("batches"), forecast->loader_bytes};
+    kinds[shown] = program;
+    shown += program.bytes > 0;
+    kinds[shown++] = (struct memory_part){N_("the rest"), forecast->other_bytes};
+    return (int)shown;
 }
 
 static void draw_kinds(struct app *app, struct rect area)
 {
     const struct forecast *forecast = &app->shared.form.forecast;
     const double total = (double)forecast_peak(forecast);
-    struct memory_kind kinds[MEMORY_KINDS];
+    struct memory_part kinds[MEMORY_KINDS];
     const int count = memory_kinds(forecast, kinds);
     char text[64];
     for (int row = 0; row < count; row++) {
-        draw_fact(app, area, row, kinds[row].label,
+        draw_fact(app, area, row, gettext(kinds[row].name),
                   text_bytes(kinds[row].bytes, text, sizeof text));
         if (area.columns > 24 && total > 0)
             draw_gauge(&app->canvas, area, row, 23, area.columns - 24,
@@ -407,7 +390,7 @@ static void plan_parts(const struct app *app, bool pictures, int rows,
     const int others = setup_model(app)->others[0] ? 2 : 0; /* lines about other processes */
     const bool roomy = rows >= 24;
     const int gap = roomy, limit = known && recomputes(&app->shared.form.forecast);
-    struct memory_kind kinds[MEMORY_KINDS];
+    struct memory_part kinds[MEMORY_KINDS];
     const int kind_rows = memory_kinds(&app->shared.form.forecast, kinds);
     const struct layout_part wanted[PARTS] = {
         [VERDICT] = {.rank = 0,

@@ -7,44 +7,13 @@
 #include "base/language.h"
 #include "ui/screens/setup/internal.h"
 #include "ui/shared/completion_sources.h"
-#include "ui/shared/setting_words.h"
+#include "ui/shared/form.h"
 #include "ui/terminal/columns.h"
+#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static const struct key_binding bindings[] = {
-    {'r', UI_F5, ACTION_RUN, "r F5", N_("run"),
-     N_("run what the form says; while a run is on: put it in the queue. On a row that holds text, "
-        "where letters are typed: F5 or C-r")},
-    {UI_CTRL_R, 0, ACTION_RUN, "C-r", NULL, NULL},
-    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the field above")},
-    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the field below (Tab too)")},
-    {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, NULL},
-    {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, NULL},
-    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("the value before")},
-    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("the next value")},
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("change"), N_("the list of choices, or edit the value")},
-    {' ', 0, ACTION_OPEN, N_("Space"), NULL, NULL},
-    {'/', 0, ACTION_SEARCH, "/", N_("search"), N_("search the choices of the field")},
-    {'*', 0, ACTION_ALL, "*", N_("all"),
-     N_("every setting, or only those that mean something here")},
-    {'p', 0, ACTION_PICTURES, "p", N_("pictures"),
-     N_("the pictures of the training data, as large as the screen; v there: what the run takes")},
-    {'L', 0, ACTION_RATE, "L", NULL,
-     N_("look for a learning rate: a short training in which it grows")},
-    {'n', 0, ACTION_NEXT_PICTURES, "n", NULL, N_("the next pictures beside the form")},
-    {'F', 0, ACTION_FORK, "F", NULL, N_("no fork any more: a run that begins anew")},
-    {'D', 0, ACTION_DEFAULTS, "D", NULL,
-     N_("the defaults in all fields; D again: what was there before")},
-    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, N_("the first field")},
-    {UI_END, 0, ACTION_LAST, "End", NULL, N_("the last field")},
-    {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, NULL},
-    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, NULL},
-};
-static const struct key_table table = {N_("Setting up a run"), bindings,
-                                       sizeof bindings / sizeof *bindings};
 
 static const double ANSWER_SECONDS = 0.05;
 
@@ -66,6 +35,16 @@ static void open_list(struct app *app)
         chooser_begin(&setup_model(app)->chooser, gettext(field->label), items, count,
                       form_value(form, form->focus, value, sizeof value),
                       field->kind != CONFIG_CHOICE && !field->choices);
+}
+
+static const struct actions *over(const struct app *app)
+{
+    if (setup_model(app)->chooser.open)
+        return &actions_choosing;
+    if (!app->shared.form.editing)
+        return NULL;
+    return completion_has_source(form_focused(&app->shared.form)) ? &actions_completing
+                                                                  : &actions_editing;
 }
 
 static void toggle_defaults(struct app *app)
@@ -115,7 +94,8 @@ static bool take_key(struct app *app, int key)
         app_form_changed(app);
         return true;
     }
-    if (!form_takes_text(form) && (keys_find(&table, key) || keys_find(&keys_everywhere, key)))
+    if (!form_takes_text(form) &&
+        (actions_find(&app_screen(app)->actions, key) || actions_find(&actions_everywhere, key)))
         return false;
     return form_edit_by_typing(form, key);
 }
@@ -139,63 +119,71 @@ static void title(const struct app *app, char *text, size_t size)
                  (unsigned long long)place->iteration, place->checkpoint);
 }
 
-static void act(struct app *app, enum action action)
+static const char *refuses_fork(const struct app *app)
+{
+    return app->shared.fork.directory[0] ? NULL : ACTION_EXPLAINS;
+}
+
+static void turn(struct app *app, int direction)
+{
+    form_cycle(&app->shared.form, direction);
+    app_form_changed(app);
+}
+
+static void move(struct app *app, int how)
+{
+    form_move(&app->shared.form, (int)move_steps(how, 8, FORM_MAX_FIELDS));
+}
+
+static void show(struct app *app, int screen)
+{
+    app_show(app, (enum screen_id)screen);
+}
+
+static void show_all(struct app *app)
 {
     struct form *form = &app->shared.form;
-    switch (action) {
-    case ACTION_RUN:
-        app_run_form(app);
-        break;
-    case ACTION_UP:
-    case ACTION_PREVIOUS:
-        form_move(form, -1);
-        break;
-    case ACTION_DOWN:
-    case ACTION_NEXT:
-        form_move(form, 1);
-        break;
-    case ACTION_FIRST:
-    case ACTION_PAGE_UP:
-        form_move(form, action == ACTION_FIRST ? -FORM_MAX_FIELDS : -8);
-        break;
-    case ACTION_LAST:
-    case ACTION_PAGE_DOWN:
-        form_move(form, action == ACTION_LAST ? FORM_MAX_FIELDS : 8);
-        break;
-    case ACTION_LEFT:
-    case ACTION_RIGHT:
-        form_cycle(form, action == ACTION_LEFT ? -1 : 1);
-        app_form_changed(app);
-        break;
-    case ACTION_ALL:
-        form_show_all(form, !form->all);
-        app_say(app, ROLE_STRONG, "%s",
-                form->all ? _("Every setting is shown.")
-                          : _("Settings are shown where they mean something."));
-        break;
-    case ACTION_PICTURES:
-        app_show(app, SCREEN_PICTURES);
-        break;
-    case ACTION_RATE:
-        app_show(app, SCREEN_FIND_RATE);
-        break;
-    case ACTION_NEXT_PICTURES:
-        setup_turn_pictures(setup_model(app), 1);
-        break;
-    case ACTION_FORK:
-        give_fork_up(app);
-        break;
-    case ACTION_DEFAULTS:
-        toggle_defaults(app);
-        break;
-    case ACTION_OPEN:
-    case ACTION_SEARCH:
-        open_list(app);
-        break;
-    default:
-        break;
-    }
+    form_show_all(form, !form->all);
+    app_say(app, ROLE_STRONG, "%s",
+            form->all ? _("Every setting is shown.")
+                      : _("Settings are shown where they mean something."));
 }
+
+static void next_pictures(struct app *app)
+{
+    setup_turn_pictures(setup_model(app), 1);
+}
+
+static const struct action actions[] = {
+    {"r F5 (C-r)", "run", N_("run"),
+     N_("run what the form says; while a run is on: put it in the queue. On a row that holds text, "
+        "where letters are typed: F5 or C-r"),
+     .run = app_run_form},
+    {"Up (S-Tab)", "up", NULL, N_("the field above"), .run_with = move, .argument = MOVE_UP},
+    {"Down (Tab)", "down", NULL, N_("the field below (Tab too)"), .run_with = move,
+     .argument = MOVE_DOWN},
+    {"Left", "previous-value", NULL, N_("the value before"), .run_with = turn, .argument = -1},
+    {"Right", "next-value", NULL, N_("the next value"), .run_with = turn, .argument = 1},
+    {"Enter (space)", "change", N_("change"), N_("the list of choices, or edit the value"),
+     .run = open_list},
+    {"/", "search", N_("search"), N_("search the choices of the field"), .run = open_list},
+    {"*", "all", N_("all"), N_("every setting, or only those that mean something here"),
+     .run = show_all},
+    {"p", "pictures", N_("pictures"),
+     N_("the pictures of the training data, as large as the screen; v there: what the run takes"),
+     .run_with = show, .argument = SCREEN_PICTURES},
+    {"L", "find-rate", NULL, N_("look for a learning rate: a short training in which it grows"),
+     .run_with = show, .argument = SCREEN_FIND_RATE},
+    {"n", "next-pictures", NULL, N_("the next pictures beside the form"), .run = next_pictures},
+    {"F", "no-fork", NULL, N_("no fork any more: a run that begins anew"), .run = give_fork_up,
+     .refused = refuses_fork},
+    {"D", "defaults", NULL, N_("the defaults in all fields; D again: what was there before"),
+     .run = toggle_defaults},
+    {"Home", "first", NULL, N_("the first field"), .run_with = move, .argument = MOVE_FIRST},
+    {"End", "last", NULL, N_("the last field"), .run_with = move, .argument = MOVE_LAST},
+#define ACTIONS_PAGES move, NULL
+#include "ui/actions.inc"
+};
 
 /* --- drawing: the fields --- */
 
@@ -346,7 +334,7 @@ static void draw_help(struct app *app, struct rect area)
         : field->kind == CONFIG_CHOICE || field->kind == CONFIG_FLAG || field->choices
             ? _("Left and right change it; Enter lists the choices.")
             : _("Left and right change it; Enter lists the choices; or type a value.");
-    if (area.rows >= 2 && columns_of(help) <= (size_t)area.columns && !app_is_typing(app))
+    if (area.rows >= 2 && columns_of(help) <= (size_t)area.columns && !over(app))
         draw_text(&app->canvas, area, 1, 0, ROLE_FAINT, keys);
 }
 
@@ -394,21 +382,6 @@ static void close(struct app *app)
     setup_free(setup_model(app));
 }
 
-static bool typing(const struct app *app)
-{
-    return setup_model(app)->chooser.open || app->shared.form.editing;
-}
-
-static bool completes(const struct app *app)
-{
-    return app->shared.form.editing && completion_has_source(form_focused(&app->shared.form));
-}
-
-static bool takes_text(const struct app *app)
-{
-    return form_takes_text(&app->shared.form);
-}
-
 static bool is_in_front(const struct app *app)
 {
     return app_is_in_front(app, SCREEN_SETUP) || app_is_in_front(app, SCREEN_PICTURES);
@@ -450,32 +423,17 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
         setup_invalidate_past_time(setup_model(app));
 }
 
-static bool offers(const struct app *app, enum action action)
-{
-    return action != ACTION_FORK || app->shared.fork.directory[0];
-}
-
-static const struct key_table *list_keys(const struct app *app)
-{
-    return setup_model(app)->chooser.open ? &keys_choosing : NULL;
-}
-
 const struct screen setup_screen = {
     .name = N_("Set up"),
     .letter = 's',
     .purpose = N_("choose network, technique, data and device, and run"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("Setting up a run"), actions)},
     .state_size = sizeof(struct setup_model),
     .close = close,
     .title = title,
     .take_key = take_key,
-    .offers = offers,
-    .act = act,
     .draw = draw,
-    .typing = typing,
-    .list_keys = list_keys,
-    .completes = completes,
-    .takes_text = takes_text,
+    .over = over,
     .work = work,
     .busy = busy,
     .notice = notice,

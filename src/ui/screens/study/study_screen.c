@@ -12,27 +12,12 @@
 #include "ui/screens/study/internal.h"
 #include "ui/screens/study/study_session.h"
 #include "ui/terminal/terminal.h"
+#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct key_binding bindings[] = {
-    {'r', 0, ACTION_RUN, "r", N_("begin"),
-     N_("make the pictures of the chosen runs; when they are ready, begin the session")},
-    {' ', 0, ACTION_MARK, N_("space"), N_("choose"), N_("choose the run for the study, or not")},
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("change"), N_("change the field, or choose the run")},
-    {UI_UP, UI_BACK_TAB, ACTION_UP, N_("Up"), NULL, N_("the line above")},
-    {UI_DOWN, UI_TAB, ACTION_DOWN, N_("Down"), NULL, N_("the line below (Tab too)")},
-    {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, N_("scroll back")},
-    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, N_("scroll to the results")},
-    {'s', 0, ACTION_STOP, "s", NULL, N_("cancel the making of pictures")},
-    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
-    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
-};
-static const struct key_table table = {N_("Perceptual studies"), bindings,
-                                       sizeof bindings / sizeof *bindings};
 
 static const double POLL_SECONDS = 0.25, LISTING_SECONDS = 0.05;
 
@@ -265,46 +250,23 @@ static void open_focused(struct app *app)
     model->editing = true;
 }
 
-static void move(struct study_model *model, int steps)
+static void move(struct app *app, int how)
 {
-    const long last = (long)(STUDY_FIELDS + model->run_count) - 1, to = (long)model->focus + steps;
-    model->focus = (size_t)(to < 0 ? 0 : to > last ? last : to);
+    struct study_model *model = study_model(app);
+    model->focus = list_move(model->focus, how, 1, STUDY_FIELDS + model->run_count);
     model->follow = true;
 }
 
-static void act(struct app *app, enum action action)
+static void scroll(struct app *app, int how)
 {
-    struct study_model *model = study_model(app);
-    switch (action) {
-    case ACTION_RUN:
-        begin(app);
-        break;
-    case ACTION_MARK:
-        choose(app);
-        break;
-    case ACTION_OPEN:
-        open_focused(app);
-        break;
-    case ACTION_UP:
-    case ACTION_DOWN:
-        move(model, action == ACTION_UP ? -1 : 1);
-        break;
-    case ACTION_FIRST:
-    case ACTION_LAST:
-        move(model, action == ACTION_FIRST ? -1000 : 1000);
-        break;
-    case ACTION_PAGE_UP:
-    case ACTION_PAGE_DOWN:
-        model->scroll += action == ACTION_PAGE_UP ? -5 : 5;
-        model->follow = false;
-        break;
-    case ACTION_STOP:
-        background_job_cancel(model->background_job);
-        app_say(app, ROLE_STRONG, "%s", _("The making of pictures is being cancelled."));
-        break;
-    default:
-        break;
-    }
+    study_model(app)->scroll += (int)move_steps(how, 5, 0); /* drawing limits it */
+    study_model(app)->follow = false;
+}
+
+static void stop(struct app *app)
+{
+    background_job_cancel(study_model(app)->background_job);
+    app_say(app, ROLE_STRONG, "%s", _("The making of pictures is being cancelled."));
 }
 
 /* --- what can be done --- */
@@ -314,8 +276,9 @@ static const char *no_run(void)
     return _("There is no run whose pictures could be judged.");
 }
 
-static const char *refuses_to_begin(const struct study_model *model)
+static const char *refuses_to_begin(const struct app *app)
 {
+    const struct study_model *model = study_model(app);
     if (model->display_error.kind != ERROR_NONE)
         return _("This terminal cannot show the pictures: the screen says why.");
     if (model->state == STUDY_MAKING)
@@ -331,33 +294,52 @@ static const char *refuses_to_begin(const struct study_model *model)
                : _("Choose a run first: space on its line.");
 }
 
-static const char *refuses(const struct app *app, enum action action)
+static const char *refuses_choice(const struct app *app)
 {
     const struct study_model *model = study_model(app);
-    switch (action) {
-    case ACTION_RUN:
-        return refuses_to_begin(model);
-    case ACTION_MARK:
-        if (model->focus >= STUDY_FIELDS)
-            return NULL;
-        return model->run_count > 0 ? _("Space chooses a run: Down goes to the runs.") : no_run();
-    case ACTION_STOP:
-        return model->background_job ? NULL : _("No pictures are being made.");
-    case ACTION_PAGE_UP:
-    case ACTION_PAGE_DOWN:
-        return model->furthest > 0 ? NULL : _("Everything is visible already.");
-    default:
+    if (model->focus >= STUDY_FIELDS)
         return NULL;
-    }
+    return model->run_count > 0 ? _("Space chooses a run: Down goes to the runs.") : no_run();
 }
 
-static const char *hint(const struct app *app, enum action action)
+static const char *refuses_stop(const struct app *app)
 {
-    const struct study_model *model = study_model(app);
-    if (action == ACTION_RUN && model->state != STUDY_READY)
-        return _("make pictures");
-    return action == ACTION_OPEN && model->focus >= STUDY_FIELDS ? _("choose") : NULL;
+    return study_model(app)->background_job ? NULL : _("No pictures are being made.");
 }
+
+static const char *refuses_scroll(const struct app *app, int how)
+{
+    (void)how;
+    return study_model(app)->furthest > 0 ? NULL : _("Everything is visible already.");
+}
+
+static const char *begin_word(const struct app *app)
+{
+    return study_model(app)->state != STUDY_READY ? _("make pictures") : NULL;
+}
+
+static const char *open_word(const struct app *app)
+{
+    return study_model(app)->focus >= STUDY_FIELDS ? _("choose") : NULL;
+}
+
+static const struct action actions[] = {
+    {"r", "begin", N_("begin"),
+     N_("make the pictures of the chosen runs; when they are ready, begin the session"),
+     .run = begin, .refused = refuses_to_begin, .word = begin_word},
+    {"space", "choose", N_("choose"), N_("choose the run for the study, or not"), .run = choose,
+     .refused = refuses_choice},
+    {"Enter", "change", N_("change"), N_("change the field, or choose the run"),
+     .run = open_focused, .word = open_word},
+#define ACTIONS_FIELDS move, NULL
+#include "ui/actions.inc"
+    {"PgUp", "page-up", NULL, N_("scroll back"), scroll, refuses_scroll, .argument = MOVE_PAGE_UP},
+    {"PgDn", "page-down", NULL, N_("scroll to the results"), scroll, refuses_scroll,
+     .argument = MOVE_PAGE_DOWN},
+    {"s", "stop", NULL, N_("cancel the making of pictures"), .run = stop, .refused = refuses_stop},
+#define ACTIONS_ENDS move, NULL
+#include "ui/actions.inc"
+};
 
 static void draw(struct app *app, struct rect body)
 {
@@ -369,14 +351,12 @@ static void close(struct app *app)
     study_model_free(study_model(app));
 }
 
-static bool typing(const struct app *app)
+static const struct actions *over(const struct app *app)
 {
-    return study_model(app)->editing;
-}
-
-static bool completes(const struct app *app)
-{
-    return source_of(study_model(app));
+    const struct study_model *model = study_model(app);
+    if (!model->editing)
+        return NULL;
+    return source_of(model) ? &actions_completing : &actions_editing;
 }
 
 static bool work(struct app *app)
@@ -400,17 +380,13 @@ const struct screen study_screen = {
     .name = N_("Study"),
     .letter = 'p',
     .purpose = N_("can people tell a network's pictures from real ones?"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("Perceptual studies"), actions)},
     .state_size = sizeof(struct study_model),
     .go = go,
     .close = close,
     .take_key = take_key,
-    .refuses = refuses,
-    .hint = hint,
-    .act = act,
     .draw = draw,
-    .typing = typing,
-    .completes = completes,
+    .over = over,
     .work = work,
     .busy = busy,
 };

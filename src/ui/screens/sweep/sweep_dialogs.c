@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "ui/app/app.h"
-#include "ui/app/exporting.h"
+#include "ui/app/run_actions.h"
 
 #include <stdio.h>
 #include <stdlib.h>

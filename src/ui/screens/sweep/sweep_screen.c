@@ -7,37 +7,12 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "runs/folder/run_directory.h"
+#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct key_binding bindings[] = {
-    {'v', 0, ACTION_VIEW, "v", N_("view"), N_("the next view: set up, cells, earlier sweeps")},
-    {'r', 0, ACTION_RUN, "r", N_("start"),
-     N_("start what is set up, or go on with the open sweep")},
-    {' ', 0, ACTION_PAUSE, N_("space"), N_("choose"),
-     N_("set up: choose the value, or not; cells: pause the sweep, and go on")},
-    {'a', 0, ACTION_ALL, "a", NULL, N_("set up: the whole list, or the selected value alone")},
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("open"),
-     N_("set up: type the value, in a list one that it does not offer, such as a network file; "
-        "cells: show the run; earlier: open the sweep")},
-    {'s', 0, ACTION_STOP, "s", N_("stop"), N_("stop the sweep that is on: asks how")},
-    {'y', 0, ACTION_QUANTITY, "y", N_("figure"),
-     N_("what the cells show: ms/image, memory, loss, first negative iteration, accuracy")},
-    {'t', 0, ACTION_RESUME, "t", NULL,
-     N_("cells: queue the selected cell again if it failed; r runs it")},
-    {'e', 0, ACTION_EXPORT, "e", N_("export"), N_("write the tables, or all figures; asks where")},
-    {'f', 0, ACTION_FORM, "f", NULL, N_("set up: begin again with what the form says")},
-    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the line above")},
-    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the line below")},
-    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("the value or cell to the left")},
-    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("the value or cell to the right")},
-    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
-    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
-};
-static const struct key_table table = {N_("A sweep"), bindings, sizeof bindings / sizeof *bindings};
 
 static const double LISTING_SECONDS = 0.05;
 
@@ -168,31 +143,24 @@ static enum sweep_measure next_measure(const struct sweep_model *model, const st
 static void move_cell(struct sweep_model *model, const struct sweep_job *job, long rows,
                       long columns)
 {
-    long width = (long)sweep_grid_columns(&job->sweep.grid);
-    long height = (long)job->sweep.count / width;
-    long row = (long)model->selected / width + rows,
-         column = (long)model->selected % width + columns;
-    row = row < 0 ? 0 : row >= height ? height - 1 : row;
-    column = column < 0 ? 0 : column >= width ? width - 1 : column;
-    model->selected = (size_t)(row * width + column);
+    const size_t width = sweep_grid_columns(&job->sweep.grid), height = job->sweep.count / width;
+    const size_t row = list_step(model->selected / width, rows, height);
+    model->selected = row * width + list_step(model->selected % width, columns, width);
 }
 
-static void move_name(struct sweep_model *model, long steps)
+static void move(struct app *app, int how)
 {
-    long to = (long)model->name_selected + steps, last = (long)model->name_count - 1;
-    model->name_selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
-}
-
-static void move(struct sweep_model *model, const struct sweep_job *job, long rows, long columns)
-{
+    struct sweep_model *model = sweep_model(app);
+    const int across = how == MOVE_LEFT ? -1 : how == MOVE_RIGHT;
+    const long down = move_steps(how, 1, 10000);
     if (model->kind == SWEEP_CELLS)
-        move_cell(model, job, rows, columns);
+        move_cell(model, &app->shared.sweep, down, across);
     else if (model->kind == SWEEP_EARLIER)
-        move_name(model, rows);
-    else if (rows)
-        sweep_set_move(&model->set, (int)rows);
+        model->name_selected = list_step(model->name_selected, down, model->name_count);
+    else if (down)
+        sweep_set_move(&model->set, (int)down);
     else
-        sweep_set_turn(&model->set, (int)columns);
+        sweep_set_turn(&model->set, across);
 }
 
 static void open_selected(struct app *app)
@@ -217,63 +185,21 @@ static void choose_or_pause(struct app *app)
         pause_or_go_on(app);
 }
 
-static bool act_move(struct sweep_model *model, const struct sweep_job *job, enum action action)
+static void choose_all(struct app *app)
 {
-    static const struct {
-        enum action action;
-        long rows, columns;
-    } moves[] = {{ACTION_UP, -1, 0},   {ACTION_DOWN, 1, 0},       {ACTION_LEFT, 0, -1},
-                 {ACTION_RIGHT, 0, 1}, {ACTION_FIRST, -10000, 0}, {ACTION_LAST, 10000, 0}};
-    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
-        if (moves[i].action == action) {
-            move(model, job, moves[i].rows, moves[i].columns);
-            return true;
-        }
-    return false;
+    sweep_set_all(&sweep_model(app)->set);
 }
 
-static void act(struct app *app, enum action action)
+static void next_figure(struct app *app)
 {
-    struct sweep_model *model = sweep_model(app);
-    struct sweep_job *job = &app->shared.sweep;
-    if (act_move(model, job, action))
-        return;
-    switch (action) {
-    case ACTION_VIEW:
-        next_view(app);
-        break;
-    case ACTION_RUN:
-        start(app);
-        break;
-    case ACTION_PAUSE:
-        choose_or_pause(app);
-        break;
-    case ACTION_ALL:
-        sweep_set_all(&model->set);
-        break;
-    case ACTION_OPEN:
-        open_selected(app);
-        break;
-    case ACTION_STOP:
-        ask_sweep_stop(app);
-        break;
-    case ACTION_QUANTITY:
-        model->measure = next_measure(model, job);
-        break;
-    case ACTION_RESUME:
-        retry_cell(app);
-        break;
-    case ACTION_EXPORT:
-        ask_sweep_export(app);
-        break;
-    case ACTION_FORM:
-        sweep_model_begin(model, &app->shared.form.config, true);
-        model->kind = SWEEP_SET_UP;
-        app_say(app, ROLE_STRONG, "%s", _("The set-up begins again with what the form says."));
-        break;
-    default:
-        break;
-    }
+    sweep_model(app)->measure = next_measure(sweep_model(app), &app->shared.sweep);
+}
+
+static void begin_again(struct app *app)
+{
+    sweep_model_begin(sweep_model(app), &app->shared.form.config, true);
+    sweep_model(app)->kind = SWEEP_SET_UP;
+    app_say(app, ROLE_STRONG, "%s", _("The set-up begins again with what the form says."));
 }
 
 /* --- what can be done --- */
@@ -291,129 +217,178 @@ static bool is_any_due(const struct sweep *sweep)
     return false;
 }
 
-/* Returns why the keys of the whole sweep would do nothing, or NULL. */
-static const char *refuses_of_sweep(const struct sweep_model *model, const struct sweep_job *job,
-                                    enum action action)
+static const char *refuses_stop(const struct app *app)
 {
-    const bool set_up = model->kind == SWEEP_SET_UP;
-    if (action == ACTION_STOP)
-        return job->on ? NULL : _("No sweep is on: there is nothing to stop.");
-    if (action == ACTION_RUN && job->on)
+    return app->shared.sweep.on ? NULL : _("No sweep is on: there is nothing to stop.");
+}
+
+static const char *refuses_start(const struct app *app)
+{
+    const struct sweep_model *model = sweep_model(app);
+    const struct sweep *sweep = &app->shared.sweep.sweep;
+    if (app->shared.sweep.on)
         return _("The sweep is on already.");
-    if (action == ACTION_RUN && set_up)
+    if (model->kind == SWEEP_SET_UP)
         return model->problem.kind != ERROR_NONE && !model->set.changed
                    ? _("The set-up is not complete: the line below says what is missing.")
                    : NULL;
-    if (job->sweep.count == 0)
-        return no_sweep();
-    if (action == ACTION_RUN)
-        return is_any_due(&job->sweep) ? NULL : _("Nothing is left to run.");
-    return NULL; /* it can be exported */
-}
-
-static const char *refuses_in_set_up(const struct sweep_set *set, enum action action)
-{
-    const enum sweep_row row = (enum sweep_row)set->focus;
-    const bool list = sweep_set_is_list(row);
-    switch (action) {
-    case ACTION_PAUSE:
-    case ACTION_ALL:
-        return list                    ? NULL
-               : row == SWEEP_ROW_GRID ? _("Left and Right choose the study's grid.")
-                                       : _("This row is a text: Enter edits it.");
-    case ACTION_OPEN:
-        return row == SWEEP_ROW_GRID ? _("Left and Right choose the study's grid.") : NULL;
-    case ACTION_LEFT:
-    case ACTION_RIGHT:
-        if (list)
-            return set->lists[row].count > 1 ? NULL : _("The list has only one value.");
-        return row == SWEEP_ROW_GRID || row == SWEEP_ROW_DATA
-                   ? NULL
-                   : _("This row is a text: Enter edits it.");
-    case ACTION_QUANTITY:
-    case ACTION_RESUME:
-        return _("This key concerns the cells: v goes there.");
-    default:
-        return NULL;
-    }
-}
-
-static const char *refuses_among_cells(const struct sweep_model *model, const struct sweep_job *job,
-                                       enum action action)
-{
-    const struct sweep *sweep = &job->sweep;
     if (sweep->count == 0)
         return no_sweep();
-    const struct sweep_cell *cell = &sweep->cells[model->selected];
-    const size_t columns = sweep_grid_columns(&sweep->grid);
-    switch (action) {
-    case ACTION_PAUSE:
-        return job->on ? NULL : _("The sweep is not on; r goes on with it.");
-    case ACTION_ALL:
-        return _("This key concerns the set-up: v goes there.");
-    case ACTION_OPEN:
-        return cell->run[0] ? NULL : _("This cell has no run to show.");
-    case ACTION_QUANTITY:
-        return next_measure(model, job) != model->measure ? NULL
-                                                          : _("No other figure is known yet.");
-    case ACTION_RESUME:
-        return cell->state == SWEEP_FAILED ? NULL
-                                           : _("Only a cell that failed can be tried again.");
-    case ACTION_LEFT:
-    case ACTION_RIGHT:
-        return columns > 1 ? NULL : _("The table has only one column.");
-    default:
-        return sweep->count > columns ? NULL : _("The table has only one row.");
-    }
+    return is_any_due(sweep) ? NULL : _("Nothing is left to run.");
 }
 
-static const char *refuses_among_earlier(const struct sweep_model *model,
-                                         const struct sweep_job *job, enum action action)
+static const char *refuses_export(const struct app *app)
 {
-    switch (action) {
-    case ACTION_PAUSE:
-        return job->on ? NULL : _("The sweep is not on; r goes on with it.");
-    case ACTION_ALL:
-        return _("This key concerns the set-up: v goes there.");
-    case ACTION_QUANTITY:
-    case ACTION_RESUME:
-        return _("This key concerns the cells: v goes there.");
-    case ACTION_LEFT:
-    case ACTION_RIGHT:
-        return _("Up and Down select a sweep.");
-    case ACTION_OPEN:
-        if (model->name_count > 0)
-            return job->on ? _("A sweep is on: s stops it.") : NULL;
-        return _("There are no sweeps yet: set one up (v) and start it with r.");
-    default:
-        return model->name_count > 1 ? NULL : _("There is no other sweep.");
-    }
+    return app->shared.sweep.sweep.count > 0 ? NULL : no_sweep();
 }
 
-static const char *refuses(const struct app *app, enum action action)
+/* Returns why no value of the focused row of the set-up can be chosen, or NULL. */
+static const char *refuses_choice(const struct app *app)
+{
+    const enum sweep_row row = (enum sweep_row)sweep_model(app)->set.focus;
+    if (sweep_set_is_list(row))
+        return NULL;
+    return row == SWEEP_ROW_GRID ? _("Left and Right choose the study's grid.")
+                                 : _("This row is a text: Enter edits it.");
+}
+
+static const char *refuses_choice_or_pause(const struct app *app)
+{
+    const struct sweep_job *job = &app->shared.sweep;
+    if (sweep_model(app)->kind == SWEEP_SET_UP)
+        return refuses_choice(app);
+    if (sweep_model(app)->kind == SWEEP_CELLS && job->sweep.count == 0)
+        return no_sweep();
+    return job->on ? NULL : _("The sweep is not on; r goes on with it.");
+}
+
+static const char *refuses_all(const struct app *app)
+{
+    if (sweep_model(app)->kind == SWEEP_SET_UP)
+        return refuses_choice(app);
+    return sweep_model(app)->kind == SWEEP_CELLS && app->shared.sweep.sweep.count == 0
+               ? no_sweep()
+               : _("This key concerns the set-up: v goes there.");
+}
+
+static const char *refuses_open(const struct app *app)
 {
     const struct sweep_model *model = sweep_model(app);
     const struct sweep_job *job = &app->shared.sweep;
-    if (action == ACTION_VIEW || action == ACTION_FORM)
-        return NULL;
-    if (action == ACTION_RUN || action == ACTION_STOP || action == ACTION_EXPORT)
-        return refuses_of_sweep(model, job, action);
-    return model->kind == SWEEP_SET_UP  ? refuses_in_set_up(&model->set, action)
-           : model->kind == SWEEP_CELLS ? refuses_among_cells(model, job, action)
-                                        : refuses_among_earlier(model, job, action);
+    if (model->kind == SWEEP_SET_UP)
+        return model->set.focus == SWEEP_ROW_GRID ? _("Left and Right choose the study's grid.")
+                                                  : NULL;
+    if (model->kind == SWEEP_CELLS && job->sweep.count == 0)
+        return no_sweep();
+    if (model->kind == SWEEP_CELLS)
+        return job->sweep.cells[model->selected].run[0] ? NULL : _("This cell has no run to show.");
+    if (model->name_count == 0)
+        return _("There are no sweeps yet: set one up (v) and start it with r.");
+    return job->on ? _("A sweep is on: s stops it.") : NULL;
 }
 
-static const char *hint(const struct app *app, enum action action)
+/* Returns why there is no selected cell, or NULL. */
+static const char *refuses_cell(const struct app *app)
+{
+    if (sweep_model(app)->kind != SWEEP_CELLS)
+        return _("This key concerns the cells: v goes there.");
+    return refuses_export(app);
+}
+
+static const char *refuses_figure(const struct app *app)
 {
     const struct sweep_model *model = sweep_model(app);
-    if (action == ACTION_PAUSE && model->kind != SWEEP_SET_UP)
-        return app->shared.sweep.paused ? _("go on") : _("pause");
-    if (action == ACTION_RUN && model->kind != SWEEP_SET_UP)
-        return _("go on");
-    if (action == ACTION_OPEN && model->kind == SWEEP_SET_UP)
-        return sweep_set_is_list((enum sweep_row)model->set.focus) ? _("add") : _("edit");
-    return NULL;
+    const char *why = refuses_cell(app);
+    return why || next_measure(model, &app->shared.sweep) != model->measure
+               ? why
+               : _("No other figure is known yet.");
 }
+
+static const char *refuses_retry(const struct app *app)
+{
+    const struct sweep_model *model = sweep_model(app);
+    const char *why = refuses_cell(app);
+    return why || app->shared.sweep.sweep.cells[model->selected].state == SWEEP_FAILED
+               ? why
+               : _("Only a cell that failed can be tried again.");
+}
+
+static const char *refuses_move(const struct app *app, int how)
+{
+    const struct sweep_model *model = sweep_model(app);
+    const struct sweep_set *set = &model->set;
+    const struct sweep *sweep = &app->shared.sweep.sweep;
+    const bool sideways = how == MOVE_LEFT || how == MOVE_RIGHT;
+    if (model->kind == SWEEP_EARLIER)
+        return sideways                ? _("Up and Down select a sweep.")
+               : model->name_count > 1 ? NULL
+                                       : _("There is no other sweep.");
+    if (model->kind == SWEEP_CELLS && sweep->count == 0)
+        return no_sweep();
+    if (model->kind == SWEEP_CELLS && sideways)
+        return sweep_grid_columns(&sweep->grid) > 1 ? NULL : _("The table has only one column.");
+    if (model->kind == SWEEP_CELLS)
+        return sweep->count > sweep_grid_columns(&sweep->grid) ? NULL
+                                                               : _("The table has only one row.");
+    if (!sideways || set->focus == SWEEP_ROW_GRID || set->focus == SWEEP_ROW_DATA)
+        return NULL;
+    if (!sweep_set_is_list((enum sweep_row)set->focus))
+        return _("This row is a text: Enter edits it.");
+    return set->lists[set->focus].count > 1 ? NULL : _("The list has only one value.");
+}
+
+static const char *pause_word(const struct app *app)
+{
+    if (sweep_model(app)->kind == SWEEP_SET_UP)
+        return NULL;
+    return app->shared.sweep.paused ? _("go on") : _("pause");
+}
+
+static const char *start_word(const struct app *app)
+{
+    return sweep_model(app)->kind == SWEEP_SET_UP ? NULL : _("go on");
+}
+
+static const char *open_word(const struct app *app)
+{
+    const struct sweep_model *model = sweep_model(app);
+    if (model->kind != SWEEP_SET_UP)
+        return NULL;
+    return sweep_set_is_list((enum sweep_row)model->set.focus) ? _("add") : _("edit");
+}
+
+static const struct action actions[] = {
+    {"v", "view", N_("view"), N_("the next view: set up, cells, earlier sweeps"), .run = next_view},
+    {"r", "start", N_("start"), N_("start what is set up, or go on with the open sweep"),
+     .run = start, .refused = refuses_start, .word = start_word},
+    {"space", "choose", N_("choose"),
+     N_("set up: choose the value, or not; cells: pause the sweep, and go on"),
+     .run = choose_or_pause, .refused = refuses_choice_or_pause, .word = pause_word},
+    {"a", "choose-all", NULL, N_("set up: the whole list, or the selected value alone"),
+     .run = choose_all, .refused = refuses_all},
+    {"Enter", "open", N_("open"),
+     N_("set up: type the value, in a list one that it does not offer, such as a network file; "
+        "cells: show the run; earlier: open the sweep"),
+     .run = open_selected, .refused = refuses_open, .word = open_word},
+    {"s", "stop", N_("stop"), N_("stop the sweep that is on: asks how"), .run = ask_sweep_stop,
+     .refused = refuses_stop},
+    {"y", "figure", N_("figure"),
+     N_("what the cells show: ms/image, memory, loss, first negative iteration, accuracy"),
+     .run = next_figure, .refused = refuses_figure},
+    {"t", "retry", NULL, N_("cells: queue the selected cell again if it failed; r runs it"),
+     .run = retry_cell, .refused = refuses_retry},
+    {"e", "export", N_("export"), N_("write the tables, or all figures; asks where"),
+     .run = ask_sweep_export, .refused = refuses_export},
+    {"f", "from-form", NULL, N_("set up: begin again with what the form says"), .run = begin_again},
+#define ACTIONS_LINES move, refuses_move
+#include "ui/actions.inc"
+    {"Left", "left", NULL, N_("the value or cell to the left"), move, refuses_move,
+     .argument = MOVE_LEFT},
+    {"Right", "right", NULL, N_("the value or cell to the right"), move, refuses_move,
+     .argument = MOVE_RIGHT},
+#define ACTIONS_ENDS move, refuses_move
+#include "ui/actions.inc"
+};
 
 /* --- drawing --- */
 
@@ -448,14 +423,12 @@ static bool work(struct app *app)
            sweep_model_work(sweep_model(app), &app->shared.sweep);
 }
 
-static bool typing(const struct app *app)
+static const struct actions *over(const struct app *app)
 {
-    return sweep_model(app)->set.editing;
-}
-
-static bool completes(const struct app *app)
-{
-    return typing(app) && sweep_set_completes(&sweep_model(app)->set);
+    const struct sweep_set *set = &sweep_model(app)->set;
+    if (!set->editing)
+        return NULL;
+    return sweep_set_completes(set) ? &actions_completing : &actions_editing;
 }
 
 static double busy(const struct app *app)
@@ -467,18 +440,14 @@ const struct screen sweep_screen = {
     .name = N_("Sweep"),
     .letter = 'w',
     .purpose = N_("a grid of runs: networks, techniques, batches, devices"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("A sweep"), actions)},
     .state_size = sizeof(struct sweep_model),
     .open = open,
     .close = close,
     .title = title,
     .take_key = take_key,
-    .refuses = refuses,
-    .hint = hint,
-    .act = act,
     .draw = draw,
-    .typing = typing,
-    .completes = completes,
+    .over = over,
     .work = work,
     .busy = busy,
 };

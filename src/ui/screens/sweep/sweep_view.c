@@ -9,7 +9,7 @@
 #include "runs/settings/settings.h"
 #include "studies/sweep/sweep_after.h"
 #include "studies/sweep/sweep_disk.h"
-#include "ui/shared/setting_words.h"
+#include "ui/shared/form.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/table.h"
 

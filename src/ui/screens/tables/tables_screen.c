@@ -2,7 +2,7 @@
  * background job reads the runs each time the screen is opened, and makes the tables of both
  * studies in all formats; the tables made before stay visible meanwhile. */
 #include "ui/app/app.h"
-#include "ui/app/exporting.h"
+#include "ui/app/run_actions.h"
 
 #include "base/files/file.h"
 #include "base/files/output_file.h"
@@ -10,28 +10,12 @@
 #include "base/threads/background_job.h"
 #include "studies/tables/tables_runs.h"
 #include "ui/terminal/columns.h"
+#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct key_binding bindings[] = {
-    {'v', UI_TAB, ACTION_VIEW, "v Tab", N_("other study"), N_("the tables of the other study")},
-    {'o', 0, ACTION_FILE, "o", N_("write"), N_("write the tables of this study to a file")},
-    {'u', 0, ACTION_UPDATE, "u", N_("update"), N_("read all runs again")},
-    {'s', 0, ACTION_STOP, "s", NULL, N_("stop reading runs")},
-    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the line above")},
-    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the line below")},
-    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("the columns to the left")},
-    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), N_("more columns"), N_("the columns to the right")},
-    {UI_PAGE_UP, 0, ACTION_PAGE_UP, N_("PgUp"), N_("page"), NULL},
-    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, N_("PgDn"), NULL, NULL},
-    {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
-    {UI_END, 0, ACTION_LAST, N_("End"), NULL, NULL},
-};
-static const struct key_table table = {N_("The studies' tables"), bindings,
-                                       sizeof bindings / sizeof *bindings};
 
 static const double POLL_SECONDS = 0.1;
 enum { STUDIES = 2, FORMATS = 4, SIDEWAYS = 8 /* columns that Left and Right move */ };
@@ -226,72 +210,87 @@ static void ask_file(struct app *app)
 
 /* --- keys --- */
 
-static const char *refuses_to_move(const struct tables_model *model, enum action action)
+static const char *refuses_stop(const struct app *app)
 {
-    switch (action) {
-    case ACTION_LEFT:
+    return model_of(app)->job ? NULL : _("No runs are being read.");
+}
+
+static const char *refuses_update(const struct app *app)
+{
+    return model_of(app)->job ? _("The runs are being read; s stops it.") : NULL;
+}
+
+static const char *refuses_tables(const struct app *app)
+{
+    return model_of(app)->made ? NULL : _("There are no tables yet: u reads the runs.");
+}
+
+static const char *refuses_move(const struct app *app, int how)
+{
+    const struct tables_model *model = model_of(app);
+    if (!model->made)
+        return refuses_tables(app);
+    switch (how) {
+    case MOVE_LEFT:
         return model->column > 0 ? NULL : _("These are the first columns.");
-    case ACTION_RIGHT:
+    case MOVE_RIGHT:
         return model->column < model->widest ? NULL : _("The last column is visible already.");
-    case ACTION_UP:
-    case ACTION_PAGE_UP:
-    case ACTION_FIRST:
+    case MOVE_UP:
+    case MOVE_PAGE_UP:
+    case MOVE_FIRST:
         return model->scroll > 0 ? NULL : _("This is the first line.");
     default:
         return model->scroll < model->furthest ? NULL : _("The last line is visible already.");
     }
 }
 
-static const char *refuses(const struct app *app, enum action action)
-{
-    const struct tables_model *model = model_of(app);
-    switch (action) {
-    case ACTION_STOP:
-        return model->job ? NULL : _("No runs are being read.");
-    case ACTION_UPDATE:
-        return model->job ? _("The runs are being read; s stops it.") : NULL;
-    case ACTION_VIEW:
-        return NULL;
-    default:
-        break;
-    }
-    if (!model->made)
-        return _("There are no tables yet: u reads the runs.");
-    return action == ACTION_FILE ? NULL : refuses_to_move(model, action);
-}
-
-static int within(int value, int most)
-{
-    return value < 0 ? 0 : value > most ? most : value;
-}
-
-static void act(struct app *app, enum action action)
+static void other_study(struct app *app)
 {
     struct tables_model *model = model_of(app);
-    const int page = model->page > 1 ? model->page - 1 : 1;
-    int lines = 0;
-    if (action == ACTION_VIEW) {
-        model->study = model->study == TABLES_TRINDADE ? TABLES_GONDIM : TABLES_TRINDADE;
-        model->scroll = model->column = 0;
-    } else if (action == ACTION_FILE)
-        ask_file(app);
-    else if (action == ACTION_UPDATE)
-        begin_job(app);
-    else if (action == ACTION_STOP)
-        background_job_cancel(model->job);
-    else if (action == ACTION_LEFT || action == ACTION_RIGHT)
-        model->column =
-            within(model->column + (action == ACTION_LEFT ? -SIDEWAYS : SIDEWAYS), model->widest);
-    else if (action == ACTION_UP || action == ACTION_DOWN)
-        lines = action == ACTION_UP ? -1 : 1;
-    else if (action == ACTION_PAGE_UP || action == ACTION_PAGE_DOWN)
-        lines = action == ACTION_PAGE_UP ? -page : page;
-    else
-        lines = action == ACTION_FIRST ? -model->furthest : model->furthest;
-    model->scroll = within(model->scroll + lines, model->furthest);
+    model->study = model->study == TABLES_TRINDADE ? TABLES_GONDIM : TABLES_TRINDADE;
+    model->scroll = model->column = 0;
 }
 
+static void stop(struct app *app)
+{
+    background_job_cancel(model_of(app)->job);
+}
+
+static void move(struct app *app, int how)
+{
+    struct tables_model *model = model_of(app);
+    const size_t page = model->page > 1 ? (size_t)model->page - 1 : 1;
+    const int columns = how == MOVE_LEFT ? -SIDEWAYS : how == MOVE_RIGHT ? SIDEWAYS : 0;
+    model->column = (int)list_step((size_t)model->column, columns, (size_t)model->widest + 1);
+    model->scroll = (int)list_move((size_t)model->scroll, how, page, (size_t)model->furthest + 1);
+}
+
+static const struct action actions[] = {
+    {"v Tab", "other-study", N_("other study"), N_("the tables of the other study"),
+     .run = other_study},
+    {"o", "write", N_("write"), N_("write the tables of this study to a file"), .run = ask_file,
+     .refused = refuses_tables},
+    {"u", "update", N_("update"), N_("read all runs again"), .run = begin_job,
+     .refused = refuses_update},
+    {"s", "stop", NULL, N_("stop reading runs"), .run = stop, .refused = refuses_stop},
+#define ACTIONS_LINES move, refuses_move
+#include "ui/actions.inc"
+    {"Left", "left", NULL, N_("the columns to the left"), move, refuses_move,
+     .argument = MOVE_LEFT},
+    {"Right", "right", N_("more columns"), N_("the columns to the right"), move, refuses_move,
+     .argument = MOVE_RIGHT},
+    {"PgUp", "page-up", N_("page"), NULL, move, refuses_move, .argument = MOVE_PAGE_UP},
+    {"PgDn", "page-down", NULL, NULL, move, refuses_move, .argument = MOVE_PAGE_DOWN},
+#define ACTIONS_ENDS move, refuses_move
+#include "ui/actions.inc"
+};
+
 /* --- drawing --- */
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
 
 /* Copies the line that begins at `at` without its end. Returns where the next one begins, or NULL
  * after the last. */
@@ -412,8 +411,8 @@ static void draw(struct app *app, struct rect body)
     const struct text *text = &model->current.texts[model->study][TABLES_TEXT];
     draw_lines(app, area, text->data);
     if (model->scroll > model->furthest || model->column > model->widest) {
-        model->scroll = within(model->scroll, model->furthest); /* the terminal has grown */
-        model->column = within(model->column, model->widest);
+        model->scroll = least(model->scroll, model->furthest); /* the terminal has grown */
+        model->column = least(model->column, model->widest);
         draw_fill(&app->canvas, area, ROLE_TEXT);
         draw_lines(app, area, text->data);
     }
@@ -427,12 +426,10 @@ const struct screen tables_screen = {
     .name = N_("Tables"),
     .letter = 'b',
     .purpose = N_("the studies' tables from your runs, and what was not run"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("The studies' tables"), actions)},
     .state_size = sizeof(struct tables_model),
     .open = open,
     .close = close,
-    .refuses = refuses,
-    .act = act,
     .draw = draw,
     .work = work,
     .busy = busy,

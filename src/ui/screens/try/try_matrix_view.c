@@ -5,7 +5,6 @@
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/short_names.h"
 #include "ui/widgets/table.h"
 
 #include <math.h>

@@ -9,42 +9,12 @@
 #include "base/text.h"
 #include "data/formats/image_file.h"
 #include "ui/screens/try/internal.h"
+#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct key_binding bindings[] = {
-    {UI_RIGHT, ' ', ACTION_RIGHT, N_("Right"), N_("next"),
-     N_("the next image; in the matrix the next column")},
-    {UI_LEFT, UI_BACKSPACE, ACTION_LEFT, N_("Left"), N_("before"),
-     N_("the image before; in the matrix the column before")},
-    {'f', 0, ACTION_FILTER, "f", N_("wrong only"),
-     N_("step through the misclassified images, or through all")},
-    {'v', 0, ACTION_VIEW, "v", N_("view"),
-     N_("the next view: image, confusion matrix, accuracy by class")},
-    {'w', 0, ACTION_WEIGHTS, "w", N_("weights"),
-     N_("choose what is tried: a run's best or last weights, or a model file")},
-    {'i', 0, ACTION_FILE, "i", N_("image"), N_("an image file; asks which")},
-    {'d', 0, ACTION_DATA, "d", N_("data"), N_("another data set; asks which")},
-    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the row above")},
-    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the row below")},
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", NULL,
-     N_("step through the images of the cell, or the misclassified ones of the class")},
-    {'s', 0, ACTION_SORT, "s", NULL, N_("the classes by number, or the worst first")},
-    {'g', 0, ACTION_GO, "g", NULL, N_("go to an image by its number; asks which")},
-    {'u', 0, ACTION_UPDATE, "u", NULL,
-     N_("read the weights again: those of a run that is on may be newer")},
-    {'n', 0, ACTION_THREADS, "n", NULL,
-     N_("how many threads may compute; a training beside it keeps its speed with one")},
-    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, N_("ten images or rows on")},
-    {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, N_("ten images or rows back")},
-    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
-    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
-};
-static const struct key_table table = {N_("Trying a model out"), bindings,
-                                       sizeof bindings / sizeof *bindings};
 
 static const double LISTING_SECONDS = 0.05;
 
@@ -177,28 +147,20 @@ static bool take_key(struct app *app, int key)
 
 /* --- moving --- */
 
-static void clamp_cursor(size_t *at, long steps, size_t count)
-{
-    const long to = (long)*at + steps, last = (long)count - 1;
-    *at = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
-}
-
-static void walk_on(struct app *app, long steps)
-{
-    if (!try_model_move(try_model(app), steps))
-        app_say(app, ROLE_WARNING, "%s", _("There is no further image of this kind."));
-}
-
-static void move(struct app *app, long rows, long columns, long images)
+/* Moves to another image, or in the matrix and among the classes to another row or column. */
+static void move(struct app *app, int how)
 {
     struct try_model *model = try_model(app);
+    const int across = how == MOVE_LEFT ? -1 : how == MOVE_RIGHT;
+    const long down = move_steps(how, 10, 100000), images = move_steps(how, 10, 1000000000);
     if (model->kind == TRY_IMAGE) {
-        walk_on(app, images);
+        if (!try_model_move(model, images + across))
+            app_say(app, ROLE_WARNING, "%s", _("There is no further image of this kind."));
         return;
     }
-    clamp_cursor(&model->row, rows, model->confusion.classes);
+    model->row = list_step(model->row, down, model->confusion.classes);
     if (model->kind == TRY_MATRIX)
-        clamp_cursor(&model->column, columns, model->confusion.classes);
+        model->column = list_step(model->column, across, model->confusion.classes);
 }
 
 static void next_view(struct app *app)
@@ -237,165 +199,157 @@ static void sort_classes(struct app *app)
     try_model(app)->row = try_model(app)->top = 0;
 }
 
-static bool act_on_model(struct app *app, enum action action)
+static void read_again(struct app *app)
 {
-    static const struct {
-        enum action action;
-        void (*function)(struct app *app);
-    } functions[] = {{ACTION_FILTER, change_walk},        {ACTION_VIEW, next_view},
-                     {ACTION_FILE, try_ask_file},         {ACTION_DATA, try_ask_data},
-                     {ACTION_OPEN, walk_selected_images}, {ACTION_GO, try_ask_go},
-                     {ACTION_THREADS, try_ask_threads}};
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (functions[i].action == action) {
-            functions[i].function(app);
-            return true;
-        }
-    return false;
-}
-
-static void act(struct app *app, enum action action)
-{
-    static const struct {
-        enum action action;
-        long rows, columns, images;
-    } moves[] = {{ACTION_UP, -1, 0, -1},
-                 {ACTION_DOWN, 1, 0, 1},
-                 {ACTION_LEFT, 0, -1, -1},
-                 {ACTION_RIGHT, 0, 1, 1},
-                 {ACTION_PAGE_UP, -10, 0, -10},
-                 {ACTION_PAGE_DOWN, 10, 0, 10},
-                 {ACTION_FIRST, -100000, 0, -1000000000},
-                 {ACTION_LAST, 100000, 0, 1000000000}};
-    if (action == ACTION_WEIGHTS) {
-        choose_weights(app);
-        return;
-    }
-    if (action == ACTION_UPDATE) {
-        try_model_reopen(try_model(app));
-        app_say(app, ROLE_STRONG, "%s", _("The weights are read again."));
-    } else if (action == ACTION_SORT)
-        sort_classes(app);
-    else if (!act_on_model(app, action))
-        for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
-            if (moves[i].action == action)
-                move(app, moves[i].rows, moves[i].columns, moves[i].images);
+    try_model_reopen(try_model(app));
+    app_say(app, ROLE_STRONG, "%s", _("The weights are read again."));
 }
 
 /* --- what can be done --- */
 
-/* Returns why the images cannot be walked through, or NULL. */
-static const char *refuses_walk(const struct try_model *model)
+/* Returns why there is no model, or NULL. */
+static const char *refuses_model(const struct app *app)
 {
-    size_t place;
-    const size_t count = try_model_count(model, &place);
-    if (model->status.images == 0)
-        return _("No data set is open; d asks for one.");
-    return count == 0 || (count == 1 && place == 1) ? _("There is no further image of this kind.")
-                                                    : NULL;
+    return try_model(app)->probe ? NULL : _("Choose a model first: w.");
+}
+
+/* Returns why no model can be used, or NULL. */
+static const char *refuses_use(const struct app *app)
+{
+    const char *why = refuses_model(app);
+    return why || try_model(app)->status.phase != PROBE_FAILED
+               ? why
+               : _("The model cannot be used: w chooses another.");
+}
+
+static const char *no_data(void)
+{
+    return _("No data set is open; d asks for one.");
+}
+
+static const char *refuses_view(const struct app *app)
+{
+    const char *why = refuses_use(app);
+    return why || !try_model_makes_pictures(try_model(app))
+               ? why
+               : _("This network makes pictures: it has no classes.");
 }
 
 /* Returns why there is no matrix and no list of classes, or NULL. */
-static const char *refuses_classes(const struct try_model *model)
+static const char *refuses_classes(const struct app *app)
 {
-    if (try_model_makes_pictures(model))
-        return _("This network makes pictures: it has no classes.");
-    return model->status.phase == PROBE_READY && model->status.images == 0
-               ? _("No data set is open; d asks for one.")
-               : NULL;
+    const struct try_model *model = try_model(app);
+    const char *why = refuses_view(app);
+    return why || model->status.phase != PROBE_READY || model->status.images > 0 ? why : no_data();
 }
 
 /* Returns why nothing can be selected in the matrix or in the list of classes, or NULL. */
-static const char *refuses_selection(const struct try_model *model)
+static const char *refuses_selection(const struct app *app)
 {
-    const char *why = refuses_classes(model);
-    return why || model->confusion.classes > 0 ? why : _("No image was evaluated yet.");
+    const char *why = refuses_classes(app);
+    return why || try_model(app)->confusion.classes > 0 ? why : _("No image was evaluated yet.");
 }
 
-static const char *refuses_filter(const struct try_model *model)
+static const char *refuses_images(const struct app *app)
 {
+    const char *why = refuses_use(app);
+    return why || try_model(app)->status.images > 0 ? why : no_data();
+}
+
+static const char *refuses_filter(const struct app *app)
+{
+    const struct try_model *model = try_model(app);
     const struct confusion *confusion = &model->confusion;
-    if (try_model_makes_pictures(model))
+    const char *why = refuses_images(app);
+    if (!why && try_model_makes_pictures(model))
         return _("A generated picture is not simply right or wrong.");
-    if (model->walk == WALK_ALL && confusion->right == confusion->images)
+    if (!why && model->walk == WALK_ALL && confusion->right == confusion->images)
         return _("So far no image was misclassified.");
-    return NULL;
+    return why;
 }
 
 /* Returns why Enter shows no images of the selected cell or class, or NULL. */
-static const char *refuses_open(const struct try_model *model)
+static const char *refuses_open(const struct app *app)
 {
-    const struct confusion *confusion = &model->confusion;
+    const struct try_model *model = try_model(app);
+    size_t count;
+    if (refuses_use(app))
+        return refuses_use(app);
     if (model->kind == TRY_IMAGE)
         return _("Enter shows the images of a class or of a cell of the matrix: v goes there.");
-    if (refuses_selection(model))
-        return refuses_selection(model);
+    if (refuses_selection(app))
+        return refuses_selection(app);
     if (model->kind == TRY_MATRIX)
-        return confusion_count(confusion, model->row, model->column) > 0
+        return confusion_count(&model->confusion, model->row, model->column) > 0
                    ? NULL
                    : _("There is no such image.");
-    size_t count;
     try_model_most_confused(model, try_model_class(model, model->row), &count);
     return count > 0 ? NULL : _("No image of this class was misclassified.");
 }
 
-static const char *refuses_move(const struct try_model *model, enum action action)
-{
-    const bool sideways = action == ACTION_LEFT || action == ACTION_RIGHT;
-    if (model->kind == TRY_IMAGE)
-        return refuses_walk(model);
-    if (sideways && model->kind == TRY_CLASSES)
-        return _("Up and Down select a class.");
-    return refuses_selection(model);
-}
-
-/* Returns why an action that needs no open model would do nothing, or NULL. */
-static const char *refuses_without_model(const struct try_model *model, enum action action)
-{
-    if (action == ACTION_WEIGHTS)
-        return NULL;
-    if (!model->probe)
-        return _("Choose a model first: w.");
-    if (action == ACTION_UPDATE)
-        return NULL;
-    return model->status.phase == PROBE_FAILED ? _("The model cannot be used: w chooses another.")
-                                               : NULL;
-}
-
-static const char *refuses(const struct app *app, enum action action)
+static const char *refuses_move(const struct app *app, int how)
 {
     const struct try_model *model = try_model(app);
-    const char *why = refuses_without_model(model, action);
-    if (why)
-        return why;
-    switch (action) {
-    case ACTION_WEIGHTS:
-    case ACTION_UPDATE:
-    case ACTION_FILE:
-    case ACTION_DATA:
-    case ACTION_THREADS:
-        return NULL;
-    case ACTION_VIEW:
-        return try_model_makes_pictures(model)
-                   ? _("This network makes pictures: it has no classes.")
+    size_t place;
+    if (refuses_use(app))
+        return refuses_use(app);
+    if (model->kind == TRY_IMAGE) {
+        const size_t count = try_model_count(model, &place);
+        if (refuses_images(app))
+            return refuses_images(app);
+        return count == 0 || (count == 1 && place == 1)
+                   ? _("There is no further image of this kind.")
                    : NULL;
-    case ACTION_FILTER:
-        return model->status.images == 0 ? refuses_walk(model) : refuses_filter(model);
-    case ACTION_OPEN:
-        return refuses_open(model);
-    case ACTION_SORT:
-        return refuses_classes(model);
-    case ACTION_GO:
-        return model->status.images == 0 ? refuses_walk(model) : NULL;
-    default:
-        return refuses_move(model, action);
     }
+    if ((how == MOVE_LEFT || how == MOVE_RIGHT) && model->kind == TRY_CLASSES)
+        return _("Up and Down select a class.");
+    return refuses_selection(app);
 }
 
-static const char *hint(const struct app *app, enum action action)
+static const char *filter_word(const struct app *app)
 {
-    return action == ACTION_FILTER && try_model(app)->walk != WALK_ALL ? _("all images") : NULL;
+    return try_model(app)->walk != WALK_ALL ? _("all images") : NULL;
 }
+
+static const struct action actions[] = {
+    {"Right (space)", "next", N_("next"), N_("the next image; in the matrix the next column"), move,
+     refuses_move, .argument = MOVE_RIGHT},
+    {"Left (Backspace)", "previous", N_("before"),
+     N_("the image before; in the matrix the column before"), move, refuses_move,
+     .argument = MOVE_LEFT},
+    {"f", "wrong-only", N_("wrong only"),
+     N_("step through the misclassified images, or through all"), .run = change_walk,
+     .refused = refuses_filter, .word = filter_word},
+    {"v", "view", N_("view"), N_("the next view: image, confusion matrix, accuracy by class"),
+     .run = next_view, .refused = refuses_view},
+    {"w", "weights", N_("weights"),
+     N_("choose what is tried: a run's best or last weights, or a model file"),
+     .run = choose_weights},
+    {"i", "image", N_("image"), N_("an image file; asks which"), .run = try_ask_file,
+     .refused = refuses_use},
+    {"d", "data", N_("data"), N_("another data set; asks which"), .run = try_ask_data,
+     .refused = refuses_use},
+    {"Up", "up", NULL, N_("the row above"), move, refuses_move, .argument = MOVE_UP},
+    {"Down", "down", NULL, N_("the row below"), move, refuses_move, .argument = MOVE_DOWN},
+    {"Enter", "show-images", NULL,
+     N_("step through the images of the cell, or the misclassified ones of the class"),
+     .run = walk_selected_images, .refused = refuses_open},
+    {"s", "sort", NULL, N_("the classes by number, or the worst first"), .run = sort_classes,
+     .refused = refuses_classes},
+    {"g", "go-to", NULL, N_("go to an image by its number; asks which"), .run = try_ask_go,
+     .refused = refuses_images},
+    {"u", "update", NULL, N_("read the weights again: those of a run that is on may be newer"),
+     .run = read_again, .refused = refuses_model},
+    {"n", "threads", NULL,
+     N_("how many threads may compute; a training beside it keeps its speed with one"),
+     .run = try_ask_threads, .refused = refuses_use},
+    {"PgDn", "page-down", NULL, N_("ten images or rows on"), move, refuses_move,
+     .argument = MOVE_PAGE_DOWN},
+    {"PgUp", "page-up", NULL, N_("ten images or rows back"), move, refuses_move,
+     .argument = MOVE_PAGE_UP},
+#define ACTIONS_ENDS move, refuses_move
+#include "ui/actions.inc"
+};
 
 /* --- drawing --- */
 
@@ -498,11 +452,6 @@ static void close(struct app *app)
     try_model_free(try_model(app));
 }
 
-static bool typing(const struct app *app)
-{
-    return try_model(app)->chooser.open;
-}
-
 static bool work(struct app *app)
 {
     try_model_step(try_model(app));
@@ -518,28 +467,23 @@ static double busy(const struct app *app)
     return chooser_is_waiting(&try_model(app)->chooser) ? fmin(seconds, LISTING_SECONDS) : seconds;
 }
 
-static const struct key_table *list_keys(const struct app *app)
+static const struct actions *over(const struct app *app)
 {
-    return try_model(app)->chooser.open ? &keys_choosing : NULL;
+    return try_model(app)->chooser.open ? &actions_choosing_text : NULL;
 }
 
 const struct screen try_screen = {
     .name = N_("Try it"),
     .letter = 't',
     .purpose = N_("what a model predicts; its confusion matrix"),
-    .keys = &table,
+    .actions = {ACTIONS(N_("Trying a model out"), actions)},
     .state_size = sizeof(struct try_model),
     .go = go,
     .close = close,
     .title = title,
     .take_key = take_key,
-    .refuses = refuses,
-    .hint = hint,
-    .act = act,
     .draw = draw,
-    .typing = typing,
-    .list_keys = list_keys,
-    .completes = typing,
+    .over = over,
     .work = work,
     .busy = busy,
 };

@@ -4,7 +4,7 @@
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/short_names.h"
+#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdio.h>
