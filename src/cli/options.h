@@ -41,8 +41,8 @@ struct option_row {
     void *value;
     size_t low, high;           /* OPTION_COUNT */
     const char *const *choices; /* OPTION_CHOICE and _NAME: NULL-terminated */
-    /* OPTION_CHOICE of formats: the name of the output, NULL if there is none. If the option is not
-     * given, the ending of that name chooses the format. */
+    /* OPTION_CHOICE of formats, or OPTION_SWITCH of one, as --json: the name of the output, NULL if
+     * there is none. If the option is not given, the ending of that name chooses the format. */
     const char *const *output;
 };
 

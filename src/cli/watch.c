@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/threads/thread.h"
+#include "exchange/formats.h"
 #include "ui/shared/last_form.h"
 
 #include <fcntl.h>
@@ -333,7 +334,8 @@ static int watch_sources(struct watch_options *options, const struct operands *o
 
 enum { WATCH_OPTIONS = 12 };
 
-static void make_rows(struct watch_options *options, struct option_row *rows)
+static void make_rows(struct watch_options *options, const char *const *frameworks,
+                      struct option_row *rows)
 {
     struct import_request *import = &options->request.import;
     const struct option_row own[WATCH_OPTIONS] = {
@@ -342,7 +344,7 @@ static void make_rows(struct watch_options *options, struct option_row *rows)
          .help = N_("The framework or form of the sources; without it, detected."),
          .kind = OPTION_NAME,
          .value = &import->framework,
-         .choices = import_frameworks},
+         .choices = frameworks},
         IMPORT_COLUMNS_OPTION(&import->columns),
         {.name = "pid",
          .argument = "PID",
@@ -393,10 +395,11 @@ static void make_rows(struct watch_options *options, struct option_row *rows)
 static int watch_run(const struct command *command, int argc, char **argv)
 {
     struct watch_options options = {.request.input = -1};
+    const char *frameworks[FORMATS_MOST];
     struct option_row rows[WATCH_OPTIONS + WORKBENCH_ROWS];
     struct operands operands;
     int status;
-    make_rows(&options, rows);
+    make_rows(&options, format_names(frameworks, CARRIES_LOG), rows);
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;

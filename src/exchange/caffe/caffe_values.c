@@ -2,7 +2,6 @@
  * values of fields. After the first error nothing is added, and fields have their defaults. */
 #include "exchange/caffe/internal.h"
 
-#include "base/character.h"
 #include "base/language.h"
 #include "base/memory.h"
 
@@ -20,34 +19,15 @@ const char *caffe_layer_name(const struct caffe_field *layer)
 bool caffe_damaged(struct caffe_importer *im, const struct caffe_field *field, const char *what,
                    const char *why)
 {
-    if (im->failed)
-        return false;
-    im->failed = true;
-    if (field && field->line > 0)
-        return error_set(im->error, ERROR_INPUT, im->path, NULL, "line %zu: %s: %s", field->line,
-                         what, gettext(why));
-    return error_set(im->error, ERROR_INPUT, im->path, NULL, "%s: %s", what, gettext(why));
+    return importer_damaged(&im->base, field ? field->line : 0, what, why);
 }
 
 bool caffe_lacks(struct caffe_importer *im, const struct caffe_field *layer, const char *why)
 {
-    struct caffe_import_result *result = im->result;
-    if (im->failed)
-        return false;
-    for (const struct caffe_field *f = caffe_first(layer, "top"); f; f = caffe_next(f))
+    for (const struct caffe_field *f = caffe_first(layer, "top"); f && !im->base.failed;
+         f = caffe_next(f))
         caffe_set_value(im, f->text, CAFFE_UNKNOWN, 0);
-    if (!memory_grow(&result->missing, &result->missing_capacity, result->missing_count + 1,
-                     sizeof *result->missing, "the Caffe model", im->error)) {
-        im->failed = true;
-        return false;
-    }
-    struct caffe_missing *missing = &result->missing[result->missing_count++];
-    snprintf(missing->layer, sizeof missing->layer, "%s", caffe_layer_name(layer));
-    snprintf(missing->type, sizeof missing->type, "%s", caffe_text(layer, "type", ""));
-    snprintf(missing->why, sizeof missing->why, "%s", gettext(why));
-    character_replace_hidden(missing->layer);
-    character_replace_hidden(missing->type);
-    return false;
+    return importer_lacks(&im->base, caffe_layer_name(layer), caffe_text(layer, "type", ""), why);
 }
 
 /* --- values --- */
@@ -70,10 +50,9 @@ bool caffe_set_value(struct caffe_importer *im, const char *name, enum caffe_val
     struct caffe_value *value = caffe_find_value(im, name);
     if (!value) {
         if (!memory_grow(&im->values, &im->value_capacity, im->value_count + 1, sizeof *im->values,
-                         "the Caffe model", im->error) ||
-            !name_index_add(&im->names, name, im->value_count, im->error)) {
-            im->failed = true;
-            return false;
+                         "the Caffe model", im->base.error) ||
+            !name_index_add(&im->names, name, im->value_count, im->base.error)) {
+            return importer_fail(&im->base);
         }
         value = &im->values[im->value_count++];
         value->name = name;
@@ -93,57 +72,32 @@ bool caffe_input(struct caffe_importer *im, const struct caffe_field *layer, siz
                                    : N_("an input (bottom) is missing"));
     *node = value->node;
     if (!memory_grow(&im->read, &im->read_capacity, *node + 1, sizeof *im->read, "the Caffe model",
-                     im->error)) {
-        im->failed = true;
-        return false;
-    }
+                     im->base.error))
+        return importer_fail(&im->base);
     im->read[*node] = true;
     return true;
 }
 
 struct shape caffe_shape(const struct caffe_importer *im, size_t node)
 {
-    return im->graph.nodes[node].output;
+    return im->base.graph.nodes[node].output;
 }
 
 /* --- nodes --- */
-
-/* Writes a name that no node has, made of a layer's: '/' becomes '.', as in PyTorch's names. */
-static void choose_name(const struct caffe_importer *im, const char *wanted, const char *suffix,
-                        char name[NODE_NAME_SIZE])
-{
-    char base[NODE_NAME_SIZE];
-    size_t length = 0, other;
-    for (const char *c = wanted; *c && length < 40; c++) {
-        const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-                           (*c >= '0' && *c <= '9') || strchr("._-", *c);
-        base[length++] = *c == '/' ? '.' : plain ? *c : '_';
-    }
-    base[length] = '\0';
-    snprintf(name, NODE_NAME_SIZE, "%s%s", length > 0 ? base : "layer", suffix ? suffix : "");
-    const bool reserved = strcmp(name, "loss") == 0 || strcmp(name, "target") == 0;
-    for (size_t k = im->graph.node_count; reserved || graph_find(&im->graph, name, &other); k++) {
-        snprintf(name, NODE_NAME_SIZE, "%.40s%s_%zu", length > 0 ? base : "layer",
-                 suffix ? suffix : "", k);
-        if (!graph_find(&im->graph, name, &other))
-            break;
-    }
-}
 
 bool caffe_add(struct caffe_importer *im, const struct caffe_field *layer, const char *suffix,
                const struct op *op, const size_t *inputs, size_t count,
                const union attributes *attributes, size_t *added)
 {
     char name[NODE_NAME_SIZE];
-    if (im->failed)
+    if (im->base.failed)
         return false;
-    choose_name(im, caffe_layer_name(layer), suffix, name);
-    if (graph_add(&im->graph, op, name, inputs, count, attributes, added, im->error) &&
-        memory_grow(&im->sources, &im->source_capacity, im->graph.parameter_count + 1,
-                    sizeof *im->sources, "the Caffe model", im->error))
+    importer_choose_name(&im->base, caffe_layer_name(layer), suffix ? suffix : "", name);
+    if (graph_add(&im->base.graph, op, name, inputs, count, attributes, added, im->base.error) &&
+        memory_grow(&im->sources, &im->source_capacity, im->base.graph.parameter_count + 1,
+                    sizeof *im->sources, "the Caffe model", im->base.error))
         return true;
-    im->failed = true;
-    return false;
+    return importer_fail(&im->base);
 }
 
 bool caffe_add_top(struct caffe_importer *im, const struct caffe_field *layer, const struct op *op,
@@ -162,7 +116,7 @@ bool caffe_add_top(struct caffe_importer *im, const struct caffe_field *layer, c
 void caffe_set_source(struct caffe_importer *im, size_t node, size_t k,
                       const struct caffe_field *layer, size_t blob, enum caffe_copy copy)
 {
-    im->sources[im->graph.nodes[node].parameters[k]] =
+    im->sources[im->base.graph.nodes[node].parameters[k]] =
         (struct caffe_source){caffe_layer_name(layer), blob, copy};
 }
 

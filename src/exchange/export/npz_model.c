@@ -1,8 +1,8 @@
 #include "base/host/memory_room.h"
 #include "base/memory.h"
 #include "engine/weights/safetensors.h"
-#include "exchange/export/export_tables.h"
 #include "exchange/export/internal.h"
+#include "exchange/frame/exchange.h"
 
 #include <stdlib.h>
 
@@ -30,8 +30,13 @@ static bool add_entry(struct npz_file *npz, struct safetensors *file,
     return added;
 }
 
-bool export_npz_model(const char *model, const char *path, struct error *error)
+/* Writes the arrays of a saved model under their names. bf16, which NumPy does not have, becomes
+ * float32. */
+bool npz_export_model(const struct model_export *export, const char *path,
+                      struct exchange_report *report, struct error *error)
 {
+    const char *model = export->model;
+    (void)report;
     struct safetensors file;
     struct npz_file npz;
     if (!safetensors_open(&file, model, error))

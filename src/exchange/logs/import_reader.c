@@ -185,9 +185,6 @@ bool import_add_validation(struct import_reader *reader, uint64_t iteration)
 
 /* --- lists of logs --- */
 
-const char *const import_frameworks[] = {"caffe", "tensorflow", "keras",       "lightning",
-                                         "csv",   "jsonl",      "tensorboard", NULL};
-
 struct imported_log *import_logs_add(struct imported_logs *logs, const char *framework,
                                      struct error *error)
 {

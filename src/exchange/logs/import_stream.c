@@ -7,6 +7,7 @@
  * source grows. */
 #include "exchange/logs/import_stream.h"
 
+#include "base/files/content.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -347,10 +348,10 @@ static bool may_be_events(const struct text *head)
 static bool decide(struct place *place, bool ended)
 {
     const struct text *head = &place->line;
-    if (!ended && head->length < EVENT_HEAD && may_be_events(head))
+    if (!ended && head->length < CONTENT_EVENT_HEAD && may_be_events(head))
         return false;
     place->decided = true;
-    place->events = head->length > 0 && event_reader_is(head->data, head->length);
+    place->events = head->length > 0 && content_is_events(head->data, head->length);
     return true;
 }
 

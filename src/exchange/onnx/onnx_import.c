@@ -1,17 +1,373 @@
-/* Goes through the nodes of a file. A node whose inputs an operator that tinca
- * lacks has computed is passed over, so that the list of what is missing has each operator that is,
- * and nothing else. */
+/* Finds the operator of tinca that moves values as a value of the file says: none, channel_shift,
+ * channel_shuffle, or flatten. All images of the batch must move alike, and none into another. */
 #include "exchange/onnx/internal.h"
 
+#include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/host/memory_room.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "engine/network/network_write.h"
+#include "engine/ops/class_outputs.h"
 #include "engine/ops/op.h"
+#include "engine/quantize/graph_copy.h"
+#include "models/saved/model_file.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- adding a node --- */
+
+/* Returns whether the values of a name belong to the array NAME.weight. */
+static bool is_weight_name(const char *name)
+{
+    const size_t length = strlen(name);
+    return length > 7 && strcmp(name + length - 7, ".weight") == 0;
+}
+
+/* Sets the output to all of what node `number` computes. */
+static void set_layer(struct onnx_importer *im, struct onnx_value *out, size_t number, size_t rank)
+{
+    const struct shape shape = im->base.graph.nodes[number].output;
+    const size_t dims[4] = {im->batch, shape.channels, shape.height, shape.width};
+    out->kind = ONNX_LAYER;
+    out->node = number;
+    out->meaning = ONNX_PLAIN;
+    out->integers = NULL;
+    out->direct = true;
+    onnx_set_shape(im, out, dims, rank);
+}
+
+bool onnx_add_layer(struct onnx_importer *im, const Onnx__Node *node, const char *name_of,
+                    const struct op *op, const struct onnx_value *const *inputs, size_t count,
+                    const union attributes *attributes, const float *const *data)
+{
+    char name[NODE_NAME_SIZE], stem[512];
+    size_t from[NODE_MAX_INPUTS], added, rank = inputs[0]->rank;
+    struct error error;
+    struct onnx_value *out = onnx_output(im, node);
+    if (!out)
+        return false;
+    if (name_of && is_weight_name(name_of))
+        snprintf(stem, sizeof stem, "%.*s", (int)(strlen(name_of) - 7), name_of);
+    else
+        snprintf(stem, sizeof stem, "%s",
+                 node->name && node->name[0] ? node->name : node->output[0]);
+    char *end = op == &op_fake_quantize ? strstr(stem, "/fake_quantize") : NULL;
+    if (end) /* as an export calls it, LAYER/fake_quantize */
+        *end = '\0';
+    importer_choose_name(&im->base, stem, "", name);
+    for (size_t k = 0; k < count && k < NODE_MAX_INPUTS; k++)
+        from[k] = inputs[k]->node;
+    if (count > NODE_MAX_INPUTS)
+        return onnx_lacks(im, node, N_("it has more than 8 inputs"));
+    if (!graph_add(&im->base.graph, op, name, from, count, attributes, &added, &error))
+        return onnx_lacks(im, node, error.why);
+    const struct node *made = &im->base.graph.nodes[added];
+    if (!memory_grow(&im->sources, &im->source_capacity, im->base.graph.parameter_count + 1,
+                     sizeof *im->sources, "the weights", im->base.error)) {
+        im->base.failed = true;
+        return false;
+    }
+    for (size_t p = 0; p < made->parameter_count; p++)
+        im->sources[made->parameters[p]] = (struct onnx_source){.floats = data ? data[p] : NULL};
+    if (op == &op_linear || op == &op_flatten)
+        rank = 2;
+    set_layer(im, out, added, rank);
+    return true;
+}
+
+/* --- moves --- */
+
+/* A way of moving: returns the place in the input of place (c, y, x) of the output; -1: it is 0. */
+struct moved {
+    struct shape shape;
+    size_t groups; /* of a shuffle */
+};
+
+static int64_t same_place(const struct moved *moved, size_t c, size_t y, size_t x)
+{
+    return (int64_t)((c * moved->shape.height + y) * moved->shape.width + x);
+}
+
+static int64_t shifted_place(const struct moved *moved, size_t c, size_t y, size_t x)
+{
+    const size_t group = moved->shape.channels / 9;
+    const bool moves = c < 9 * group;
+    const size_t fy = moves ? y + 1 - c / group / 3 : y, fx = moves ? x + 1 - c / group % 3 : x;
+    return fy < moved->shape.height && fx < moved->shape.width ? same_place(moved, c, fy, fx) : -1;
+}
+
+static int64_t shuffled_place(const struct moved *moved, size_t c, size_t y, size_t x)
+{
+    const size_t from =
+        c % moved->groups * (moved->shape.channels / moved->groups) + c / moved->groups;
+    return same_place(moved, from, y, x);
+}
+
+static bool moves_like(const struct onnx_value *value, const struct moved *moved,
+                       int64_t (*place)(const struct moved *moved, size_t c, size_t y, size_t x))
+{
+    const size_t count = shape_count(moved->shape);
+    const int64_t *at = value->integers;
+    for (size_t n = 0; n < value->count / count; n++)
+        for (size_t c = 0; c < moved->shape.channels; c++)
+            for (size_t y = 0; y < moved->shape.height; y++)
+                for (size_t x = 0; x < moved->shape.width; x++, at++) {
+                    const int64_t from = place(moved, c, y, x);
+                    if (*at != (from < 0 ? -1 : from + (int64_t)(n * count)))
+                        return false;
+                }
+    return true;
+}
+
+/* Returns the groups of a shuffle with these places: its second channel is the first one of the
+ * second group. 0: it is none. */
+static size_t groups_of(const struct onnx_value *value, struct shape shape)
+{
+    const size_t area = shape_area(shape);
+    if (shape.channels < 2 || value->integers[area] <= 0)
+        return 0;
+    const size_t step = (size_t)value->integers[area] / area;
+    return step > 0 && shape.channels % step == 0 ? shape.channels / step : 0;
+}
+
+/* Adds a node after the value's. */
+static bool append(struct onnx_importer *im, struct onnx_value *value, const struct op *op,
+                   const union attributes *attributes, const char **why)
+{
+    char name[NODE_NAME_SIZE];
+    struct error error;
+    importer_choose_name(
+        &im->base, value->producer && value->producer[0] ? value->producer : value->name, "", name);
+    *why = N_("it does not fit into a network of tinca");
+    if (!graph_add(&im->base.graph, op, name, &value->node, 1, attributes, &value->node, &error))
+        return false;
+    value->integers = NULL;
+    value->direct = true;
+    return true;
+}
+
+static bool settle_moves(struct onnx_importer *im, struct onnx_value *value, const char **why)
+{
+    struct moved moved = {.shape = im->base.graph.nodes[value->node].output};
+    if (!value->integers)
+        return true;
+    if (value->count != im->batch * shape_count(moved.shape))
+        return false;
+    if (moves_like(value, &moved, same_place)) {
+        value->integers = NULL;
+        return true;
+    }
+    if (moves_like(value, &moved, shifted_place))
+        return append(im, value, &op_channel_shift, NULL, why);
+    moved.groups = groups_of(value, moved.shape);
+    const union attributes attributes = {.shuffle = {.groups = moved.groups}};
+    return moved.groups > 0 && moves_like(value, &moved, shuffled_place) &&
+           append(im, value, &op_channel_shuffle, &attributes, why);
+}
+
+bool onnx_settle(struct onnx_importer *im, struct onnx_value *value, bool vector, const char **why)
+{
+    *why = N_("it reads values that are moved as no operator of tinca moves them");
+    if (value->kind != ONNX_LAYER) {
+        *why = N_("it reads a constant where tinca reads a layer");
+        return false;
+    }
+    if (value->meaning == ONNX_ROUNDED) {
+        *why = N_("it reads integers of 8 bits without DequantizeLinear");
+        return false;
+    }
+    if (value->meaning != ONNX_PLAIN || !settle_moves(im, value, why))
+        return false;
+    const struct shape shape = im->base.graph.nodes[value->node].output;
+    *why = N_("it reads values in a shape that tinca does not know");
+    if (value->rank < 2 || value->dims[0] != im->batch)
+        return false;
+    if (value->rank == 4)
+        return value->dims[1] == shape.channels && value->dims[2] == shape.height &&
+               value->dims[3] == shape.width;
+    if (value->rank != 2 || value->dims[1] != shape_count(shape))
+        return false;
+    return vector || shape_area(shape) == 1 || append(im, value, &op_flatten, NULL, why);
+}
+
+/* --- what the file says of the network --- */
+
+/* The nodes that the output needs become a network file; what the file's metadata says of it (its
+ * name, classes, normalisation, how it was trained) goes with it. */
+
+static const struct importer_words words = {
+    .what = "the ONNX model",
+    .advice = N_("export the model again"),
+    .lacking = N_("tinca has no layer for %zu of its %zu nodes"),
+    .change = N_("change the model where it was made, or leave those nodes out"),
+    .node = "node",
+    .type = "operator"};
+
+static const char *metadata(const Onnx__Model *model, const char *key)
+{
+    for (size_t i = 0; i < model->n_metadata_props; i++)
+        if (model->metadata_props[i]->key && strcmp(model->metadata_props[i]->key, key) == 0)
+            return model->metadata_props[i]->value;
+    return NULL;
+}
+
+/* --- the head of the network --- */
+
+static void copy_text(const struct json *root, const char *key, char *to, size_t size)
+{
+    const char *text = json_string(json_member(root, key));
+    if (text && text[0])
+        snprintf(to, size, "%s", text);
+}
+
+/* Reads the head, and the name of the loss into loss[32]. network_build checks the rest. */
+static bool read_head(struct onnx_importer *im, const Onnx__Model *model, struct network *network,
+                      char *loss)
+{
+    struct json_document document = {0};
+    const char *text = metadata(model, ONNX_NETWORK_KEY);
+    importer_name_network(&im->base, "", network);
+    snprintf(network->normalisation, sizeof network->normalisation, "unit");
+    if (!text)
+        return true;
+    if (!json_parse(&document, text, strlen(text), im->base.path, im->base.error)) {
+        im->base.failed = true;
+        return false;
+    }
+    copy_text(document.root, "name", network->name, sizeof network->name);
+    copy_text(document.root, "title", network->title, sizeof network->title);
+    copy_text(document.root, "compression", network->compression, sizeof network->compression);
+    copy_text(document.root, "normalise", network->normalisation, sizeof network->normalisation);
+    copy_text(document.root, "loss", loss, 32);
+    json_document_free(&document);
+    return true;
+}
+
+/* --- what a model says of its images --- */
+
+static bool read_triple(const char *text, float *values)
+{
+    return !text || (sscanf(text, "%f %f %f", &values[0], &values[1], &values[2]) == 3 &&
+                     isfinite(values[0]) && isfinite(values[1]) && isfinite(values[2]));
+}
+
+/* Reads the preprocessing of a model that an earlier version of tinca has exported. */
+static bool read_earlier(struct onnx_importer *im, const Onnx__Model *model,
+                         struct preprocessing *p)
+{
+    struct normalisation *normalisation = &p->normalisation;
+    const char *stored = metadata(model, "tinca.stored");
+    p->recorded = p->stretched = false;
+    p->filter = IMAGE_BILINEAR2;
+    p->as_stored = p->luma = true;
+    snprintf(normalisation->name, sizeof normalisation->name, "%s",
+             metadata(model, "tinca.normalisation"));
+    if (!read_triple(metadata(model, "tinca.mean"), normalisation->mean) ||
+        !read_triple(metadata(model, "tinca.deviation"), normalisation->deviation))
+        return onnx_damaged(im, "tinca.mean", N_("three numbers were expected"));
+    if (stored && (sscanf(stored, "%zu %zu", &p->stored_height, &p->stored_width) != 2 ||
+                   p->stored_height < p->height || p->stored_width < p->width ||
+                   p->stored_height > IMAGE_MAX_SIDE || p->stored_width > IMAGE_MAX_SIDE))
+        return onnx_damaged(im, "tinca.stored", N_("a height and a width were expected"));
+    return true;
+}
+
+/* Reads how pictures are prepared: as the file says, or else resized to the input and divided by
+ * 255. A normalisation that the user has chosen counts more. */
+static bool read_images(struct onnx_importer *im, const Onnx__Model *model, struct model *origin)
+{
+    struct preprocessing *p = &origin->preprocessing;
+    const char *text = metadata(model, MODEL_PREPROCESSING_KEY), *what;
+    if (!normalisation_choose(&p->normalisation, "unit", NULL, im->base.error))
+        return false;
+    if (text && !preprocessing_parse(p, text, &what))
+        return onnx_damaged(im, MODEL_PREPROCESSING_KEY, what);
+    if (!text && metadata(model, "tinca.normalisation") && !read_earlier(im, model, p))
+        return false;
+    if (im->normalise[0] &&
+        !normalisation_preset(&p->normalisation, im->normalise, p->recorded, im->base.error))
+        return false;
+    for (size_t c = 0; c < 3; c++)
+        if (p->normalisation.deviation[c] == 0)
+            return onnx_damaged(im, "tinca.deviation", N_("a deviation of 0"));
+    return true;
+}
+
+static bool read_classes(struct onnx_importer *im, const Onnx__Model *model, struct model *origin)
+{
+    const char *text = metadata(model, "tinca.class_names");
+    const size_t count = origin->network->classes;
+    struct json_document document = {0};
+    if (!importer_number_classes(origin, im->base.error) ||
+        (text && !json_parse(&document, text, strlen(text), im->base.path, im->base.error)))
+        return false;
+    const struct json *name = json_first(document.root);
+    for (size_t i = 0; name && i < count; i++, name = json_next(name))
+        if (json_string(name))
+            snprintf(origin->class_names[i], sizeof *origin->class_names, "%s", json_string(name));
+    json_document_free(&document);
+    return true;
+}
+
+static bool describe(struct importer *base, struct model *origin)
+{
+    struct onnx_importer *im = (struct onnx_importer *)base;
+    const Onnx__Model *model = onnx_model_message(im->model);
+    return read_images(im, model, origin) && read_classes(im, model, origin);
+}
+
+/* --- files --- */
+
+/* Writes the values of a parameter. Returns false if the import has failed. */
+static bool fill_parameter(struct importer *base, size_t from, const struct parameter *to,
+                           float *values)
+{
+    struct onnx_importer *im = (struct onnx_importer *)base;
+    const struct onnx_source *source = &im->sources[from];
+    if (source->floats)
+        memcpy(values, source->floats, to->count * sizeof *values);
+    if (!source->stored)
+        return true;
+    if (!(source->transposed ? onnx_read_transposed : onnx_read_stored)(im, source->stored, values))
+        return false;
+    for (size_t i = 0; i < to->count && source->factor != 1; i++)
+        values[i] *= source->factor;
+    return true;
+}
+
+/* Writes the network that ends with `output` and its weights. Returns false with an error. */
+static bool save(struct onnx_importer *im, const Onnx__Model *model, size_t output)
+{
+    char loss[32] = "";
+    struct importer_end end = {.loss = loss,
+                               .describe = describe,
+                               .quantization = metadata(model, "tinca.quantization"),
+                               .record = metadata(model, MODEL_RECORD_KEY),
+                               .parent = metadata(model, "tinca.parent"),
+                               /* in 16 bits only if that rounds nothing */
+                               .format = im->half[0]   ? WEIGHTS_FLOAT32
+                                         : im->half[1] ? WEIGHTS_BF16
+                                         : im->half[2] ? WEIGHTS_FLOAT16
+                                                       : WEIGHTS_FLOAT32};
+    /* a network of tinca that has a softmax beside that of its loss is left as it is */
+    if (!metadata(model, ONNX_NETWORK_KEY))
+        im->base.softmax_left_out = graph_leave_out_softmax(&im->base.graph, &output);
+    if (im->log_softmax && !im->base.softmax_left_out)
+        return error_set(im->base.error, ERROR_UNSUPPORTED, im->base.path, words.change, "%s",
+                         N_("a LogSoftmax that is not the end of a classifier"));
+    end.output = output;
+    return output > 0 && read_head(im, model, &end.head, loss) && importer_save(&im->base, &end);
+}
+
+/* --- the nodes --- */
+
+/* Goes through the nodes of a file. A node whose inputs an operator that tinca
+ * lacks has computed is passed over, so that the list of what is missing has each operator that is,
+ * and nothing else. */
 
 #define BASE_BUDGET ((size_t)1 << 30)
 enum { BUDGET_GROWTH = 16, MAX_SIDE = 65536 };
@@ -26,14 +382,14 @@ static bool check_inputs(struct onnx_importer *im, const Onnx__Node *node)
     const char *type = node->op_type;
     const bool own = !node->domain || !node->domain[0] || strcmp(node->domain, "ai.onnx") == 0;
     bool unknown = false;
-    for (size_t k = 0; k < node->n_input && !im->failed; k++) {
+    for (size_t k = 0; k < node->n_input && !im->base.failed; k++) {
         const struct onnx_value *value = onnx_input(im, node, k);
         if (value && value->kind == ONNX_UNDEFINED)
             return onnx_damaged(im, node->input[k],
                                 N_("a node reads it before any node has computed it"));
         unknown |= value && value->kind == ONNX_UNKNOWN;
     }
-    if (im->failed)
+    if (im->base.failed)
         return false;
     if (!own || (!onnx_is_layer(type) && !onnx_is_move(type) && !onnx_is_fold(type) &&
                  strcmp(type, "If") != 0))
@@ -91,12 +447,12 @@ static bool load_inputs(struct onnx_importer *im, const Onnx__Node *node)
 {
     const struct onnx_value *first = onnx_input(im, node, 0);
     const bool layer = first && first->kind == ONNX_LAYER;
-    for (size_t k = 0; k < node->n_input && !im->failed; k++) {
+    for (size_t k = 0; k < node->n_input && !im->base.failed; k++) {
         struct onnx_value *value = onnx_input(im, node, k);
         if (value && !(keeps_stored(node, k) && (layer || k == 0)) && !onnx_load(im, value))
             return false;
     }
-    return !im->failed;
+    return !im->base.failed;
 }
 
 static void import_node(struct onnx_importer *im, const Onnx__Node *node)
@@ -113,11 +469,11 @@ static void import_node(struct onnx_importer *im, const Onnx__Node *node)
     } else if (onnx_fold(im, node)) {
         return;
     } else if (onnx_move(im, node)) {
-        struct onnx_value *out = im->failed ? NULL : onnx_output(im, node);
+        struct onnx_value *out = im->base.failed ? NULL : onnx_output(im, node);
         if (out && out->kind == ONNX_LAYER && out->integers && out->read_by_layer &&
             out->meaning == ONNX_PLAIN)
             onnx_settle(im, out, true, &why); /* in the place where the file has it */
-    } else if (!onnx_import_layer(im, node) && !im->failed) {
+    } else if (!onnx_import_layer(im, node) && !im->base.failed) {
         onnx_lacks(im, node, N_("tinca computes this operator of constants only"));
     }
 }
@@ -167,9 +523,9 @@ static bool import_graph(struct onnx_importer *im, const Onnx__Graph *graph)
 {
     if (!add_initializers(im, graph) || !count_readers(im, graph))
         return false;
-    for (size_t i = 0; i < graph->n_node && !im->failed; i++)
+    for (size_t i = 0; i < graph->n_node && !im->base.failed; i++)
         import_node(im, graph->node[i]);
-    return !im->failed;
+    return !im->base.failed;
 }
 
 /* --- inputs and outputs --- */
@@ -194,8 +550,9 @@ static bool read_input(struct onnx_importer *im, const Onnx__ValueInfo *info)
     }
     im->batch = dims[0];
     struct onnx_value *value = onnx_find_value(im, info->name);
-    if (!value || !graph_create(&im->graph, (struct shape){dims[1], dims[2], dims[3]}, im->error)) {
-        im->failed = true;
+    if (!value ||
+        !graph_create(&im->base.graph, (struct shape){dims[1], dims[2], dims[3]}, im->base.error)) {
+        im->base.failed = true;
         return false;
     }
     value->kind = ONNX_LAYER;
@@ -255,9 +612,9 @@ static bool check_room(struct onnx_importer *im, const Onnx__Graph *graph)
         bytes += tensor_bytes(graph->initializer[i]);
     for (size_t i = 0; i < graph->n_node; i++)
         bytes += node_bytes(im, graph->node[i]);
-    if (!im->failed && memory_room_check(im->path, bytes, im->error))
+    if (!im->base.failed && memory_room_check(im->base.path, bytes, im->base.error))
         return true;
-    im->failed = true;
+    im->base.failed = true;
     return false;
 }
 
@@ -270,7 +627,7 @@ static size_t find_output(struct onnx_importer *im, const Onnx__Graph *graph)
     struct onnx_value *value = onnx_find_value(im, graph->output[0]->name);
     if (!value || value->kind == ONNX_UNKNOWN)
         return 0;
-    im->result->left_out = graph->n_output - 1;
+    im->base.left_out = graph->n_output - 1;
     if (value->kind != ONNX_LAYER || !onnx_settle(im, value, false, &why) || value->node == 0) {
         onnx_damaged(im, graph->output[0]->name,
                      N_("the model's output is not the output of a layer"));
@@ -281,7 +638,7 @@ static size_t find_output(struct onnx_importer *im, const Onnx__Graph *graph)
 
 /* --- the import --- */
 
-static bool import_model(struct onnx_importer *im, const struct onnx_import_request *request)
+static bool import_model(struct onnx_importer *im)
 {
     const Onnx__Model *model = onnx_model_message(im->model);
     const Onnx__Graph *graph = model->graph;
@@ -297,14 +654,9 @@ static bool import_model(struct onnx_importer *im, const struct onnx_import_requ
         !import_graph(im, graph))
         return false;
     const size_t output = find_output(im, graph);
-    if (im->failed)
+    if (im->base.failed)
         return false;
-    if (im->result->missing_count > 0)
-        return error_set(im->error, ERROR_UNSUPPORTED, im->path,
-                         "change the model where it was made, or leave those nodes out",
-                         "tinca has no layer for %zu of its %zu nodes", im->result->missing_count,
-                         graph->n_node);
-    return onnx_import_save(im, model, request, output);
+    return importer_is_complete(&im->base, graph->n_node) && save(im, model, output);
 }
 
 /* Returns the folder of a file, which the caller frees. */
@@ -322,36 +674,29 @@ static void release(struct onnx_importer *im)
     onnx_model_free(im->model);
     onnx_builder_free(&im->memory);
     name_index_free(&im->names);
-    graph_free(&im->graph);
+    importer_free(&im->base);
     free(im->values);
     free(im->sources);
 }
 
-bool onnx_import(const struct onnx_import_request *request, struct onnx_import_result *result,
+bool onnx_import(const struct model_import *import, struct exchange_report *report,
                  struct error *error)
 {
-    struct error unused;
     struct onnx_importer im = {
-        .path = request->path, .error = error ? error : &unused, .result = result};
+        .base = {.words = &words, .fill = fill_parameter, .path = import->paths[0], .error = error},
+        .normalise = import->normalise};
     struct stat status;
-    *result = (struct onnx_import_result){0};
-    if (!output_file_check(request->model, OUTPUT_BINARY, im.error) ||
-        !output_file_check(request->network, OUTPUT_TEXT, im.error))
-        return false;
-    char *folder = folder_of(request->path, im.error);
+    char *folder = folder_of(im.base.path, error);
     im.folder = folder;
-    im.model = folder ? onnx_model_read(request->path, im.error) : NULL;
+    im.model = folder && importer_name_files(&im.base, import->output, true)
+                   ? onnx_model_read(im.base.path, error)
+                   : NULL;
     im.budget = BASE_BUDGET;
-    if (stat(request->path, &status) == 0)
+    if (stat(im.base.path, &status) == 0)
         im.budget += (size_t)status.st_size * BUDGET_GROWTH;
-    const bool imported = im.model && import_model(&im, request);
+    const bool imported = im.model && import_model(&im);
+    importer_report(&im.base, imported, report);
     release(&im);
     free(folder);
     return imported;
-}
-
-void onnx_import_result_free(struct onnx_import_result *result)
-{
-    free(result->missing);
-    *result = (struct onnx_import_result){0};
 }
