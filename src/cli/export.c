@@ -348,61 +348,37 @@ static void make_run_rows(struct wanted *wanted, size_t *format, const char *con
                     "- is standard output."),
          .kind = OPTION_TEXT,
          .value = &wanted->target},
-        {.name = "all",
-         .help = N_("Write all runs that tinca runs lists."),
-         .kind = OPTION_SWITCH,
-         .value = &wanted->all},
+        SWITCH_ROW("all", N_("Write all runs that tinca runs lists."), &wanted->all),
         {.name = "picture",
          .argument = "FILE",
          .help =
              N_("Reports (md): write the curves to FILE (.png, .svg or .pdf) too, and link them."),
          .kind = OPTION_TEXT,
          .value = &wanted->picture},
-        {.name = "x",
-         .argument = "NAME",
-         .help = N_("Charts: what the x axis counts."),
-         .kind = OPTION_CHOICE,
-         .value = &wanted->x,
-         .choices = x_names},
-        {.name = "log",
-         .argument = "AXES",
-         .help = N_("Charts: which axes are logarithmic."),
-         .kind = OPTION_CHOICE,
-         .value = &wanted->log,
-         .choices = log_names},
-        {.name = "size",
-         .argument = "WxH",
-         .help = N_("Charts: width and height, in pixels (png) or points of 1/72 inch (svg, pdf)."),
-         .kind = OPTION_TEXT,
-         .value = &wanted->size}};
+        CHOICE_ROW("x", "NAME", N_("Charts: what the x axis counts."), &wanted->x, x_names),
+        CHOICE_ROW("log", "AXES", N_("Charts: which axes are logarithmic."), &wanted->log,
+                   log_names),
+        TEXT_ROW("size", "WxH",
+                 N_("Charts: width and height, in pixels (png) or points of 1/72 inch (svg, pdf)."),
+                 &wanted->size)};
     memcpy(rows, own, sizeof own);
 }
 
 static void make_model_rows(struct wanted *wanted, struct option_row *rows)
 {
     const struct option_row own[MODEL_ROWS] = {
-        {.name = "fold-batch-norm",
-         .help = N_("ONNX: make batch norms part of the layers before them."),
-         .kind = OPTION_SWITCH,
-         .value = &wanted->model.fold},
-        {.name = "save-precision",
-         .argument = "NAME",
-         .help = N_("Models: number format of the weights; without it, the model's."),
-         .kind = OPTION_NAME,
-         .value = &wanted->precision,
-         .choices = weights_format_names},
-        {.name = "int8-weights",
-         .argument = "TYPE",
-         .help = N_("ONNX: uint8, exact on every processor, or int8, faster where it has VNNI."),
-         .kind = OPTION_NAME,
-         .value = &wanted->integers,
-         .choices = integer_names},
-        {.name = "names",
-         .argument = "MAPPING",
-         .help = N_("PyTorch: how the arrays are named: a built-in mapping, a file of one, or "
+        SWITCH_ROW("fold-batch-norm", N_("ONNX: make batch norms part of the layers before them."),
+                   &wanted->model.fold),
+        NAME_ROW("save-precision", "NAME",
+                 N_("Models: number format of the weights; without it, the model's."),
+                 &wanted->precision, weights_format_names),
+        NAME_ROW("int8-weights", "TYPE",
+                 N_("ONNX: uint8, exact on every processor, or int8, faster where it has VNNI."),
+                 &wanted->integers, integer_names),
+        TEXT_ROW("names", "MAPPING",
+                 N_("PyTorch: how the arrays are named: a built-in mapping, a file of one, or "
                     "network; without it, the usual one for the network."),
-         .kind = OPTION_TEXT,
-         .value = &wanted->model.names}};
+                 &wanted->model.names)};
     memcpy(rows, own, sizeof own);
 }
 

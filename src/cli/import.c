@@ -3,13 +3,13 @@
  * with a model, of the formats in exchange/formats.inc, become saved models and network files. */
 #include "exchange/logs/import.h"
 
+#include "base/files/file.h"
 #include "cli/command.h"
 #include "cli/import_words.h"
 #include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
-#include "base/files/file.h"
 #include "base/language.h"
 #include "exchange/formats.h"
 
@@ -288,46 +288,22 @@ static void make_log_rows(struct import_request *log, const char *const *framewo
                           struct option_row *rows)
 {
     const struct option_row own[LOG_ROWS] = {
-        {.name = "framework",
-         .argument = "NAME",
-         .help = N_("The framework that wrote the log; without it, detected."),
-         .kind = OPTION_NAME,
-         .value = &log->framework,
-         .choices = frameworks},
+        NAME_ROW("framework", "NAME", N_("The framework that wrote the log; without it, detected."),
+                 &log->framework, frameworks),
         IMPORT_COLUMNS_OPTION(&log->columns),
-        {.name = "name",
-         .argument = "NAME",
-         .help = N_("The run's name; without it, that of the file."),
-         .kind = OPTION_TEXT,
-         .value = &log->name},
-        {.name = "network",
-         .argument = "NET",
-         .help = N_("The network's name, if the log does not give it; PyTorch: the network, a name "
+        TEXT_ROW("name", "NAME", N_("The run's name; without it, that of the file."), &log->name),
+        TEXT_ROW("network", "NET",
+                 N_("The network's name, if the log does not give it; PyTorch: the network, a name "
                     "or a file; without it, the built-in one that fits."),
-         .kind = OPTION_TEXT,
-         .value = &log->network},
-        {.name = "batch",
-         .argument = "N",
-         .help = N_(
-             "Images per iteration; if neither this nor the log gives them, ms/image is unknown."),
-         .kind = OPTION_COUNT,
-         .value = &log->batch,
-         .low = 1,
-         .high = 65536},
-        {.name = "images",
-         .argument = "N",
-         .help = N_("Images per epoch; without it epochs are unknown."),
-         .kind = OPTION_COUNT,
-         .value = &log->images,
-         .low = 1,
-         .high = (size_t)1 << 40},
-        {.name = "average-loss",
-         .argument = "N",
-         .help = N_("The number of losses in Caffe's mean."),
-         .kind = OPTION_COUNT,
-         .value = &log->average_loss,
-         .low = 1,
-         .high = 10000},
+                 &log->network),
+        COUNT_ROW("batch", "N",
+                  N_("Images per iteration; if neither this nor the log gives them, ms/image is "
+                     "unknown."),
+                  &log->batch, 1, 65536),
+        COUNT_ROW("images", "N", N_("Images per epoch; without it epochs are unknown."),
+                  &log->images, 1, (size_t)1 << 40),
+        COUNT_ROW("average-loss", "N", N_("The number of losses in Caffe's mean."),
+                  &log->average_loss, 1, 10000),
         IMPORT_MACHINE_OPTIONS(log)};
     memcpy(rows, own, sizeof own);
 }
@@ -347,44 +323,28 @@ static void make_model_rows(struct import_options *options, struct option_row *r
              "beside it); without it, named after the file, in the current folder."),
          .kind = OPTION_TEXT,
          .value = &model->output},
-        {.name = "normalise",
-         .argument = "NAME",
-         .help = N_("Models: how images are normalised; without it, as the file says, or usual."),
-         .kind = OPTION_NAME,
-         .value = &model->normalise,
-         .choices = normalisations},
-        {.name = "names",
-         .argument = "MAPPING",
-         .help = N_("PyTorch: how the arrays are named: a built-in mapping, a file of one, or "
+        NAME_ROW("normalise", "NAME",
+                 N_("Models: how images are normalised; without it, as the file says, or usual."),
+                 &model->normalise, normalisations),
+        TEXT_ROW("names", "MAPPING",
+                 N_("PyTorch: how the arrays are named: a built-in mapping, a file of one, or "
                     "network; without it, the one that fits."),
-         .kind = OPTION_TEXT,
-         .value = &model->names},
-        {.name = "classes",
-         .argument = "N",
-         .help = N_("PyTorch: the network's classes; without it, those of the state dict."),
-         .kind = OPTION_COUNT,
-         .value = &model->classes,
-         .low = 1,
-         .high = 1000000},
-        {.name = "weights",
-         .argument = "FILE",
-         .help = N_("Caffe: the .caffemodel file of the network; without it only a network file is "
+                 &model->names),
+        COUNT_ROW("classes", "N",
+                  N_("PyTorch: the network's classes; without it, those of the state dict."),
+                  &model->classes, 1, 1000000),
+        TEXT_ROW("weights", "FILE",
+                 N_("Caffe: the .caffemodel file of the network; without it only a network file is "
                     "written."),
-         .kind = OPTION_TEXT,
-         .value = &model->weights},
-        {.name = "channel-order",
-         .argument = "NAME",
-         .help = N_("Caffe: the channels that the network was trained on; bgr, as Caffe reads "
+                 &model->weights),
+        NAME_ROW("channel-order", "NAME",
+                 N_("Caffe: the channels that the network was trained on; bgr, as Caffe reads "
                     "images, or rgb."),
-         .kind = OPTION_NAME,
-         .value = &options->order,
-         .choices = orders},
-        {.name = "input",
-         .argument = "CxHxW",
-         .help = N_("Caffe: channels, height and width of the images, if the file does not have "
+                 &options->order, orders),
+        TEXT_ROW("input", "CxHxW",
+                 N_("Caffe: channels, height and width of the images, if the file does not have "
                     "them."),
-         .kind = OPTION_TEXT,
-         .value = &options->input}};
+                 &options->input)};
     memcpy(rows, own, sizeof own);
 }
 

@@ -46,6 +46,35 @@ struct option_row {
     const char *const *output;
 };
 
+/* Rows of the kinds, for tables of options. */
+#define SWITCH_ROW(name_, help_, value_)                                                           \
+    {                                                                                              \
+        .name = name_, .help = help_, .kind = OPTION_SWITCH, .value = value_                       \
+    }
+#define TEXT_ROW(name_, argument_, help_, value_)                                                  \
+    {                                                                                              \
+        .name = name_, .argument = argument_, .help = help_, .kind = OPTION_TEXT, .value = value_  \
+    }
+#define LIST_ROW(name_, argument_, help_, value_)                                                  \
+    {                                                                                              \
+        .name = name_, .argument = argument_, .help = help_, .kind = OPTION_LIST, .value = value_  \
+    }
+#define COUNT_ROW(name_, argument_, help_, value_, low_, high_)                                    \
+    {                                                                                              \
+        .name = name_, .argument = argument_, .help = help_, .kind = OPTION_COUNT,                 \
+        .value = value_, .low = low_, .high = high_                                                \
+    }
+#define NAME_ROW(name_, argument_, help_, value_, choices_)                                        \
+    {                                                                                              \
+        .name = name_, .argument = argument_, .help = help_, .kind = OPTION_NAME, .value = value_, \
+        .choices = choices_                                                                        \
+    }
+#define CHOICE_ROW(name_, argument_, help_, value_, choices_)                                      \
+    {                                                                                              \
+        .name = name_, .argument = argument_, .help = help_, .kind = OPTION_CHOICE,                \
+        .value = value_, .choices = choices_                                                       \
+    }
+
 struct option_set {
     const struct option_row *rows; /* never NULL */
     struct run_config *config;     /* filled with defaults by the caller; NULL: no fields */

@@ -345,26 +345,15 @@ enum { GRID_ROWS = 9, AFTER_ROWS = 2, WORK_ROWS = 9, OVER_ROWS = 2, OUTPUT_ROWS 
 static void make_grid_rows(struct sweep_request *request, struct option_row rows[GRID_ROWS])
 {
     const struct option_row own[GRID_ROWS] = {
-        {.name = "networks",
-         .argument = "LIST",
-         .help = N_("Networks, with commas between them."),
-         .kind = OPTION_TEXT,
-         .value = &request->networks},
-        {.name = "techniques",
-         .argument = "LIST",
-         .help = N_("Techniques: none, dsc, shuffle, shift."),
-         .kind = OPTION_TEXT,
-         .value = &request->techniques},
-        {.name = "batches",
-         .argument = "LIST",
-         .help = N_("Batch sizes; 1..512 stands for the powers of two from 1 to 512."),
-         .kind = OPTION_TEXT,
-         .value = &request->batches},
-        {.name = "devices",
-         .argument = "LIST",
-         .help = N_("Devices: cpu, reference, cuda:0; cuda:0,1 trains one run on two GPUs."),
-         .kind = OPTION_TEXT,
-         .value = &request->devices},
+        TEXT_ROW("networks", "LIST", N_("Networks, with commas between them."), &request->networks),
+        TEXT_ROW("techniques", "LIST", N_("Techniques: none, dsc, shuffle, shift."),
+                 &request->techniques),
+        TEXT_ROW("batches", "LIST",
+                 N_("Batch sizes; 1..512 stands for the powers of two from 1 to 512."),
+                 &request->batches),
+        TEXT_ROW("devices", "LIST",
+                 N_("Devices: cpu, reference, cuda:0; cuda:0,1 trains one run on two GPUs."),
+                 &request->devices),
         {.name = "vary",
          .argument = "KEY=LIST",
          .help =
@@ -372,27 +361,15 @@ static void make_grid_rows(struct sweep_request *request, struct option_row rows
                 "several times."),
          .kind = OPTION_LIST,
          .value = &request->vary},
-        {.name = "grid",
-         .argument = "NAME",
-         .help = N_("The grid of a study; other options replace parts of it."),
-         .kind = OPTION_NAME,
-         .value = &request->grid,
-         .choices = grid_names},
-        {.name = "name",
-         .argument = "NAME",
-         .help = N_("The sweep's name; alone, the name of an earlier sweep to continue."),
-         .kind = OPTION_TEXT,
-         .value = &request->name},
-        {.name = "tag",
-         .argument = "TAG",
-         .help = N_("A tag for the run of each cell; give the option once for each tag."),
-         .kind = OPTION_LIST,
-         .value = &request->tags},
-        {.name = "note",
-         .argument = "TEXT",
-         .help = N_("A note on the run of each cell, one line."),
-         .kind = OPTION_TEXT,
-         .value = &request->note}};
+        NAME_ROW("grid", "NAME", N_("The grid of a study; other options replace parts of it."),
+                 &request->grid, grid_names),
+        TEXT_ROW("name", "NAME",
+                 N_("The sweep's name; alone, the name of an earlier sweep to continue."),
+                 &request->name),
+        LIST_ROW("tag", "TAG",
+                 N_("A tag for the run of each cell; give the option once for each tag."),
+                 &request->tags),
+        TEXT_ROW("note", "TEXT", N_("A note on the run of each cell, one line."), &request->note)};
     memcpy(rows, own, sizeof own);
 }
 
@@ -400,19 +377,13 @@ static void make_grid_rows(struct sweep_request *request, struct option_row rows
 static void make_after_rows(struct sweep_request *request, struct option_row rows[AFTER_ROWS])
 {
     const struct option_row own[AFTER_ROWS] = {
-        {.name = "after",
-         .argument = "LIST",
-         .help = N_("Techniques after each training, with commas between them; + joins a chain: "
+        LIST_ROW("after", "LIST",
+                 N_("Techniques after each training, with commas between them; + joins a chain: "
                     "prune:0.5+quantize:percentile."),
-         .kind = OPTION_LIST,
-         .value = &request->after},
-        {.name = "after-epochs",
-         .argument = "N",
-         .help = N_("Fine-tune for N epochs in the techniques after training that can."),
-         .kind = OPTION_COUNT,
-         .value = &request->after_epochs,
-         .low = 1,
-         .high = 100000}};
+                 &request->after),
+        COUNT_ROW("after-epochs", "N",
+                  N_("Fine-tune for N epochs in the techniques after training that can."),
+                  &request->after_epochs, 1, 100000)};
     memcpy(rows, own, sizeof own);
 }
 
@@ -420,11 +391,9 @@ static void make_after_rows(struct sweep_request *request, struct option_row row
 static void make_work_rows(struct sweep_request *request, struct option_row rows[WORK_ROWS])
 {
     const struct option_row own[WORK_ROWS] = {
-        {.name = "cell",
-         .argument = "CELL",
-         .help = N_("Compute only this cell, given by its number or name from --dry-run."),
-         .kind = OPTION_TEXT,
-         .value = &request->cell},
+        TEXT_ROW("cell", "CELL",
+                 N_("Compute only this cell, given by its number or name from --dry-run."),
+                 &request->cell),
         {.name = "jobs",
          .letter = 'j',
          .argument = "N",
@@ -433,21 +402,12 @@ static void make_work_rows(struct sweep_request *request, struct option_row rows
          .value = &request->jobs,
          .low = 1,
          .high = 64},
-        {.name = "cores",
-         .argument = "N",
-         .help = N_("Divide N cores among the jobs instead of all cores."),
-         .kind = OPTION_COUNT,
-         .value = &request->cores,
-         .low = 1,
-         .high = 4096},
-        {.name = "wait",
-         .help = N_("Start each cell when no other run of yours is on, first come first served."),
-         .kind = OPTION_SWITCH,
-         .value = &request->wait},
-        {.name = "retry",
-         .help = N_("Compute the cells that failed once more."),
-         .kind = OPTION_SWITCH,
-         .value = &request->retry},
+        COUNT_ROW("cores", "N", N_("Divide N cores among the jobs instead of all cores."),
+                  &request->cores, 1, 4096),
+        SWITCH_ROW("wait",
+                   N_("Start each cell when no other run of yours is on, first come first served."),
+                   &request->wait),
+        SWITCH_ROW("retry", N_("Compute the cells that failed once more."), &request->retry),
         {.name = "dry-run",
          .letter = 'n',
          .help = N_("Only list the cells, their memory and the estimated time."),
@@ -458,14 +418,9 @@ static void make_work_rows(struct sweep_request *request, struct option_row rows
              N_("Only print the numbers of the cells that remain, as sbatch --array takes them."),
          .kind = OPTION_SWITCH,
          .value = &request->due},
-        {.name = "report",
-         .help = N_("Compute nothing: write the tables of the present results."),
-         .kind = OPTION_SWITCH,
-         .value = &request->report},
-        {.name = "list",
-         .help = N_("List all sweeps."),
-         .kind = OPTION_SWITCH,
-         .value = &request->list}};
+        SWITCH_ROW("report", N_("Compute nothing: write the tables of the present results."),
+                   &request->report),
+        SWITCH_ROW("list", N_("List all sweeps."), &request->list)};
     memcpy(rows, own, sizeof own);
 }
 
@@ -500,11 +455,8 @@ static void make_output_rows(struct sweep_request *request, struct option_row ro
          .help = N_("Write the tables to FILE instead of standard output, which is also -."),
          .kind = OPTION_TEXT,
          .value = &request->target},
-        {.name = "csv",
-         .argument = "DIR",
-         .help = N_("Write the studies' two CSV files into DIR as well."),
-         .kind = OPTION_TEXT,
-         .value = &request->csv},
+        TEXT_ROW("csv", "DIR", N_("Write the studies' two CSV files into DIR as well."),
+                 &request->csv),
         {.name = "json",
          .help = N_("Print one JSON document and nothing else."),
          .kind = OPTION_SWITCH,

@@ -132,8 +132,7 @@ static bool run_child(struct export_job *job, const char *const *words, FILE *me
  */
 static const char **make_words(struct export_job *job, const char *picture)
 {
-    const char *const first[] = {"tinca", "export", "--format", job->format->name,
-                                 "-o",    job->path};
+    const char *const first[] = {"tinca", "export", "--format", job->format->name, "-o", job->path};
     size_t count = sizeof first / sizeof *first;
     const char **words = memory_new(job->count + WORDS, sizeof *words, "an export", &job->error);
     if (!words)
@@ -205,8 +204,10 @@ bool export_job_start(struct export_job *job, const struct export_request *reque
     if (strlen(request->path) + strlen("./") >= sizeof job->path)
         return error_set(error, ERROR_USAGE, "an export", "choose a shorter one",
                          "its path is too long");
-    *job = (struct export_job){
-        .format = request->format, .picture = request->picture, .count = request->count, .write_report = request->write_report};
+    *job = (struct export_job){.format = request->format,
+                               .picture = request->picture,
+                               .count = request->count,
+                               .write_report = request->write_report};
     /* a file whose name begins with a hyphen, or is one, is no option and no standard output */
     snprintf(job->path, sizeof job->path, "%s%s", request->path[0] == '-' ? "./" : "",
              request->path);

@@ -1,3 +1,5 @@
+/* A format is found by its name, by the ending of a file, or by its content; what an ending stands
+ * for depends on the formats that a command offers, of which the first in the table counts. */
 #include "exchange/formats.h"
 
 #include "base/files/file.h"
@@ -6,8 +8,6 @@
 #include "exchange/export/export_tables.h"
 #include "exchange/tensorboard/tensorboard.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -86,8 +86,7 @@ bool format_write_runs(const struct format *format, struct run *const *runs, siz
 
 /* --- format_describe.c --- */
 
-/* Says in a line what a file is, what it carries and what reads it. Returns false if it is nothing
- * that tinca reads, whatever it says. */
-bool format_describe(const char *path, struct text *text);
+/* Reports what a file is, what it carries and what reads it. */
+void format_describe(const char *path, struct exchange_report *report);
 
 #endif

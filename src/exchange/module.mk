@@ -91,6 +91,7 @@ libexchange_a_SOURCES += \
 	%D%/onnx/onnx_import_layers.c \
 	%D%/onnx/onnx_import_weights.c \
 	%D%/onnx/onnx_message.c \
+	%D%/onnx/onnx_settle.c \
 	%D%/onnx/onnx_tensor.c
 nodist_libexchange_a_SOURCES += onnx.pb-c.c onnx.pb-c.h
 CLEANFILES += onnx.pb-c.c onnx.pb-c.h

@@ -254,11 +254,15 @@ const char *content_name(enum content content)
     return rows[content].name;
 }
 
-bool content_explain(const char *path, enum content expected, bool text, struct error *error)
+bool content_explain(const char *path, const enum content *expected, struct error *error)
 {
     const enum content content = content_of(path);
-    if (content == CONTENT_UNKNOWN || content == expected || (content == CONTENT_TEXT && !text))
+    char why[sizeof error->why];
+    while (*expected != CONTENT_UNKNOWN && *expected != content)
+        expected++;
+    if (content == *expected || content == CONTENT_TEXT || !error || error->kind != ERROR_INPUT)
         return false;
-    return error_set(error, ERROR_INPUT, path, NULL, "it is %s, and %s was expected",
-                     gettext(content_name(content)), gettext(content_name(expected)));
+    snprintf(why, sizeof why, "%s", error->why);
+    snprintf(error->why, sizeof error->why, _("it is %s: %s"), gettext(rows[content].name), why);
+    return false;
 }

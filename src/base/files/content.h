@@ -29,9 +29,8 @@ enum { CONTENT_EVENT_HEAD = 64 };
  * CONTENT_EVENT_HEAD bytes are enough. */
 bool content_is_events(const char *bytes, size_t count);
 
-/* If a file is recognised as another kind than `expected`, replaces what an error says about it by
- * that: "it is a PNG image, and EXPECTED was expected". Plain texts count as recognised only with
- * `text`. Returns false. */
-bool content_explain(const char *path, enum content expected, bool text, struct error *error);
+/* Puts what a file is before the reason of an error about it, if it is recognised and none of
+ * `expected` (CONTENT_UNKNOWN ends the list): "it is a PNG image: ...". Returns false. */
+bool content_explain(const char *path, const enum content *expected, struct error *error);
 
 #endif

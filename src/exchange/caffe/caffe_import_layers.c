@@ -5,7 +5,6 @@
 #include "base/language.h"
 #include "engine/ops/op.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -241,7 +241,10 @@ bool caffe_get_flag(struct caffe_importer *im, const struct caffe_field *message
 /* Returns whether a number that chooses an axis is there and none of `wanted` and `wanted` - 4. */
 bool caffe_other_axis(const struct caffe_field *message, const char *name, int wanted);
 
-/* --- caffe_import_input.c --- */
+/* --- the input --- */
+
+/* Creates the graph from the fields that name the network's input. Returns false with an error. */
+bool caffe_import_fields(struct caffe_importer *im);
 
 /* Does the same for a layer with data. */
 bool caffe_import_data(struct caffe_importer *im, const struct caffe_field *layer);

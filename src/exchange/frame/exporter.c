@@ -6,8 +6,6 @@
 #include "runs/record/run.h"
 #include "runs/settings/config_data.h"
 
-#include <math.h>
-
 bool exporter_open(struct exporter_model *exported, const struct model_export *export,
                    const struct model_use *use, struct error *error)
 {

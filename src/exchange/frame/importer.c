@@ -1,3 +1,6 @@
+/* A network file has one main loss, and before it the heads that help in training. Both files are
+ * checked before the long work, and written after it: a model that cannot be imported leaves none.
+ */
 #include "exchange/frame/importer.h"
 
 #include "base/character.h"

@@ -315,14 +315,14 @@ bool onnx_add_layer(struct onnx_importer *im, const Onnx__Node *node, const char
  * a reason (N_) if no operator does. */
 bool onnx_settle(struct onnx_importer *im, struct onnx_value *value, bool vector, const char **why);
 
+/* Settles input `k`; NULL if that fails, and then notes that the node is missing. */
+struct onnx_value *onnx_layer_input(struct onnx_importer *im, const Onnx__Node *node, size_t k,
+                                    bool vector);
+
 /* --- onnx_import_layers.c --- */
 
 /* The operators whose layers are rows: they read one value and have no weights. */
 extern const struct mapping onnx_rows[];
-
-/* Settles input `k`; NULL if that fails, and then notes that the node is missing. */
-struct onnx_value *onnx_layer_input(struct onnx_importer *im, const Onnx__Node *node, size_t k,
-                                    bool vector);
 
 /* Adds the layer that computes a node; returns whether it knows the operator. */
 bool onnx_import_layer(struct onnx_importer *im, const Onnx__Node *node);

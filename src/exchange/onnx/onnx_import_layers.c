@@ -4,27 +4,13 @@
 #include "exchange/onnx/internal.h"
 
 #include "base/language.h"
-#include "base/memory.h"
 #include "engine/ops/op.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* --- nodes --- */
-
-struct onnx_value *onnx_layer_input(struct onnx_importer *im, const Onnx__Node *node, size_t k,
-                                    bool vector)
-{
-    const char *why = N_("an input is missing");
-    struct onnx_value *value = onnx_input(im, node, k);
-    if (value && onnx_settle(im, value, vector, &why))
-        return value;
-    if (!im->base.failed)
-        onnx_lacks(im, node, why);
-    return NULL;
-}
 
 /* Adds a layer of one input without parameters. */
 static bool add_simple(struct onnx_importer *im, const Onnx__Node *node, const struct op *op,

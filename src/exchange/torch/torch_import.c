@@ -4,14 +4,12 @@
 
 #include "base/files/file.h"
 #include "base/language.h"
-#include "base/memory.h"
 #include "engine/weights/weights_match.h"
 #include "models/saved/evaluate.h"
 #include "models/saved/model_file.h"
 #include "models/saved/model_output.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PATH_SIZE = 4096 };
