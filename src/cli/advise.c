@@ -294,17 +294,9 @@ static void make_other_rows(struct advise_other *other, struct option_row rows[O
         TEXT_ROW("budget", "MINUTES",
                  N_("With --apply: go on until the limits are met, at most so long."),
                  &other->budget),
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("With --apply: copy the best model so far to FILE."),
-         .kind = OPTION_TEXT,
-         .value = &other->output},
-        {.name = "quiet",
-         .letter = 'q',
-         .help = N_("Show no progress."),
-         .kind = OPTION_SWITCH,
-         .value = &other->quiet}};
+        LETTER_TEXT_ROW("output", 'o', "FILE",
+                        N_("With --apply: copy the best model so far to FILE."), &other->output),
+        LETTER_SWITCH_ROW("quiet", 'q', N_("Show no progress."), &other->quiet)};
     memcpy(rows, own, sizeof own);
 }
 

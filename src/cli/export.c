@@ -341,13 +341,11 @@ static void make_run_rows(struct wanted *wanted, size_t *format, const char *con
 {
     const struct option_row own[RUN_ROWS] = {
         OUTPUT_FORMAT_OPTION(format, names, &wanted->target),
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("The output: a file, or a folder (tfevents; csv, without it the current one). "
-                    "- is standard output."),
-         .kind = OPTION_TEXT,
-         .value = &wanted->target},
+        LETTER_TEXT_ROW(
+            "output", 'o', "FILE",
+            N_("The output: a file, or a folder (tfevents; csv, without it the current one). "
+               "- is standard output."),
+            &wanted->target),
         SWITCH_ROW("all", N_("Write all runs that tinca runs lists."), &wanted->all),
         {.name = "picture",
          .argument = "FILE",

@@ -315,14 +315,11 @@ static void make_model_rows(struct import_options *options, struct option_row *r
                                                  "cifar10", "cifar100", "imagenet", NULL};
     struct model_import *model = &options->model;
     const struct option_row own[MODEL_ROWS] = {
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_(
-             "Models: the saved model to write, FILE.safetensors (unless of PyTorch also FILE.json "
-             "beside it); without it, named after the file, in the current folder."),
-         .kind = OPTION_TEXT,
-         .value = &model->output},
+        LETTER_TEXT_ROW("output", 'o', "FILE",
+                        N_("Models: the saved model to write, FILE.safetensors (unless of PyTorch "
+                           "also FILE.json "
+                           "beside it); without it, named after the file, in the current folder."),
+                        &model->output),
         NAME_ROW("normalise", "NAME",
                  N_("Models: how images are normalised; without it, as the file says, or usual."),
                  &model->normalise, normalisations),

@@ -278,17 +278,10 @@ static void make_rows(struct models_request *request, struct option_row rows[MOD
         OUTPUT_FORMAT_OPTION(&request->format, format_names, &request->target),
         OUTPUT_JSON_OPTION(&request->as_json),
         SWITCH_ROW("csv", N_("Print the table as CSV."), &request->as_csv),
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("Write to FILE instead of standard output, which is also -."),
-         .kind = OPTION_TEXT,
-         .value = &request->target},
-        {.name = "quiet",
-         .letter = 'q',
-         .help = N_("Show no progress."),
-         .kind = OPTION_SWITCH,
-         .value = &request->quiet}};
+        LETTER_TEXT_ROW("output", 'o', "FILE",
+                        N_("Write to FILE instead of standard output, which is also -."),
+                        &request->target),
+        LETTER_SWITCH_ROW("quiet", 'q', N_("Show no progress."), &request->quiet)};
     memcpy(rows, own, sizeof own);
 }
 

@@ -55,6 +55,15 @@ struct option_row {
     {                                                                                              \
         .name = name_, .argument = argument_, .help = help_, .kind = OPTION_TEXT, .value = value_  \
     }
+#define LETTER_SWITCH_ROW(name_, letter_, help_, value_)                                           \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .help = help_, .kind = OPTION_SWITCH, .value = value_    \
+    }
+#define LETTER_TEXT_ROW(name_, letter_, argument_, help_, value_)                                  \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .argument = argument_, .help = help_,                    \
+        .kind = OPTION_TEXT, .value = value_                                                       \
+    }
 #define LIST_ROW(name_, argument_, help_, value_)                                                  \
     {                                                                                              \
         .name = name_, .argument = argument_, .help = help_, .kind = OPTION_LIST, .value = value_  \

@@ -393,13 +393,11 @@ static int predict_run(const struct command *command, int argc, char **argv)
     const struct option_row rows[] = {
         COUNT_ROW("top", "K", N_("How many classes are shown, the most probable first."),
                   &predict.rows.top, 1, 1000000),
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("The file for the rows; of networks that make pictures the PNG file, or a "
-                    "folder for several."),
-         .kind = OPTION_TEXT,
-         .value = &predict.output},
+        LETTER_TEXT_ROW(
+            "output", 'o', "FILE",
+            N_("The file for the rows; of networks that make pictures the PNG file, or a "
+               "folder for several."),
+            &predict.output),
         {.name = "format",
          .argument = "NAME",
          .help = N_("text, csv (a row for each picture) or json (a line for each picture)."),

@@ -417,12 +417,8 @@ static void list_targets(struct wanted *wanted, struct option_row *rows)
 static void list_options(struct wanted *wanted, struct option_row *rows)
 {
     const struct option_row table[OPTIONS - TARGETS] = {
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("The pruned model (safetensors)."),
-         .kind = OPTION_TEXT,
-         .value = &wanted->output},
+        LETTER_TEXT_ROW("output", 'o', "FILE", N_("The pruned model (safetensors)."),
+                        &wanted->output),
         {.name = "criterion",
          .argument = "NAME",
          .help =
@@ -444,11 +440,7 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
          .kind = OPTION_LIST,
          .value = &wanted->keep},
         OUTPUT_JSON_OPTION(&wanted->json),
-        {.name = "quiet",
-         .letter = 'q',
-         .help = N_("Print only errors."),
-         .kind = OPTION_SWITCH,
-         .value = &wanted->quiet},
+        LETTER_SWITCH_ROW("quiet", 'q', N_("Print only errors."), &wanted->quiet),
         {0}};
     list_targets(wanted, rows);
     memcpy(rows + TARGETS, table, sizeof table);

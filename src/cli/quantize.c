@@ -162,12 +162,8 @@ enum { OPTIONS = 10 }; /* with the row that ends the table */
 static void list_options(struct wanted *wanted, struct option_row *rows)
 {
     const struct option_row table[OPTIONS] = {
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("The quantized model (safetensors)."),
-         .kind = OPTION_TEXT,
-         .value = &wanted->output},
+        LETTER_TEXT_ROW("output", 'o', "FILE", N_("The quantized model (safetensors)."),
+                        &wanted->output),
         TEXT_ROW("calibrate", "SPEC",
                  N_("The set whose images give the ranges of the values, by default its training "
                     "split."),
@@ -193,11 +189,7 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
         TEXT_ROW("max-loss", "POINTS", N_("How much top-1 accuracy may be lost (1 point)."),
                  &wanted->max_loss),
         OUTPUT_JSON_OPTION(&wanted->json),
-        {.name = "quiet",
-         .letter = 'q',
-         .help = N_("Print only errors."),
-         .kind = OPTION_SWITCH,
-         .value = &wanted->quiet},
+        LETTER_SWITCH_ROW("quiet", 'q', N_("Print only errors."), &wanted->quiet),
         {0}};
     memcpy(rows, table, sizeof table);
 }

@@ -408,11 +408,9 @@ static void make_work_rows(struct sweep_request *request, struct option_row rows
                    N_("Start each cell when no other run of yours is on, first come first served."),
                    &request->wait),
         SWITCH_ROW("retry", N_("Compute the cells that failed once more."), &request->retry),
-        {.name = "dry-run",
-         .letter = 'n',
-         .help = N_("Only list the cells, their memory and the estimated time."),
-         .kind = OPTION_SWITCH,
-         .value = &request->dry_run},
+        LETTER_SWITCH_ROW("dry-run", 'n',
+                          N_("Only list the cells, their memory and the estimated time."),
+                          &request->dry_run),
         {.name = "due",
          .help =
              N_("Only print the numbers of the cells that remain, as sbatch --array takes them."),
@@ -449,12 +447,9 @@ static void make_output_rows(struct sweep_request *request, struct option_row ro
          .value = &request->format,
          .choices = format_names,
          .output = &request->target},
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("Write the tables to FILE instead of standard output, which is also -."),
-         .kind = OPTION_TEXT,
-         .value = &request->target},
+        LETTER_TEXT_ROW("output", 'o', "FILE",
+                        N_("Write the tables to FILE instead of standard output, which is also -."),
+                        &request->target),
         TEXT_ROW("csv", "DIR", N_("Write the studies' two CSV files into DIR as well."),
                  &request->csv),
         {.name = "json",
@@ -462,11 +457,7 @@ static void make_output_rows(struct sweep_request *request, struct option_row ro
          .kind = OPTION_SWITCH,
          .value = &request->as_json,
          .output = &request->target},
-        {.name = "quiet",
-         .letter = 'q',
-         .help = N_("Print only errors."),
-         .kind = OPTION_SWITCH,
-         .value = &request->quiet}};
+        LETTER_SWITCH_ROW("quiet", 'q', N_("Print only errors."), &request->quiet)};
     memcpy(rows, own, sizeof own);
 }
 

@@ -15,19 +15,12 @@ libexchange_a_SOURCES = \
 	%D%/export/chart.c \
 	%D%/export/chart.h \
 	%D%/export/chart_panel.c \
-	%D%/export/chart_sheet.c \
-	%D%/export/chart_trace.c \
 	%D%/export/csv.c \
-	%D%/export/csv_key.c \
-	%D%/export/csv_long.c \
 	%D%/export/export.c \
 	%D%/export/export.h \
-	%D%/export/export_record.c \
 	%D%/export/export_tables.h \
 	%D%/export/internal.h \
-	%D%/export/npz_file.c \
-	%D%/export/npz_model.c \
-	%D%/export/npz_runs.c \
+	%D%/export/npz.c \
 	%D%/export_job.c \
 	%D%/export_job.h \
 	%D%/format_describe.c \
@@ -46,9 +39,7 @@ libexchange_a_SOURCES = \
 	%D%/logs/import_json_lines.c \
 	%D%/logs/import_keras.c \
 	%D%/logs/import_lightning.c \
-	%D%/logs/import_lines.c \
 	%D%/logs/import_log.h \
-	%D%/logs/import_names.c \
 	%D%/logs/import_reader.c \
 	%D%/logs/import_rows.c \
 	%D%/logs/import_run.c \
@@ -65,9 +56,7 @@ libexchange_a_SOURCES = \
 	%D%/watch/internal.h \
 	%D%/watch/watch.c \
 	%D%/watch/watch.h \
-	%D%/watch/watch_folder.c \
-	%D%/watch/watch_source.c \
-	%D%/watch/watch_tail.c
+	%D%/watch/watch_source.c
 libexchange_a_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBDIR='"$(pkglibdir)"' $(PROTOBUF_C_CFLAGS)
 nodist_libexchange_a_SOURCES =
 if TENSORBOARD
@@ -83,7 +72,6 @@ EXTRA_DIST += %D%/onnx/onnx.proto %D%/caffe/caffe.proto
 if ONNX
 libexchange_a_SOURCES += \
 	%D%/caffe/caffe_binary.c \
-	%D%/caffe/caffe_message.h \
 	%D%/onnx/internal.h \
 	%D%/onnx/onnx_export.c \
 	%D%/onnx/onnx_fold.c \

@@ -9,13 +9,30 @@
 #include "base/memory.h"
 #include "base/protobuf/message_memory.h"
 #include "base/protobuf/message_outline.h"
-#include "exchange/caffe/caffe_message.h"
 
+#include <caffe.pb-c.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define CAFFE_FILE_LIMIT  ((size_t)INT32_MAX) /* of protobuf, in bytes */
+#define CAFFE_SMALL_LIMIT ((size_t)256 << 20) /* of memory beside the arrays, in bytes */
+
+/* Returns the bytes of one value of a repeated field. */
+static size_t caffe_value_size(ProtobufCType type)
+{
+    switch (type) {
+    case PROTOBUF_C_TYPE_INT64:
+        return sizeof(int64_t);
+    case PROTOBUF_C_TYPE_STRING:
+    case PROTOBUF_C_TYPE_MESSAGE:
+        return sizeof(void *);
+    default:
+        return sizeof(int32_t);
+    }
+}
 
 enum { MAX_DEPTH = 8 };
 
