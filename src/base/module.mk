@@ -19,6 +19,9 @@ libbase_a_SOURCES = \
 	%D%/escape/shell.h \
 	%D%/escape/visible.c \
 	%D%/escape/visible.h \
+	%D%/files/content.c \
+	%D%/files/content.h \
+	%D%/files/content.inc \
 	%D%/files/file.c \
 	%D%/files/file.h \
 	%D%/files/file_lock.c \

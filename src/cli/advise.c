@@ -263,39 +263,21 @@ static void make_question_rows(struct advise_request *request, struct numbers *n
                                const char **need, struct option_row rows[QUESTION_ROWS])
 {
     const struct option_row own[QUESTION_ROWS] = {
-        {.name = "need",
-         .argument = "NAME",
-         .help = N_("What to improve; without it the limits decide."),
-         .kind = OPTION_NAME,
-         .value = need,
-         .choices = advise_need_names},
-        {.name = "device",
-         .argument = "NAME",
-         .help = N_("Where the network will run: weak, powerful, or the name of a device; without "
+        NAME_ROW("need", "NAME", N_("What to improve; without it the limits decide."), need,
+                 advise_need_names),
+        TEXT_ROW("device", "NAME",
+                 N_("Where the network will run: weak, powerful, or the name of a device; without "
                     "it cpu."),
-         .kind = OPTION_TEXT,
-         .value = &request->device},
-        {.name = "limit-ms",
-         .argument = "MS",
-         .help = N_("Milliseconds that one image may take."),
-         .kind = OPTION_TEXT,
-         .value = &numbers->limit_ms},
-        {.name = "limit-mb",
-         .argument = "MB",
-         .help = N_("Megabytes (10^6 bytes) that the saved model may take."),
-         .kind = OPTION_TEXT,
-         .value = &numbers->limit_mb},
-        {.name = "accept-loss",
-         .argument = "POINTS",
-         .help = N_("Points of accuracy that may be lost. [5]"),
-         .kind = OPTION_TEXT,
-         .value = &numbers->accept_loss},
-        {.name = "network",
-         .argument = "NET",
-         .help = N_(
-             "The network, without a technique; without this option every network that has runs."),
-         .kind = OPTION_TEXT,
-         .value = &request->network}};
+                 &request->device),
+        TEXT_ROW("limit-ms", "MS", N_("Milliseconds that one image may take."), &numbers->limit_ms),
+        TEXT_ROW("limit-mb", "MB", N_("Megabytes (10^6 bytes) that the saved model may take."),
+                 &numbers->limit_mb),
+        TEXT_ROW("accept-loss", "POINTS", N_("Points of accuracy that may be lost. [5]"),
+                 &numbers->accept_loss),
+        TEXT_ROW("network", "NET",
+                 N_("The network, without a technique; without this option every network that has "
+                    "runs."),
+                 &request->network)};
     memcpy(rows, own, sizeof own);
 }
 
@@ -303,31 +285,18 @@ static void make_question_rows(struct advise_request *request, struct numbers *n
 static void make_other_rows(struct advise_other *other, struct option_row rows[OTHER_ROWS])
 {
     const struct option_row own[OTHER_ROWS] = {
-        {.name = "other",
-         .help = N_("Advise techniques after training instead: int8, pruning, factorization, "
-                    "distillation, half precision."),
-         .kind = OPTION_SWITCH,
-         .value = &other->wanted},
-        {.name = "apply",
-         .help = N_("Apply them: one, or within --budget as many as are needed."),
-         .kind = OPTION_SWITCH,
-         .value = &other->apply},
-        {.name = "budget",
-         .argument = "MINUTES",
-         .help = N_("With --apply: go on until the limits are met, at most so long."),
-         .kind = OPTION_TEXT,
-         .value = &other->budget},
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("With --apply: copy the best model so far to FILE."),
-         .kind = OPTION_TEXT,
-         .value = &other->output},
-        {.name = "quiet",
-         .letter = 'q',
-         .help = N_("Show no progress."),
-         .kind = OPTION_SWITCH,
-         .value = &other->quiet}};
+        SWITCH_ROW("other",
+                   N_("Advise techniques after training instead: int8, pruning, factorization, "
+                      "distillation, half precision."),
+                   &other->wanted),
+        SWITCH_ROW("apply", N_("Apply them: one, or within --budget as many as are needed."),
+                   &other->apply),
+        TEXT_ROW("budget", "MINUTES",
+                 N_("With --apply: go on until the limits are met, at most so long."),
+                 &other->budget),
+        LETTER_TEXT_ROW("output", 'o', "FILE",
+                        N_("With --apply: copy the best model so far to FILE."), &other->output),
+        LETTER_SWITCH_ROW("quiet", 'q', N_("Show no progress."), &other->quiet)};
     memcpy(rows, own, sizeof own);
 }
 

@@ -342,12 +342,8 @@ static int bench_command_run(const struct command *command, int argc, char **arg
     bool as_json = false, profile = false, cluster = false;
     int status;
     const struct option_row rows[] = {
-        {.name = "mode",
-         .argument = "NAME",
-         .help = N_("What to measure; without it training, in int8 inference."),
-         .kind = OPTION_NAME,
-         .value = &mode,
-         .choices = mode_names},
+        NAME_ROW("mode", "NAME", N_("What to measure; without it training, in int8 inference."),
+                 &mode, mode_names),
         {.name = "iterations",
          .argument = "N",
          .help =
@@ -356,16 +352,14 @@ static int bench_command_run(const struct command *command, int argc, char **arg
          .value = &iterations,
          .low = 1,
          .high = 1000000},
-        {.name = "profile",
-         .help = N_("Run the iterations a second time and show how long each layer takes and how "
-                    "close it comes to this machine's limits."),
-         .kind = OPTION_SWITCH,
-         .value = &profile},
-        {.name = "cluster",
-         .help = N_("Under mpirun or srun: measure how training scales over their processes, and "
-                    "predict other clusters."),
-         .kind = OPTION_SWITCH,
-         .value = &cluster},
+        SWITCH_ROW("profile",
+                   N_("Run the iterations a second time and show how long each layer takes and how "
+                      "close it comes to this machine's limits."),
+                   &profile),
+        SWITCH_ROW("cluster",
+                   N_("Under mpirun or srun: measure how training scales over their processes, and "
+                      "predict other clusters."),
+                   &cluster),
         processes_row(&ranks),
         OUTPUT_JSON_OPTION(&as_json),
         {0}};

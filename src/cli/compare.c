@@ -190,45 +190,29 @@ static int compare_command_run(const struct command *command, int argc, char **a
     struct compare_request request = {0};
     int status;
     const struct option_row rows[] = {
-        {.name = "sort",
-         .argument = "COLUMN",
-         .help = N_(
-             "Sort by network, run, top1, best_top1, top5, loss, validation_loss, "
-             "best_validation_loss, test_top1, test_top5, test_loss, e_p, parameters, flops, "
-             "size, memory, energy, ms (both on the first device), a device's name or a "
-             "setting's key, the best first (times without a verdict); else in the order given."),
-         .kind = OPTION_TEXT,
-         .value = &request.sort},
-        {.name = "reverse",
-         .help = N_("With --sort: the worst first; rows without a value stay last."),
-         .kind = OPTION_SWITCH,
-         .value = &request.reverse},
-        {.name = "pareto",
-         .argument = "X,Y",
-         .help = N_("Name the rows that no other row beats in both columns, such as ms,best_top1."),
-         .kind = OPTION_TEXT,
-         .value = &request.pareto},
-        {.name = "settings",
-         .help = N_("Add a column for each setting in which the runs differ."),
-         .kind = OPTION_SWITCH,
-         .value = &request.settings},
-        {.name = "pairs",
-         .help = N_("Test every pair of runs, also of more than four."),
-         .kind = OPTION_SWITCH,
-         .value = &request.pairs},
-        {.name = "published",
-         .help = N_("Add the studies' published figures, marked as such."),
-         .kind = OPTION_SWITCH,
-         .value = &request.published},
+        TEXT_ROW(
+            "sort", "COLUMN",
+            N_("Sort by network, run, top1, best_top1, top5, loss, validation_loss, "
+               "best_validation_loss, test_top1, test_top5, test_loss, e_p, parameters, flops, "
+               "size, memory, energy, ms (both on the first device), a device's name or a "
+               "setting's key, the best first (times without a verdict); else in the order given."),
+            &request.sort),
+        SWITCH_ROW("reverse", N_("With --sort: the worst first; rows without a value stay last."),
+                   &request.reverse),
+        TEXT_ROW("pareto", "X,Y",
+                 N_("Name the rows that no other row beats in both columns, such as ms,best_top1."),
+                 &request.pareto),
+        SWITCH_ROW("settings", N_("Add a column for each setting in which the runs differ."),
+                   &request.settings),
+        SWITCH_ROW("pairs", N_("Test every pair of runs, also of more than four."), &request.pairs),
+        SWITCH_ROW("published", N_("Add the studies' published figures, marked as such."),
+                   &request.published),
         MEASURE_OPTIONS(request),
         OUTPUT_FORMAT_OPTION(&request.format, format_names, &request.target),
         OUTPUT_JSON_OPTION(&request.as_json),
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("Write to FILE instead of standard output, which is also -."),
-         .kind = OPTION_TEXT,
-         .value = &request.target},
+        LETTER_TEXT_ROW("output", 'o', "FILE",
+                        N_("Write to FILE instead of standard output, which is also -."),
+                        &request.target),
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &request.config,

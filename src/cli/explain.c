@@ -100,14 +100,10 @@ static int explain_run(const struct command *command, int argc, char **argv)
     bool as_json = false;
     int status;
     const struct option_row rows[] = {
-        {.name = "iteration",
-         .argument = "N",
-         .help = N_("The iteration to explain; without it the first whose mean is negative, else "
-                    "the first whose mean is mostly residue, else the last."),
-         .kind = OPTION_COUNT,
-         .value = &iteration,
-         .low = 1,
-         .high = (size_t)1 << 53},
+        COUNT_ROW("iteration", "N",
+                  N_("The iteration to explain; without it the first whose mean is negative, else "
+                     "the first whose mean is mostly residue, else the last."),
+                  &iteration, 1, (size_t)1 << 53),
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = 1};

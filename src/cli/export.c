@@ -1,12 +1,6 @@
 /* tinca export: writes runs as a session file (JSON), as the studies' CSV files, as tables and
  * event files for other programs, as a picture of their curves, or as a report (Markdown); and
  * models as arrays of NumPy, as an array of C, or for other frameworks (export_model.c). */
-#include "exchange/export/export.h"
-#include "exchange/export/chart.h"
-#include "exchange/export/export_tables.h"
-#include "exchange/tensorboard/tensorboard.h"
-#include "studies/compare/report.h"
-
 #include "cli/command.h"
 #include "cli/internal.h"
 #include "cli/options.h"
@@ -16,40 +10,33 @@
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
+#include "base/memory.h"
+#include "engine/network/network.h"
+#include "engine/weights/safetensors.h"
+#include "exchange/export/export.h"
+#include "exchange/formats.h"
+#include "models/saved/model_file.h"
 #include "runs/folder/run_directory.h"
+#include "runs/history/seed_group.h"
+#include "studies/compare/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum {
-    FORMAT_JSON,
-    FORMAT_CSV,
-    FORMAT_PNG,
-    FORMAT_SVG,
-    FORMAT_PDF,
-    FORMAT_MD,
-    FORMAT_ONNX,
-    FORMAT_CSV_LONG,
-    FORMAT_NPZ,
-    FORMAT_TFEVENTS,
-    FORMAT_TORCH,
-    FORMAT_PROTOTXT,
-    FORMAT_CAFFE,
-    FORMAT_C
-};
-static const char *const format_names[] = {"json",  "csv",      "png",      "svg", "pdf",
-                                           "md",    "onnx",     "csv-long", "npz", "tfevents",
-                                           "torch", "prototxt", "caffe",    "c",   NULL};
+static const char *const integer_names[] = {"uint8", "int8", NULL};
 static const char *const x_names[] = {"iteration", "epoch", "time", NULL}; /* enum chart_x */
 enum log_axes { LOG_NONE, LOG_X, LOG_Y, LOG_BOTH };
 static const char *const log_names[] = {"none", "x", "y", "both", NULL};
 
 /* The values of the options. */
 struct wanted {
-    size_t format, x, log;
+    const struct format *format;
+    size_t x, log;
     bool all;
-    const char *target, *size, *picture, *names;
-    struct export_onnx_options onnx;
+    const char *target, *size, *picture;
+    const char *precision, *integers; /* NULL: not given */
+    struct model_export model;
 };
 
 /* Reads "WIDTHxHEIGHT". If `text` is NULL, chart_write chooses the size. */
@@ -62,44 +49,28 @@ static bool read_size(const char *text, struct chart_settings *settings, struct 
                      "\"%s\" is not a size", text);
 }
 
-static bool write_picture(struct run *const *runs, size_t count, const struct wanted *wanted,
-                          enum canvas_format format, const char *path, struct error *error)
+static bool read_settings(const struct wanted *wanted, struct chart_settings *settings,
+                          struct error *error)
 {
-    struct chart_settings settings = {.format = format,
-                                      .x = (enum chart_x)wanted->x,
-                                      .log_x = wanted->log == LOG_X || wanted->log == LOG_BOTH,
-                                      .log_y = wanted->log == LOG_Y || wanted->log == LOG_BOTH};
-    return read_size(wanted->size, &settings, error) &&
-           chart_write(runs, count, &settings, path, error);
-}
-
-/* FORMAT_PNG to FORMAT_PDF are in the order of enum canvas_format. */
-static bool is_chart(size_t format)
-{
-    return format >= FORMAT_PNG && format <= FORMAT_PDF;
+    *settings = (struct chart_settings){.x = (enum chart_x)wanted->x,
+                                        .log_x = wanted->log == LOG_X || wanted->log == LOG_BOTH,
+                                        .log_y = wanted->log == LOG_Y || wanted->log == LOG_BOTH};
+    return read_size(wanted->size, settings, error);
 }
 
 static bool write_runs(struct run *const *runs, size_t count, const struct wanted *wanted,
                        struct error *error)
 {
-    if (wanted->format == FORMAT_CSV)
-        return export_csv(runs, count, wanted->target ? wanted->target : ".", error);
-    if (wanted->format == FORMAT_CSV_LONG)
-        return export_csv_long(runs, count, wanted->target, error);
-    if (wanted->format == FORMAT_NPZ)
-        return export_npz(runs, count, wanted->target, error);
-    if (wanted->format == FORMAT_TFEVENTS)
-        return tensorboard_export(runs, count, wanted->target, error);
-    if (is_chart(wanted->format))
-        return write_picture(runs, count, wanted,
-                             CANVAS_PNG + (enum canvas_format)(wanted->format - FORMAT_PNG),
-                             wanted->target, error);
-    if (wanted->format == FORMAT_MD)
-        return (!wanted->picture ||
-                write_picture(runs, count, wanted, chart_format_of(wanted->picture),
-                              wanted->picture, error)) &&
-               report_write(runs, count, wanted->picture, wanted->target, error);
-    return export_session(runs, count, wanted->target, error);
+    struct chart_settings settings;
+    const char *target = wanted->target ? wanted->target : ".";
+    if (!read_settings(wanted, &settings, error))
+        return false;
+    if (!format_is_report(wanted->format))
+        return format_write_runs(wanted->format, runs, count, &settings, target, error);
+    if (wanted->picture)
+        settings.format = chart_format_of(wanted->picture);
+    return (!wanted->picture || chart_write(runs, count, &settings, wanted->picture, error)) &&
+           report_write(runs, count, wanted->picture, target, error);
 }
 
 /* Prints what is damaged in the run's journal: the export differs from what the run recorded.
@@ -145,17 +116,114 @@ static bool export_runs(const struct operands *operands, const struct wanted *wa
     return written;
 }
 
-/* Returns whether the format is one of models alone. */
-static bool is_of_models(size_t format)
+/* --- the model of an operand --- */
+
+/* Writes why a file is neither a model nor a run. One that is called a safetensors file is opened
+ * as one, which says where it is damaged. */
+static void explain_file(const char *path, struct error *why)
 {
-    return format == FORMAT_ONNX || format >= FORMAT_TORCH;
+    struct safetensors file;
+    if (!network_is_model(path))
+        error_set(why, ERROR_INPUT, path,
+                  "name a run, which tinca runs lists, or a .safetensors file",
+                  "this file is no saved model, and there is no run of this name");
+    else if (safetensors_open(&file, path, why)) {
+        safetensors_close(&file);
+        error_set(why, ERROR_INPUT, path, "copy it again, or save the model again",
+                  "the file is no safetensors file: it does not begin with a header");
+    }
 }
+
+enum operand_kind {
+    OPERAND_RUN,   /* a run's folder, or what else may name a run */
+    OPERAND_MODEL, /* a safetensors file */
+    OPERAND_OTHER, /* a model of another format */
+    OPERAND_WRONG  /* a file that is none of them, such as a damaged model */
+};
+
+/* Returns what an operand is. The content of a file decides, not its name. A run whose name is also
+ * that of a file of another kind is a run. Of OPERAND_WRONG `why` says what is wrong with the file.
+ */
+static enum operand_kind kind_of_operand(const char *operand, struct error *why)
+{
+    struct error unused;
+    if (seed_group_is_operand(operand) || file_is_directory(operand))
+        return OPERAND_RUN;
+    if (safetensors_file_is(operand))
+        return OPERAND_MODEL;
+    const bool is_file = file_exists(operand);
+    if (is_file && content_of(operand) == CONTENT_ONNX)
+        return OPERAND_OTHER;
+    if (!is_file && !network_is_model(operand))
+        return OPERAND_RUN;
+    char *run = run_directory_find(operand, &unused);
+    free(run);
+    if (run)
+        return OPERAND_RUN;
+    explain_file(operand, why);
+    return OPERAND_WRONG;
+}
+
+static char *model_of_run(const struct run *run, struct error *error)
+{
+    static const char *const names[] = {"best.safetensors", "weights.safetensors"};
+    const struct run_facts *facts = run_facts(run);
+    if (!run_trained_by_tinca(facts->imported, facts->id, error))
+        return NULL;
+    for (size_t i = 0; i < 2; i++) {
+        char *path = file_join(facts->directory, names[i]);
+        if (!path) {
+            error_set_memory(error, "a path", 0);
+            return NULL;
+        }
+        if (file_exists(path))
+            return path;
+        free(path);
+    }
+    error_set(error, ERROR_INPUT, facts->id, "wait for its first epoch, or resume it",
+              "the run has saved no model");
+    return NULL;
+}
+
+/* Returns the path of the model that the operand names, which the caller frees: the operand itself,
+ * or of a run its best model, or else its last one. *run is then the run, which the caller frees,
+ * otherwise NULL. Returns NULL with an error. */
+static char *find_model(const char *operand, struct run **run, struct error *error)
+{
+    *run = NULL;
+    const enum operand_kind kind = kind_of_operand(operand, error);
+    if (kind == OPERAND_MODEL)
+        return memory_copy_text(operand, error);
+    if (kind == OPERAND_OTHER)
+        error_set(error, ERROR_UNSUPPORTED, operand,
+                  "tinca import makes a safetensors file of it, which can be exported",
+                  "this is an ONNX file");
+    *run = kind == OPERAND_RUN ? runs_open(operand, error) : NULL;
+    char *model = *run ? model_of_run(*run, error) : NULL;
+    if (!model) {
+        run_free(*run);
+        *run = NULL;
+    }
+    return model;
+}
+
+/* Returns whether a text is the name of a network, with or without suffixes. */
+static bool is_network_name(const char *name)
+{
+    struct error unused;
+    const struct network_request request = {.network = name};
+    struct network *network = network_build(&request, &unused);
+    network_free(network);
+    return network != NULL;
+}
+
+/* --- checks --- */
 
 /* Checks that the operands are runs, or one model and a format of models. */
 static bool check_operands(const struct wanted *wanted, const struct operands *operands,
                            struct error *error)
 {
-    const bool takes_models = is_of_models(wanted->format) || wanted->format == FORMAT_NPZ;
+    const bool takes_models = wanted->format->export_model;
     const bool one = operands->count == 1 && !wanted->all;
     if (wanted->all && operands->count > 0)
         return error_set(error, ERROR_USAGE, "--all", "leave out one of the two",
@@ -163,11 +231,11 @@ static bool check_operands(const struct wanted *wanted, const struct operands *o
     if (!wanted->all && operands->count == 0)
         return error_set(error, ERROR_USAGE, "export", "name them, or give --all",
                          "no run was named");
-    if (is_of_models(wanted->format) && !one)
+    if (takes_models && !wanted->format->export_runs && !one)
         return error_set(error, ERROR_USAGE, "export", "name one",
                          "a file of this format has one model");
     for (size_t i = 0; i < operands->count && !(takes_models && one); i++) {
-        const enum export_operand kind = export_operand_kind(operands->values[i], error);
+        const enum operand_kind kind = kind_of_operand(operands->values[i], error);
         if (kind == OPERAND_WRONG)
             return false;
         if (kind != OPERAND_RUN)
@@ -183,22 +251,22 @@ static bool check_operands(const struct wanted *wanted, const struct operands *o
 /* Checks that no option belongs to another format. */
 static bool check_options(const struct wanted *wanted, struct error *error)
 {
-    const bool onnx = wanted->format == FORMAT_ONNX, torch = wanted->format == FORMAT_TORCH;
-    if (wanted->picture && wanted->format != FORMAT_MD)
+    const unsigned takes = wanted->format->options;
+    if (wanted->picture && !format_is_report(wanted->format))
         return error_set(error, ERROR_USAGE, "--picture",
                          "add --format md, or use --format png -o FILE", "it belongs to a report");
     if (wanted->picture && wanted->target && output_file_is_stdout(wanted->picture) &&
         output_file_is_stdout(wanted->target))
         return error_set(error, ERROR_USAGE, "--picture", "name a file for one of them",
                          "report and picture cannot both go to standard output");
-    if (!onnx && (wanted->onnx.fold || wanted->onnx.integers))
+    if (!(takes & OPTIONS_ONNX) && (wanted->model.fold || wanted->integers))
         return error_set(error, ERROR_USAGE,
-                         wanted->onnx.fold ? "--fold-batch-norm" : "--int8-weights",
+                         wanted->model.fold ? "--fold-batch-norm" : "--int8-weights",
                          "add --format onnx", "it is for models");
-    if (!torch && wanted->names)
+    if (!(takes & OPTIONS_NAMES) && wanted->model.names)
         return error_set(error, ERROR_USAGE, OPTION(names), "add --format torch",
                          "it is for state dicts of PyTorch");
-    return onnx || torch || !wanted->onnx.precision ||
+    return (takes & OPTIONS_PRECISION) || !wanted->precision ||
            error_set(error, ERROR_USAGE, OPTION(save_precision),
                      "add --format onnx or --format torch", "it is for models");
 }
@@ -207,52 +275,109 @@ static bool check_options(const struct wanted *wanted, struct error *error)
 static bool check(const struct wanted *wanted, const struct operands *operands, struct error *error)
 {
     return check_options(wanted, error) && check_operands(wanted, operands, error) &&
-           (wanted->format == FORMAT_CSV || wanted->target ||
+           (wanted->format->export_runs == export_csv || wanted->target ||
             error_set(error, ERROR_USAGE, "export", "give -o FILE", "no file was named"));
 }
 
-/* Writes what a run has recorded, or the arrays of a model, as NumPy's. */
-static bool write_arrays(const struct operands *operands, const struct wanted *wanted,
-                         size_t *damaged, struct error *error)
+/* --- writing --- */
+
+/* Returns whether an operand names a network whose layers alone are written. */
+static bool is_network(const struct format *format, const char *operand)
 {
-    const char *first = operands->values[0];
-    struct run *run;
-    if (wanted->all || operands->count > 1 || export_operand_kind(first, error) == OPERAND_RUN)
-        return export_runs(operands, wanted, damaged, error);
-    char *model = export_model_find(first, &run, error);
-    const bool written = model && export_npz_model(model, wanted->target, error);
-    run_free(run);
-    free(model);
-    return written;
+    const char *dot = strrchr(operand, '.');
+    return format->carries == CARRIES_NETWORK &&
+           ((dot && strcmp(dot, ".json") == 0) ||
+            (!network_is_path(operand) && is_network_name(operand)));
 }
 
-/* Writes a model, or that of a run, as an array of C. */
-static bool write_c_array(const char *operand, const char *target, struct error *error)
+/* Writes the model that an operand names. */
+static bool write_model(const char *operand, struct wanted *wanted, struct error *error)
 {
-    struct run *run;
-    char *model = export_model_find(operand, &run, error);
-    const bool written = model && export_c_array(model, target, error);
-    run_free(run);
+    struct exchange_report report = {0};
+    struct model_export *request = &wanted->model;
+    struct run *run = NULL;
+    const bool network = is_network(wanted->format, operand);
+    char *model = network ? NULL : find_model(operand, &run, error);
+    char *record = run && model ? model_record(run, error) : NULL;
+    for (size_t i = 0; wanted->precision && weights_format_names[i]; i++)
+        if (strcmp(wanted->precision, weights_format_names[i]) == 0)
+            request->format = (enum weights_format)i;
+    request->format_given = wanted->precision;
+    request->signed_weights = wanted->integers && strcmp(wanted->integers, "int8") == 0;
+    request->names = request->names ? request->names : "";
+    request->model = model;
+    request->network = operand;
+    request->record = record;
+    const bool written = (network || (model && (record || !run))) &&
+                         wanted->format->export_model(request, wanted->target, &report, error);
+    if (output_file_is_stdout(wanted->target))
+        report.result.length = 0;
+    if (written)
+        output_report(&report, NULL, false);
+    exchange_report_free(&report);
+    free(record);
     free(model);
+    run_free(run);
     return written;
 }
 
 /* Writes the model or the runs. */
-static bool write_document(const struct operands *operands, const struct wanted *wanted,
-                           size_t *damaged, struct error *error)
+static bool write_document(const struct operands *operands, struct wanted *wanted, size_t *damaged,
+                           struct error *error)
 {
-    const char *first = operands->values[0];
-    if (wanted->format == FORMAT_ONNX)
-        return export_onnx(first, &wanted->onnx, wanted->target, error);
-    if (wanted->format == FORMAT_TORCH)
-        return export_torch(first, wanted->names, wanted->onnx.precision, wanted->target, error);
-    if (wanted->format == FORMAT_PROTOTXT || wanted->format == FORMAT_CAFFE)
-        return export_caffe(first, wanted->target, wanted->format == FORMAT_CAFFE, error);
-    if (wanted->format == FORMAT_C)
-        return write_c_array(first, wanted->target, error);
-    if (wanted->format == FORMAT_NPZ)
-        return write_arrays(operands, wanted, damaged, error);
+    const struct format *format = wanted->format;
+    const bool runs = format->export_runs && format->export_model &&
+                      (wanted->all || operands->count > 1 ||
+                       kind_of_operand(operands->values[0], error) == OPERAND_RUN);
+    if (format->export_model && !runs)
+        return write_model(operands->values[0], wanted, error);
     return export_runs(operands, wanted, damaged, error);
+}
+
+enum { RUN_ROWS = 7, MODEL_ROWS = 4 };
+
+static void make_run_rows(struct wanted *wanted, size_t *format, const char *const *names,
+                          struct option_row *rows)
+{
+    const struct option_row own[RUN_ROWS] = {
+        OUTPUT_FORMAT_OPTION(format, names, &wanted->target),
+        LETTER_TEXT_ROW(
+            "output", 'o', "FILE",
+            N_("The output: a file, or a folder (tfevents; csv, without it the current one). "
+               "- is standard output."),
+            &wanted->target),
+        SWITCH_ROW("all", N_("Write all runs that tinca runs lists."), &wanted->all),
+        {.name = "picture",
+         .argument = "FILE",
+         .help =
+             N_("Reports (md): write the curves to FILE (.png, .svg or .pdf) too, and link them."),
+         .kind = OPTION_TEXT,
+         .value = &wanted->picture},
+        CHOICE_ROW("x", "NAME", N_("Charts: what the x axis counts."), &wanted->x, x_names),
+        CHOICE_ROW("log", "AXES", N_("Charts: which axes are logarithmic."), &wanted->log,
+                   log_names),
+        TEXT_ROW("size", "WxH",
+                 N_("Charts: width and height, in pixels (png) or points of 1/72 inch (svg, pdf)."),
+                 &wanted->size)};
+    memcpy(rows, own, sizeof own);
+}
+
+static void make_model_rows(struct wanted *wanted, struct option_row *rows)
+{
+    const struct option_row own[MODEL_ROWS] = {
+        SWITCH_ROW("fold-batch-norm", N_("ONNX: make batch norms part of the layers before them."),
+                   &wanted->model.fold),
+        NAME_ROW("save-precision", "NAME",
+                 N_("Models: number format of the weights; without it, the model's."),
+                 &wanted->precision, weights_format_names),
+        NAME_ROW("int8-weights", "TYPE",
+                 N_("ONNX: uint8, exact on every processor, or int8, faster where it has VNNI."),
+                 &wanted->integers, integer_names),
+        TEXT_ROW("names", "MAPPING",
+                 N_("PyTorch: how the arrays are named: a built-in mapping, a file of one, or "
+                    "network; without it, the usual one for the network."),
+                 &wanted->model.names)};
+    memcpy(rows, own, sizeof own);
 }
 
 static int export_run(const struct command *command, int argc, char **argv)
@@ -260,50 +385,16 @@ static int export_run(const struct command *command, int argc, char **argv)
     struct error error;
     struct operands operands;
     struct wanted wanted = {0};
-    size_t damaged = 0;
+    size_t damaged = 0, format = 0;
     int status;
-    const struct option_row rows[] = {
-        OUTPUT_FORMAT_OPTION(&wanted.format, format_names, &wanted.target),
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("The output: a file, or a folder (tfevents; csv, without it the current one). "
-                    "- is standard output."),
-         .kind = OPTION_TEXT,
-         .value = &wanted.target},
-        {.name = "all",
-         .help = N_("Write all runs that tinca runs lists."),
-         .kind = OPTION_SWITCH,
-         .value = &wanted.all},
-        {.name = "picture",
-         .argument = "FILE",
-         .help =
-             N_("Reports (md): write the curves to FILE (.png, .svg or .pdf) too, and link them."),
-         .kind = OPTION_TEXT,
-         .value = &wanted.picture},
-        {.name = "x",
-         .argument = "NAME",
-         .help = N_("Charts: what the x axis counts."),
-         .kind = OPTION_CHOICE,
-         .value = &wanted.x,
-         .choices = x_names},
-        {.name = "log",
-         .argument = "AXES",
-         .help = N_("Charts: which axes are logarithmic."),
-         .kind = OPTION_CHOICE,
-         .value = &wanted.log,
-         .choices = log_names},
-        {.name = "size",
-         .argument = "WxH",
-         .help = N_("Charts: width and height, in pixels (png) or points of 1/72 inch (svg, pdf)."),
-         .kind = OPTION_TEXT,
-         .value = &wanted.size},
-        EXPORT_ONNX_OPTIONS(&wanted.onnx),
-        EXPORT_TORCH_OPTIONS(&wanted.names),
-        {0}};
+    const char *names[FORMATS_MOST];
+    struct option_row rows[RUN_ROWS + MODEL_ROWS + 1] = {0};
+    make_run_rows(&wanted, &format, format_names(names, CARRIES_EXPORTED), rows);
+    make_model_rows(&wanted, rows + RUN_ROWS);
     const struct option_set set = {.rows = rows, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
+    wanted.format = format_named(names[format], CARRIES_EXPORTED);
     if (!check(&wanted, &operands, &error))
         return output_error(&error);
     if (!write_document(&operands, &wanted, &damaged, &error))

@@ -127,25 +127,13 @@ static int find_rate_run(const struct command *command, int argc, char **argv)
     bool as_json = false;
     struct rate_search search = {
         .low = FIND_RATE_LOW, .high = FIND_RATE_HIGH, .iterations = FIND_RATE_ITERATIONS};
-    const struct option_row rows[] = {{.name = "low",
-                                       .argument = "X",
-                                       .help = N_("The first rate; without it 1e-6."),
-                                       .kind = OPTION_TEXT,
-                                       .value = &low},
-                                      {.name = "high",
-                                       .argument = "X",
-                                       .help = N_("The last rate; without it 10."),
-                                       .kind = OPTION_TEXT,
-                                       .value = &high},
-                                      {.name = "iterations",
-                                       .argument = "N",
-                                       .help = N_("The number of rates: one for each iteration."),
-                                       .kind = OPTION_COUNT,
-                                       .value = &search.iterations,
-                                       .low = FIND_RATE_LEAST,
-                                       .high = FIND_RATE_MOST},
-                                      OUTPUT_JSON_OPTION(&as_json),
-                                      {0}};
+    const struct option_row rows[] = {
+        TEXT_ROW("low", "X", N_("The first rate; without it 1e-6."), &low),
+        TEXT_ROW("high", "X", N_("The last rate; without it 10."), &high),
+        COUNT_ROW("iterations", "N", N_("The number of rates: one for each iteration."),
+                  &search.iterations, FIND_RATE_LEAST, FIND_RATE_MOST),
+        OUTPUT_JSON_OPTION(&as_json),
+        {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &search.config,
                                    .task = TASK_FIND_RATE,

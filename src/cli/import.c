@@ -1,19 +1,17 @@
 /* tinca import: turns logs of other frameworks into runs that are listed, drawn and compared like
- * runs computed here. exchange/logs reads the logs; this file prints what was imported. ONNX
- * files, state dicts of PyTorch and networks of Caffe become saved models (import_onnx.c,
- * import_torch.c, import_caffe.c). */
+ * runs computed here. session/import reads the logs; this file prints what was imported. Files
+ * with a model, of the formats in exchange/formats.inc, become saved models and network files. */
 #include "exchange/logs/import.h"
 
+#include "base/files/file.h"
 #include "cli/command.h"
 #include "cli/import_words.h"
 #include "cli/internal.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
-#include "base/files/file.h"
 #include "base/language.h"
-#include "engine/weights/safetensors.h"
-#include "exchange/onnx/onnx.h"
+#include "exchange/formats.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -192,131 +190,171 @@ static int import_files(struct import_request *request, const struct operands *o
 }
 
 struct import_options {
-    struct import_request request;
-    struct import_onnx_options onnx; /* --output, --normalise and --json are those of all models */
-    struct import_torch_options torch;
-    struct import_caffe_options caffe;
+    struct import_request log;
+    struct model_import model;
+    const char *order, *input;
+    bool as_json;
 };
 
-/* The kinds of files that can be imported. */
-enum import_kind { IMPORT_LOGS, IMPORT_ONNX, IMPORT_TORCH, IMPORT_CAFFE };
-
-static enum import_kind kind_of(const struct operands *operands)
+/* Returns the format of the model among the operands; NULL: they are logs. */
+static const struct format *model_format(const struct operands *operands)
 {
-    enum import_kind kind = import_caffe_is(operands) ? IMPORT_CAFFE : IMPORT_LOGS;
-    for (size_t i = 0; i < operands->count && kind == IMPORT_LOGS; i++)
-        kind = onnx_file_is(operands->values[i])          ? IMPORT_ONNX
-               : safetensors_file_is(operands->values[i]) ? IMPORT_TORCH
-                                                          : IMPORT_LOGS;
-    return kind;
+    const struct format *format = NULL;
+    for (size_t i = 0; i < operands->count && !format; i++)
+        format = format_of_model(operands->values[i]);
+    return format;
 }
 
 /* Checks that no option belongs to another kind of file. */
-static bool check_options(enum import_kind kind, const struct operands *operands,
+static bool check_options(const struct format *format, size_t operands,
                           const struct import_options *options, struct error *error)
 {
-    const struct import_onnx_options *onnx = &options->onnx;
-    const struct import_torch_options *torch = &options->torch;
-    const struct import_caffe_options *caffe = &options->caffe;
-    if (kind != IMPORT_CAFFE && (caffe->weights || caffe->order || caffe->input))
-        return error_set(error, ERROR_USAGE,
-                         caffe->weights ? OPTION(weights)
-                         : caffe->order ? "--channel-order"
-                                        : "--input",
-                         "leave it out", "it is for networks of Caffe, and this is no such file");
-    if ((kind == IMPORT_ONNX || kind == IMPORT_TORCH) && operands->count > 1)
-        return error_set(error, ERROR_USAGE, "import", "import it alone",
-                         "one of several files is a model");
-    if (kind != IMPORT_TORCH && (torch->names || torch->classes))
-        return error_set(error, ERROR_USAGE, torch->names ? OPTION(names) : "--classes",
-                         "leave it out",
-                         "it is for state dicts of PyTorch, and this is no such file");
-    if (kind != IMPORT_LOGS && options->request.name)
-        return error_set(error, ERROR_USAGE, "--name", "leave it out",
-                         "it is for logs, and this is no such file");
-    return kind != IMPORT_LOGS || (!onnx->output && !onnx->normalise) ||
-           error_set(error, ERROR_USAGE, onnx->output ? "--output" : OPTION(normalise),
-                     "leave it out", "it is for models, and this is no such file");
+    static const char *const of_caffe = N_("it is for networks of Caffe, and this is no such file");
+    static const char *const of_torch =
+        N_("it is for state dicts of PyTorch, and this is no such file");
+    static const char *const of_logs = N_("it is for logs, and this is no such file");
+    static const char *const of_models = N_("it is for models, and this is no such file");
+    const struct model_import *model = &options->model;
+    const bool caffe = format && (format->options & OPTIONS_CAFFE);
+    const bool torch = format && (format->options & OPTIONS_NAMES);
+    const struct {
+        const char *option, *why;
+        bool wrong;
+    } rules[] = {{OPTION(weights), of_caffe, model->weights && !caffe},
+                 {"--channel-order", of_caffe, options->order && !caffe},
+                 {"--input", of_caffe, options->input && !caffe},
+                 {OPTION(names), of_torch, model->names && !torch},
+                 {"--classes", of_torch, model->classes && !torch},
+                 {"--name", of_logs, options->log.name && format},
+                 {"--output", of_models, model->output && !format},
+                 {OPTION(normalise), of_models, model->normalise && !format}};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].wrong)
+            return error_set(error, ERROR_USAGE, rules[i].option, "leave it out", "%s",
+                             language_text(rules[i].why));
+    return !format || operands == 1 || caffe ||
+           error_set(error, ERROR_USAGE, "import", "import it alone",
+                     "one of several files is a model");
+}
+
+static bool read_input(const char *text, struct shape *shape, struct error *error)
+{
+    char end;
+    if (!text)
+        return true;
+    if (sscanf(text, "%5zux%5zux%5zu%c", &shape->channels, &shape->height, &shape->width, &end) ==
+            3 &&
+        shape->channels > 0 && shape->height > 0 && shape->width > 0)
+        return true;
+    return error_set(error, ERROR_USAGE, "--input",
+                     "give channels, height and width, like 3x224x224", "\"%s\" is no such shape",
+                     text);
+}
+
+/* Imports a model, and prints what was made or what is missing. */
+static int import_model(const struct format *format, struct import_options *options,
+                        const struct operands *operands)
+{
+    struct error error = {0};
+    struct exchange_report report = {0};
+    struct model_import *model = &options->model;
+    model->paths = (const char *const *)operands->values;
+    model->count = operands->count;
+    model->network = options->log.network;
+    model->names = model->names ? model->names : "";
+    model->normalise = model->normalise ? model->normalise : "";
+    model->rgb = options->order && strcmp(options->order, "rgb") == 0;
+    const bool imported =
+        read_input(options->input, &model->input, &error) && format->import(model, &report, &error);
+    const int status = output_report(&report, imported ? NULL : &error, options->as_json);
+    exchange_report_free(&report);
+    return status;
 }
 
 /* Imports logs, or one model. */
 static int import_operands(struct import_options *options, const struct operands *operands)
 {
     struct error error;
-    struct import_onnx_options *onnx = &options->onnx;
-    struct import_torch_options *torch = &options->torch;
-    const enum import_kind kind = kind_of(operands);
-    if (!check_options(kind, operands, options, &error))
+    const struct format *format = model_format(operands);
+    if (!check_options(format, operands->count, options, &error))
         return output_error(&error);
-    torch->output = onnx->output;
-    torch->normalise = onnx->normalise;
-    torch->network = options->request.network;
-    torch->as_json = onnx->as_json;
-    switch (kind) {
-    case IMPORT_CAFFE:
-        return import_caffe_network(operands, &options->caffe, onnx->output, onnx->normalise,
-                                    onnx->as_json);
-    case IMPORT_TORCH:
-        return import_torch(operands->values[0], torch);
-    case IMPORT_ONNX:
-        return import_onnx(operands->values[0], onnx);
-    default:
-        return import_files(&options->request, operands, onnx->as_json);
-    }
+    return format ? import_model(format, options, operands)
+                  : import_files(&options->log, operands, options->as_json);
+}
+
+enum { LOG_ROWS = 9, MODEL_ROWS = 7 };
+
+static void make_log_rows(struct import_request *log, const char *const *frameworks,
+                          struct option_row *rows)
+{
+    const struct option_row own[LOG_ROWS] = {
+        NAME_ROW("framework", "NAME", N_("The framework that wrote the log; without it, detected."),
+                 &log->framework, frameworks),
+        IMPORT_COLUMNS_OPTION(&log->columns),
+        TEXT_ROW("name", "NAME", N_("The run's name; without it, that of the file."), &log->name),
+        TEXT_ROW("network", "NET",
+                 N_("The network's name, if the log does not give it; PyTorch: the network, a name "
+                    "or a file; without it, the built-in one that fits."),
+                 &log->network),
+        COUNT_ROW("batch", "N",
+                  N_("Images per iteration; if neither this nor the log gives them, ms/image is "
+                     "unknown."),
+                  &log->batch, 1, 65536),
+        COUNT_ROW("images", "N", N_("Images per epoch; without it epochs are unknown."),
+                  &log->images, 1, (size_t)1 << 40),
+        COUNT_ROW("average-loss", "N", N_("The number of losses in Caffe's mean."),
+                  &log->average_loss, 1, 10000),
+        IMPORT_MACHINE_OPTIONS(log)};
+    memcpy(rows, own, sizeof own);
+}
+
+static void make_model_rows(struct import_options *options, struct option_row *rows)
+{
+    static const char *const orders[] = {"bgr", "rgb", NULL};
+    static const char *const normalisations[] = {"unit",    "unit256",  "signed",   "caffe",
+                                                 "cifar10", "cifar100", "imagenet", NULL};
+    struct model_import *model = &options->model;
+    const struct option_row own[MODEL_ROWS] = {
+        LETTER_TEXT_ROW("output", 'o', "FILE",
+                        N_("Models: the saved model to write, FILE.safetensors (unless of PyTorch "
+                           "also FILE.json "
+                           "beside it); without it, named after the file, in the current folder."),
+                        &model->output),
+        NAME_ROW("normalise", "NAME",
+                 N_("Models: how images are normalised; without it, as the file says, or usual."),
+                 &model->normalise, normalisations),
+        TEXT_ROW("names", "MAPPING",
+                 N_("PyTorch: how the arrays are named: a built-in mapping, a file of one, or "
+                    "network; without it, the one that fits."),
+                 &model->names),
+        COUNT_ROW("classes", "N",
+                  N_("PyTorch: the network's classes; without it, those of the state dict."),
+                  &model->classes, 1, 1000000),
+        TEXT_ROW("weights", "FILE",
+                 N_("Caffe: the .caffemodel file of the network; without it only a network file is "
+                    "written."),
+                 &model->weights),
+        NAME_ROW("channel-order", "NAME",
+                 N_("Caffe: the channels that the network was trained on; bgr, as Caffe reads "
+                    "images, or rgb."),
+                 &options->order, orders),
+        TEXT_ROW("input", "CxHxW",
+                 N_("Caffe: channels, height and width of the images, if the file does not have "
+                    "them."),
+                 &options->input)};
+    memcpy(rows, own, sizeof own);
 }
 
 static int import_run(const struct command *command, int argc, char **argv)
 {
     struct operands operands;
     struct import_options options = {0};
+    const char *frameworks[FORMATS_MOST];
+    struct option_row rows[LOG_ROWS + MODEL_ROWS + 2] = {[LOG_ROWS + MODEL_ROWS] =
+                                                             OUTPUT_JSON_OPTION(&options.as_json)};
     int status;
-    const struct option_row rows[] = {
-        {.name = "framework",
-         .argument = "NAME",
-         .help = N_("The framework that wrote the log; without it, detected."),
-         .kind = OPTION_NAME,
-         .value = &options.request.framework,
-         .choices = import_frameworks},
-        IMPORT_COLUMNS_OPTION(&options.request.columns),
-        {.name = "name",
-         .argument = "NAME",
-         .help = N_("The run's name; without it, that of the file."),
-         .kind = OPTION_TEXT,
-         .value = &options.request.name},
-        {.name = "network",
-         .argument = "NET",
-         .help = N_("The network's name, if the log does not give it; PyTorch: the network, a name "
-                    "or a file; without it, the built-in one that fits."),
-         .kind = OPTION_TEXT,
-         .value = &options.request.network},
-        {.name = "batch",
-         .argument = "N",
-         .help = N_(
-             "Images per iteration; if neither this nor the log gives them, ms/image is unknown."),
-         .kind = OPTION_COUNT,
-         .value = &options.request.batch,
-         .low = 1,
-         .high = 65536},
-        {.name = "images",
-         .argument = "N",
-         .help = N_("Images per epoch; without it epochs are unknown."),
-         .kind = OPTION_COUNT,
-         .value = &options.request.images,
-         .low = 1,
-         .high = (size_t)1 << 40},
-        {.name = "average-loss",
-         .argument = "N",
-         .help = N_("The number of losses in Caffe's mean."),
-         .kind = OPTION_COUNT,
-         .value = &options.request.average_loss,
-         .low = 1,
-         .high = 10000},
-        IMPORT_MACHINE_OPTIONS(&options.request),
-        IMPORT_ONNX_OPTIONS(&options.onnx),
-        IMPORT_TORCH_OPTIONS(&options.torch),
-        IMPORT_CAFFE_OPTIONS(&options.caffe),
-        OUTPUT_JSON_OPTION(&options.onnx.as_json),
-        {0}};
+    make_log_rows(&options.log, format_names(frameworks, CARRIES_LOG), rows);
+    make_model_rows(&options, rows + LOG_ROWS);
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;

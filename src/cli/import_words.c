@@ -25,21 +25,3 @@ void import_words_print(const char *path, const struct import_notes *notes)
                       "--columns top1=%s takes it as that of a validation\n"),
                     path, notes->left_out, notes->left_out);
 }
-
-void import_words_end(const char *path, bool softmax_left_out, const char *kept, bool picture)
-{
-    if (softmax_left_out)
-        output_note(_("tinca: %s: the softmax at the end was left out: loss and predictions have "
-                      "it\n"),
-                    path);
-    if (kept)
-        output_note(
-            _("tinca: %s: the %s at the end is kept: its outputs are no classes of which an "
-              "image has one, so that eval, predict and train take no labels for them; "
-              "predict --raw writes them\n"),
-            path, kept);
-    if (picture)
-        output_note(_("tinca: %s: its output is taken as a picture: training and eval compare it "
-                      "with the second one of pairs\n"),
-                    path);
-}

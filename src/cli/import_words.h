@@ -39,8 +39,4 @@ extern const char *const import_devices[];
  * several, and about one of the training. */
 void import_words_print(const char *path, const struct import_notes *notes);
 
-/* Prints notes about the end of a network: its softmax was left out, or the operator `kept`, if it
- * is not NULL, makes outputs that are no classes of an image, or they are taken as a picture. */
-void import_words_end(const char *path, bool softmax_left_out, const char *kept, bool picture);
-
 #endif

@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/devices/device.h"
@@ -17,6 +18,8 @@
 #include "engine/plan/plan.h"
 #include "engine/plan/traffic.h"
 #include "engine/quantize/simulate.h"
+#include "engine/weights/safetensors.h"
+#include "exchange/formats.h"
 #include "models/saved/model_file.h"
 #include "runs/machine/tuned_device.h"
 #include "runs/settings/settings.h"
@@ -513,6 +516,31 @@ static int print_tables(const struct info *info)
     return status;
 }
 
+/* Returns whether an operand is a file, but neither a network file nor a saved model. */
+static bool is_other_file(const char *operand)
+{
+    struct error unused;
+    struct safetensors file;
+    const enum content content = content_of(operand);
+    bool network =
+        content == CONTENT_NETWORK || !file_exists(operand) || file_is_directory(operand);
+    if (content == CONTENT_SAFETENSORS && safetensors_open(&file, operand, &unused)) {
+        network = safetensors_metadata(&file, "tinca.network");
+        safetensors_close(&file);
+    }
+    return !network;
+}
+
+/* Says what a file is. */
+static int print_file(const char *path, bool as_json)
+{
+    struct exchange_report report = {0};
+    format_describe(path, &report);
+    const int status = output_report(&report, NULL, as_json);
+    exchange_report_free(&report);
+    return status;
+}
+
 static int info_run(const struct command *command, int argc, char **argv)
 {
     struct run_config config;
@@ -524,20 +552,12 @@ static int info_run(const struct command *command, int argc, char **argv)
     bool as_json = false;
     int status;
     const struct option_row rows[] = {
-        {.name = "classes",
-         .argument = "N",
-         .help = N_("The number of classes; without it that of the network file."),
-         .kind = OPTION_COUNT,
-         .value = &classes,
-         .low = 1,
-         .high = 1000000},
-        {.name = "mode",
-         .argument = "NAME",
-         .help = N_("Show the kernels and the memory of training or of inference; without it of "
+        COUNT_ROW("classes", "N", N_("The number of classes; without it that of the network file."),
+                  &classes, 1, 1000000),
+        NAME_ROW("mode", "NAME",
+                 N_("Show the kernels and the memory of training or of inference; without it of "
                     "training, in int8 of inference."),
-         .kind = OPTION_NAME,
-         .value = &mode,
-         .choices = mode_names},
+                 &mode, mode_names),
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows,
@@ -549,6 +569,8 @@ static int info_run(const struct command *command, int argc, char **argv)
     config_defaults(&config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
+    if (is_other_file(operands.values[0]))
+        return print_file(operands.values[0], as_json);
     info.mode_given = mode;
     info.infer = mode && strcmp(mode, "infer") == 0;
     if (!make_info(&info, &config, classes, &error))
@@ -561,12 +583,16 @@ static int info_run(const struct command *command, int argc, char **argv)
 
 const struct command command_info = {
     .name = "info",
-    .operands = "NET",
-    .summary = N_("Show a network's layers, parameters, FLOPs and memory forecast."),
-    .details = N_("NET is a network's name (tinca networks) or the path of a network file. FLOPs "
-                  "are the multiply-adds x 2 of convolutions and linear layers in the forward pass "
-                  "of one image. Bytes are the least that this pass moves: each layer reads its "
-                  "inputs and writes its output, and reads its parameters once per batch. R, FLOPs "
-                  "per byte, is the arithmetic intensity; a larger batch raises it."),
+    .operands = "NET|FILE",
+    .summary =
+        N_("Show a network's layers, parameters, FLOPs and memory forecast, or what a file is."),
+    .details =
+        N_("NET is a network's name (tinca networks) or the path of a network file or a saved "
+           "model. Of any other FILE the command says what it is by its contents, and what it "
+           "carries. FLOPs "
+           "are the multiply-adds x 2 of convolutions and linear layers in the forward pass "
+           "of one image. Bytes are the least that this pass moves: each layer reads its "
+           "inputs and writes its output, and reads its parameters once per batch. R, FLOPs "
+           "per byte, is the arithmetic intensity; a larger batch raises it."),
     .run = info_run,
 };

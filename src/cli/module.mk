@@ -23,14 +23,10 @@ tinca_SOURCES = \
 	%D%/event_stream.c \
 	%D%/explain.c \
 	%D%/export.c \
-	%D%/export_model.c \
 	%D%/factorize.c \
 	%D%/find_rate.c \
 	%D%/help.c \
 	%D%/import.c \
-	%D%/import_caffe.c \
-	%D%/import_onnx.c \
-	%D%/import_torch.c \
 	%D%/import_words.c \
 	%D%/import_words.h \
 	%D%/info.c \

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/internal.h"
 #include "cli/output.h"
+#include "exchange/formats.h"
 #include "models/measure/model_operand.h"
 #include "runs/machine/tuned_device.h"
 #include "runs/settings/settings.h"
@@ -446,48 +447,18 @@ static int read_options(struct reader *reader, int argc, char **argv,
     }
 }
 
-/* The formats that the endings of names stand for. If a command has several of an ending, the first
- * one counts: csv of tinca export is a folder. */
-static const struct {
-    const char *ending, *format;
-} endings[] = {{".json", "json"},
-               {".csv", "csv-long"},
-               {".csv", "csv"},
-               {".md", "md"},
-               {".md", "markdown"},
-               {".markdown", "md"},
-               {".markdown", "markdown"},
-               {".tex", "latex"},
-               {".png", "png"},
-               {".svg", "svg"},
-               {".pdf", "pdf"},
-               {".onnx", "onnx"},
-               {".npz", "npz"},
-               {".safetensors", "torch"},
-               {".prototxt", "prototxt"},
-               {".caffemodel", "caffe"},
-               {".c", "c"},
-               {".h", "c"}};
-
-/* Returns the number of the choice that an ending stands for, or `otherwise`. */
-static size_t choice_of_ending(const char *const *choices, const char *ending, size_t otherwise)
-{
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        for (size_t c = 0; choices[c] && strcasecmp(endings[i].ending, ending) == 0; c++)
-            if (strcmp(choices[c], endings[i].format) == 0)
-                return c;
-    return otherwise;
-}
-
-/* Sets the formats that were not given and whose output's name has an ending. */
+/* Sets the formats that were not given by the ending of the output's name; a switch, if that is the
+ * ending of the format with its name. */
 static void choose_formats(const struct reader *reader)
 {
     for (size_t i = 0; i < reader->count; i++) {
         const struct option_row *row = reader->rows[i];
-        const char *name = row && row->output && !reader->given[i] ? *row->output : NULL;
-        const char *ending = name ? strrchr(file_base_name(name), '.') : NULL;
-        if (ending)
-            *(size_t *)row->value = choice_of_ending(row->choices, ending, *(size_t *)row->value);
+        const char *path = row && row->output && !reader->given[i] ? *row->output : NULL;
+        if (path && row->kind == OPTION_SWITCH)
+            *(bool *)row->value =
+                format_choice((const char *const[]){row->name, NULL}, path, 1) == 0;
+        else if (path)
+            *(size_t *)row->value = format_choice(row->choices, path, *(size_t *)row->value);
     }
 }
 

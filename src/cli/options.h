@@ -41,10 +41,48 @@ struct option_row {
     void *value;
     size_t low, high;           /* OPTION_COUNT */
     const char *const *choices; /* OPTION_CHOICE and _NAME: NULL-terminated */
-    /* OPTION_CHOICE of formats: the name of the output, NULL if there is none. If the option is not
-     * given, the ending of that name chooses the format. */
+    /* OPTION_CHOICE of formats, or OPTION_SWITCH of one, as --json: the name of the output, NULL if
+     * there is none. If the option is not given, the ending of that name chooses the format. */
     const char *const *output;
 };
+
+/* Rows of the kinds, for tables of options. */
+#define SWITCH_ROW(name_, help_, value_)                                                           \
+    {                                                                                              \
+        .name = name_, .help = help_, .kind = OPTION_SWITCH, .value = value_                       \
+    }
+#define TEXT_ROW(name_, argument_, help_, value_)                                                  \
+    {                                                                                              \
+        .name = name_, .argument = argument_, .help = help_, .kind = OPTION_TEXT, .value = value_  \
+    }
+#define LETTER_SWITCH_ROW(name_, letter_, help_, value_)                                           \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .help = help_, .kind = OPTION_SWITCH, .value = value_    \
+    }
+#define LETTER_TEXT_ROW(name_, letter_, argument_, help_, value_)                                  \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .argument = argument_, .help = help_,                    \
+        .kind = OPTION_TEXT, .value = value_                                                       \
+    }
+#define LIST_ROW(name_, argument_, help_, value_)                                                  \
+    {                                                                                              \
+        .name = name_, .argument = argument_, .help = help_, .kind = OPTION_LIST, .value = value_  \
+    }
+#define COUNT_ROW(name_, argument_, help_, value_, low_, high_)                                    \
+    {                                                                                              \
+        .name = name_, .argument = argument_, .help = help_, .kind = OPTION_COUNT,                 \
+        .value = value_, .low = low_, .high = high_                                                \
+    }
+#define NAME_ROW(name_, argument_, help_, value_, choices_)                                        \
+    {                                                                                              \
+        .name = name_, .argument = argument_, .help = help_, .kind = OPTION_NAME, .value = value_, \
+        .choices = choices_                                                                        \
+    }
+#define CHOICE_ROW(name_, argument_, help_, value_, choices_)                                      \
+    {                                                                                              \
+        .name = name_, .argument = argument_, .help = help_, .kind = OPTION_CHOICE,                \
+        .value = value_, .choices = choices_                                                       \
+    }
 
 struct option_set {
     const struct option_row *rows; /* never NULL */

@@ -96,6 +96,22 @@ int output_json(struct json *root, bool complete)
     return EXIT_DONE;
 }
 
+int output_report(struct exchange_report *report, const struct error *error, bool as_json)
+{
+    int status = EXIT_DONE;
+    if (as_json && report->json) {
+        status = output_json(report->json, !report->incomplete);
+        report->json = NULL;
+    } else if (!error && report->result.length > 0) {
+        fputs(report->result.data, stdout);
+    }
+    if (error)
+        status = output_error(error);
+    if (report->notes.length > 0 && (!error || !as_json))
+        fputs(report->notes.data, stderr);
+    return status;
+}
+
 /* Returns the columns of a word in UTF-8. Every character takes one column. */
 static size_t columns_of_word(const char *word, size_t length)
 {

@@ -7,6 +7,7 @@
 #include "base/json/json.h"
 #include "base/language.h"
 #include "engine/graph/tensor.h"
+#include "exchange/frame/exchange.h"
 #include "runs/values/statistics.h"
 
 #include <stdbool.h>
@@ -51,6 +52,10 @@ bool output_add_shape(struct json *parent, const char *key, struct shape shape);
 /* Adds "key": {"median", "min", "mean", "sd", "ci95"}. False if out of memory. */
 bool output_add_statistics(struct json *parent, const char *key,
                            const struct statistics *statistics);
+
+/* Prints the result of an import or an export: as JSON, which is then no longer the report's, or as
+ * text, or the error if there is one; and notes. Returns the exit status. */
+int output_report(struct exchange_report *report, const struct error *error, bool as_json);
 
 /* The row of --json for a table of options. */
 #define OUTPUT_JSON_OPTION(flag)                                                                   \

@@ -399,38 +399,26 @@ enum { TARGETS = 4, OPTIONS = 12 }; /* with the row that ends the table */
 static void list_targets(struct wanted *wanted, struct option_row *rows)
 {
     const struct option_row table[TARGETS] = {
-        {.name = "flops",
-         .argument = "SHARE",
-         .help = N_("Remove channels until at most this share of the FLOPs remains."),
-         .kind = OPTION_TEXT,
-         .value = &wanted->flops},
-        {.name = "parameters",
-         .argument = "SHARE",
-         .help = N_("Remove channels until at most this share of the parameters remains."),
-         .kind = OPTION_TEXT,
-         .value = &wanted->parameters},
-        {.name = "latency",
-         .argument = "MS",
-         .help = N_("Remove channels until one image takes at most so many milliseconds here."),
-         .kind = OPTION_TEXT,
-         .value = &wanted->latency},
-        {.name = "unstructured",
-         .argument = "SHARE",
-         .help = N_("Set this share of the weights, the smallest, to zero instead."),
-         .kind = OPTION_TEXT,
-         .value = &wanted->unstructured}};
+        TEXT_ROW("flops", "SHARE",
+                 N_("Remove channels until at most this share of the FLOPs remains."),
+                 &wanted->flops),
+        TEXT_ROW("parameters", "SHARE",
+                 N_("Remove channels until at most this share of the parameters remains."),
+                 &wanted->parameters),
+        TEXT_ROW("latency", "MS",
+                 N_("Remove channels until one image takes at most so many milliseconds here."),
+                 &wanted->latency),
+        TEXT_ROW("unstructured", "SHARE",
+                 N_("Set this share of the weights, the smallest, to zero instead."),
+                 &wanted->unstructured)};
     memcpy(rows, table, sizeof table);
 }
 
 static void list_options(struct wanted *wanted, struct option_row *rows)
 {
     const struct option_row table[OPTIONS - TARGETS] = {
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("The pruned model (safetensors)."),
-         .kind = OPTION_TEXT,
-         .value = &wanted->output},
+        LETTER_TEXT_ROW("output", 'o', "FILE", N_("The pruned model (safetensors)."),
+                        &wanted->output),
         {.name = "criterion",
          .argument = "NAME",
          .help =
@@ -439,20 +427,11 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
          .kind = OPTION_NAME,
          .value = &wanted->criterion,
          .choices = channel_criterion_names},
-        {.name = "steps",
-         .argument = "N",
-         .help = N_("Approach the target in N steps, each with the fine-tuning of --epochs."),
-         .kind = OPTION_COUNT,
-         .value = &wanted->steps,
-         .low = 1,
-         .high = PRUNE_MAX_STEPS},
-        {.name = "batches",
-         .argument = "N",
-         .help = N_("Batches that the criterion taylor reads."),
-         .kind = OPTION_COUNT,
-         .value = &wanted->batches,
-         .low = 1,
-         .high = 1000000},
+        COUNT_ROW("steps", "N",
+                  N_("Approach the target in N steps, each with the fine-tuning of --epochs."),
+                  &wanted->steps, 1, PRUNE_MAX_STEPS),
+        COUNT_ROW("batches", "N", N_("Batches that the criterion taylor reads."), &wanted->batches,
+                  1, 1000000),
         {.name = "keep",
          .argument = "LAYER",
          .help =
@@ -461,11 +440,7 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
          .kind = OPTION_LIST,
          .value = &wanted->keep},
         OUTPUT_JSON_OPTION(&wanted->json),
-        {.name = "quiet",
-         .letter = 'q',
-         .help = N_("Print only errors."),
-         .kind = OPTION_SWITCH,
-         .value = &wanted->quiet},
+        LETTER_SWITCH_ROW("quiet", 'q', N_("Print only errors."), &wanted->quiet),
         {0}};
     list_targets(wanted, rows);
     memcpy(rows + TARGETS, table, sizeof table);

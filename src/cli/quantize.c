@@ -162,25 +162,14 @@ enum { OPTIONS = 10 }; /* with the row that ends the table */
 static void list_options(struct wanted *wanted, struct option_row *rows)
 {
     const struct option_row table[OPTIONS] = {
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("The quantized model (safetensors)."),
-         .kind = OPTION_TEXT,
-         .value = &wanted->output},
-        {.name = "calibrate",
-         .argument = "SPEC",
-         .help = N_("The set whose images give the ranges of the values, by default its training "
+        LETTER_TEXT_ROW("output", 'o', "FILE", N_("The quantized model (safetensors)."),
+                        &wanted->output),
+        TEXT_ROW("calibrate", "SPEC",
+                 N_("The set whose images give the ranges of the values, by default its training "
                     "split."),
-         .kind = OPTION_TEXT,
-         .value = &wanted->calibrate},
-        {.name = "images",
-         .argument = "N",
-         .help = N_("Read N images of it, drawn by --seed."),
-         .kind = OPTION_COUNT,
-         .value = &wanted->images,
-         .low = 1,
-         .high = 1000000},
+                 &wanted->calibrate),
+        COUNT_ROW("images", "N", N_("Read N images of it, drawn by --seed."), &wanted->images, 1,
+                  1000000),
         {.name = "method",
          .argument = "NAME",
          .help =
@@ -189,30 +178,18 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
          .kind = OPTION_NAME,
          .value = &wanted->method,
          .choices = calibration_method_names},
-        {.name = "weights",
-         .argument = "KIND",
-         .help = N_("Give each output of a layer a scale (per-channel, the default), or a layer "
+        NAME_ROW("weights", "KIND",
+                 N_("Give each output of a layer a scale (per-channel, the default), or a layer "
                     "one."),
-         .kind = OPTION_NAME,
-         .value = &wanted->scales,
-         .choices = scale_names},
-        {.name = "keep",
-         .argument = "LAYER",
-         .help = N_("Keep the layers with this name or pattern in float32; give the option once "
+                 &wanted->scales, scale_names),
+        LIST_ROW("keep", "LAYER",
+                 N_("Keep the layers with this name or pattern in float32; give the option once "
                     "for each."),
-         .kind = OPTION_LIST,
-         .value = &wanted->keep},
-        {.name = "max-loss",
-         .argument = "POINTS",
-         .help = N_("How much top-1 accuracy may be lost (1 point)."),
-         .kind = OPTION_TEXT,
-         .value = &wanted->max_loss},
+                 &wanted->keep),
+        TEXT_ROW("max-loss", "POINTS", N_("How much top-1 accuracy may be lost (1 point)."),
+                 &wanted->max_loss),
         OUTPUT_JSON_OPTION(&wanted->json),
-        {.name = "quiet",
-         .letter = 'q',
-         .help = N_("Print only errors."),
-         .kind = OPTION_SWITCH,
-         .value = &wanted->quiet},
+        LETTER_SWITCH_ROW("quiet", 'q', N_("Print only errors."), &wanted->quiet),
         {0}};
     memcpy(rows, table, sizeof table);
 }

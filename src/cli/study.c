@@ -284,32 +284,20 @@ enum { VOTE_ROWS = 5, DISPLAY_ROWS = 7 };
 static void make_vote_rows(struct study_request *request, struct option_row rows[VOTE_ROWS])
 {
     const struct option_row own[VOTE_ROWS] = {
-        {.name = "real",
-         .argument = "DIR",
-         .help = N_("Without RUN: the folder of real pictures (PNG, JPEG)."),
-         .kind = OPTION_TEXT,
-         .value = &request->real},
-        {.name = "generated",
-         .argument = "DIR",
-         .help = N_("Without RUN: the folder of generated pictures."),
-         .kind = OPTION_TEXT,
-         .value = &request->generated},
-        {.name = "participant",
-         .argument = "NAME",
-         .help = N_("Who votes, once per network; without it the login name (LOGNAME)."),
-         .kind = OPTION_TEXT,
-         .value = &request->participant},
-        {.name = "results",
-         .argument = "FILE",
-         .help = N_("The JSON file that the vote is added to; without it tinca-study.json."),
-         .kind = OPTION_TEXT,
-         .value = &request->results},
-        {.name = "network",
-         .argument = "NAME",
-         .help = N_("The name of the network voted on; without it the run's network, or the name "
+        TEXT_ROW("real", "DIR", N_("Without RUN: the folder of real pictures (PNG, JPEG)."),
+                 &request->real),
+        TEXT_ROW("generated", "DIR", N_("Without RUN: the folder of generated pictures."),
+                 &request->generated),
+        TEXT_ROW("participant", "NAME",
+                 N_("Who votes, once per network; without it the login name (LOGNAME)."),
+                 &request->participant),
+        TEXT_ROW("results", "FILE",
+                 N_("The JSON file that the vote is added to; without it tinca-study.json."),
+                 &request->results),
+        TEXT_ROW("network", "NAME",
+                 N_("The name of the network voted on; without it the run's network, or the name "
                     "of the folder of generated pictures."),
-         .kind = OPTION_TEXT,
-         .value = &request->network}};
+                 &request->network)};
     memcpy(rows, own, sizeof own);
 }
 
@@ -317,41 +305,26 @@ static void make_vote_rows(struct study_request *request, struct option_row rows
 static void make_display_rows(struct study_request *request, struct option_row rows[DISPLAY_ROWS])
 {
     const struct option_row own[DISPLAY_ROWS] = {
-        {.name = "images",
-         .argument = "N",
-         .help = N_("How many pictures are shown, half of them real, a fifth for practice; without "
-                    "it 50, or as many as there are."),
-         .kind = OPTION_COUNT,
-         .value = &request->images,
-         .low = 4,
-         .high = STUDY_MAX_IMAGES},
-        {.name = "seconds",
-         .argument = "X",
-         .help = N_("How many seconds each picture is shown; without it 1."),
-         .kind = OPTION_TEXT,
-         .value = &request->seconds},
-        {.name = "graphics",
-         .argument = "NAME",
-         .help = N_("How pictures are shown (true colour and 256 colours as half blocks); without "
+        COUNT_ROW(
+            "images", "N",
+            N_("How many pictures are shown, half of them real, a fifth for practice; without "
+               "it 50, or as many as there are."),
+            &request->images, 4, STUDY_MAX_IMAGES),
+        TEXT_ROW("seconds", "X", N_("How many seconds each picture is shown; without it 1."),
+                 &request->seconds),
+        NAME_ROW("graphics", "NAME",
+                 N_("How pictures are shown (true colour and 256 colours as half blocks); without "
                     "it the best that the terminal has."),
-         .kind = OPTION_NAME,
-         .value = &request->graphics,
-         .choices = graphics_names},
-        {.name = "data",
-         .argument = "SPEC",
-         .help = N_("The pairs of pictures; without it the run's validation data, or the test "
+                 &request->graphics, graphics_names),
+        TEXT_ROW("data", "SPEC",
+                 N_("The pairs of pictures; without it the run's validation data, or the test "
                     "split of its data."),
-         .kind = OPTION_TEXT,
-         .value = &request->data},
-        {.name = "device",
-         .argument = "NAME",
-         .help = N_("The device that computes the pictures; without it the run's device."),
-         .kind = OPTION_TEXT,
-         .value = &request->device},
-        {.name = "report",
-         .help = N_("Show no pictures: print the result of the votes in the file."),
-         .kind = OPTION_SWITCH,
-         .value = &request->report},
+                 &request->data),
+        TEXT_ROW("device", "NAME",
+                 N_("The device that computes the pictures; without it the run's device."),
+                 &request->device),
+        SWITCH_ROW("report", N_("Show no pictures: print the result of the votes in the file."),
+                   &request->report),
         OUTPUT_JSON_OPTION(&request->as_json)};
     memcpy(rows, own, sizeof own);
 }

@@ -52,22 +52,15 @@ static int tables_run(const struct command *command, int argc, char **argv)
     int status;
     const struct option_row rows[] = {
         OUTPUT_FORMAT_OPTION(&request.format, format_names, &request.target),
-        {.name = "runs",
-         .argument = "FOLDER",
-         .help = N_("Take the runs of this folder instead of the folder of all runs."),
-         .kind = OPTION_TEXT,
-         .value = &request.folder},
-        {.name = "results",
-         .argument = "FILE",
-         .help = N_("The votes of tinca study; without it tinca-study.json, if there is one."),
-         .kind = OPTION_TEXT,
-         .value = &request.votes},
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("Write to FILE instead of standard output, which is also -."),
-         .kind = OPTION_TEXT,
-         .value = &request.target},
+        TEXT_ROW("runs", "FOLDER",
+                 N_("Take the runs of this folder instead of the folder of all runs."),
+                 &request.folder),
+        TEXT_ROW("results", "FILE",
+                 N_("The votes of tinca study; without it tinca-study.json, if there is one."),
+                 &request.votes),
+        LETTER_TEXT_ROW("output", 'o', "FILE",
+                        N_("Write to FILE instead of standard output, which is also -."),
+                        &request.target),
         {0}};
     const struct option_set set = {
         .rows = rows, .operands_min = 1, .operands_max = 1, .operand_choices = study_names};

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/threads/thread.h"
+#include "exchange/formats.h"
 #include "ui/shared/preferences.h"
 
 #include <fcntl.h>
@@ -333,58 +334,32 @@ static int watch_sources(struct watch_options *options, const struct operands *o
 
 enum { WATCH_OPTIONS = 12 };
 
-static void make_rows(struct watch_options *options, struct option_row *rows)
+static void make_rows(struct watch_options *options, const char *const *frameworks,
+                      struct option_row *rows)
 {
     struct import_request *import = &options->request.import;
     const struct option_row own[WATCH_OPTIONS] = {
-        {.name = "framework",
-         .argument = "NAME",
-         .help = N_("The framework or form of the sources; without it, detected."),
-         .kind = OPTION_NAME,
-         .value = &import->framework,
-         .choices = import_frameworks},
+        NAME_ROW("framework", "NAME",
+                 N_("The framework or form of the sources; without it, detected."),
+                 &import->framework, frameworks),
         IMPORT_COLUMNS_OPTION(&import->columns),
-        {.name = "pid",
-         .argument = "PID",
-         .help = N_("The process that trains: its memory is recorded, and the watch ends with it."),
-         .kind = OPTION_COUNT,
-         .value = &options->pid,
-         .low = 1,
-         .high = (size_t)1 << 31},
-        {.name = "idle",
-         .argument = "TIME",
-         .help = N_("End the watch when nothing has come for this time, as 90s or 10m."),
-         .kind = OPTION_TEXT,
-         .value = &options->idle_text},
-        {.name = "network",
-         .argument = "NET",
-         .help = N_("The network's name, if the source does not give it."),
-         .kind = OPTION_TEXT,
-         .value = &import->network},
-        {.name = "batch",
-         .argument = "N",
-         .help = N_("Images per iteration, for ms/image."),
-         .kind = OPTION_COUNT,
-         .value = &import->batch,
-         .low = 1,
-         .high = 65536},
-        {.name = "images",
-         .argument = "N",
-         .help = N_("Images per epoch; without it epochs are as the source says."),
-         .kind = OPTION_COUNT,
-         .value = &import->images,
-         .low = 1,
-         .high = (size_t)1 << 40},
+        COUNT_ROW(
+            "pid", "PID",
+            N_("The process that trains: its memory is recorded, and the watch ends with it."),
+            &options->pid, 1, (size_t)1 << 31),
+        TEXT_ROW("idle", "TIME",
+                 N_("End the watch when nothing has come for this time, as 90s or 10m."),
+                 &options->idle_text),
+        TEXT_ROW("network", "NET", N_("The network's name, if the source does not give it."),
+                 &import->network),
+        COUNT_ROW("batch", "N", N_("Images per iteration, for ms/image."), &import->batch, 1,
+                  65536),
+        COUNT_ROW("images", "N", N_("Images per epoch; without it epochs are as the source says."),
+                  &import->images, 1, (size_t)1 << 40),
         IMPORT_MACHINE_OPTIONS(import),
-        {.name = "lines",
-         .help = N_("Print lines also on a terminal, instead of opening the workbench."),
-         .kind = OPTION_SWITCH,
-         .value = &options->lines},
-        {.name = "quiet",
-         .letter = 'q',
-         .help = N_("Print only errors."),
-         .kind = OPTION_SWITCH,
-         .value = &options->quiet},
+        SWITCH_ROW("lines", N_("Print lines also on a terminal, instead of opening the workbench."),
+                   &options->lines),
+        LETTER_SWITCH_ROW("quiet", 'q', N_("Print only errors."), &options->quiet),
         OUTPUT_JSON_OPTION(&options->as_json)};
     memcpy(rows, own, sizeof own);
     workbench_rows(&options->workbench, rows + WATCH_OPTIONS);
@@ -393,10 +368,11 @@ static void make_rows(struct watch_options *options, struct option_row *rows)
 static int watch_run(const struct command *command, int argc, char **argv)
 {
     struct watch_options options = {.request.input = -1};
+    const char *frameworks[FORMATS_MOST];
     struct option_row rows[WATCH_OPTIONS + WORKBENCH_ROWS];
     struct operands operands;
     int status;
-    make_rows(&options, rows);
+    make_rows(&options, format_names(frameworks, CARRIES_LOG), rows);
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;

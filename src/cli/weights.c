@@ -406,28 +406,16 @@ static int weights_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     struct weights_request request = {0};
     const struct option_row rows[] = {
-        {.name = "network",
-         .argument = "NET",
-         .help = N_("Compare the file with this network: what fits, what does not, and why."),
-         .kind = OPTION_TEXT,
-         .value = &request.network},
-        {.name = "classes",
-         .argument = "N",
-         .help = N_("The network's classes; 0: as in its file."),
-         .kind = OPTION_COUNT,
-         .value = &request.classes,
-         .high = 1000000},
-        {.name = "rename",
-         .argument = "OLD=NEW",
-         .help = N_("Give arrays another name; each * stands for one character or more, and keeps "
+        TEXT_ROW("network", "NET",
+                 N_("Compare the file with this network: what fits, what does not, and why."),
+                 &request.network),
+        COUNT_ROW("classes", "N", N_("The network's classes; 0: as in its file."), &request.classes,
+                  0, 1000000),
+        LIST_ROW("rename", "OLD=NEW",
+                 N_("Give arrays another name; each * stands for one character or more, and keeps "
                     "what it stands for."),
-         .kind = OPTION_LIST,
-         .value = &request.renames},
-        {.name = "save",
-         .argument = "FILE",
-         .help = N_("Write the arrays under their new names."),
-         .kind = OPTION_TEXT,
-         .value = &request.save},
+                 &request.renames),
+        TEXT_ROW("save", "FILE", N_("Write the arrays under their new names."), &request.save),
         OUTPUT_JSON_OPTION(&request.as_json),
         {0}};
     const struct option_set set = {.rows = rows,

@@ -3,15 +3,9 @@ noinst_LIBRARIES += libexchange.a
 libexchange_a_SOURCES = \
 	%D%/caffe/caffe.h \
 	%D%/caffe/caffe_export.c \
-	%D%/caffe/caffe_fill.c \
 	%D%/caffe/caffe_import.c \
-	%D%/caffe/caffe_import_input.c \
 	%D%/caffe/caffe_import_layers.c \
-	%D%/caffe/caffe_import_save.c \
-	%D%/caffe/caffe_import_weights.c \
-	%D%/caffe/caffe_import_windows.c \
 	%D%/caffe/caffe_solver.c \
-	%D%/caffe/caffe_text.c \
 	%D%/caffe/caffe_tree.c \
 	%D%/caffe/caffe_values.c \
 	%D%/caffe/internal.h \
@@ -21,21 +15,23 @@ libexchange_a_SOURCES = \
 	%D%/export/chart.c \
 	%D%/export/chart.h \
 	%D%/export/chart_panel.c \
-	%D%/export/chart_sheet.c \
-	%D%/export/chart_trace.c \
 	%D%/export/csv.c \
-	%D%/export/csv_key.c \
-	%D%/export/csv_long.c \
 	%D%/export/export.c \
 	%D%/export/export.h \
-	%D%/export/export_job.c \
-	%D%/export/export_job.h \
-	%D%/export/export_record.c \
 	%D%/export/export_tables.h \
 	%D%/export/internal.h \
-	%D%/export/npz_file.c \
-	%D%/export/npz_model.c \
-	%D%/export/npz_runs.c \
+	%D%/export/npz.c \
+	%D%/export_job.c \
+	%D%/export_job.h \
+	%D%/format_describe.c \
+	%D%/formats.c \
+	%D%/formats.h \
+	%D%/formats.inc \
+	%D%/frame/exchange.h \
+	%D%/frame/exporter.c \
+	%D%/frame/exporter.h \
+	%D%/frame/importer.c \
+	%D%/frame/importer.h \
 	%D%/logs/import.c \
 	%D%/logs/import.h \
 	%D%/logs/import_caffe.c \
@@ -43,9 +39,7 @@ libexchange_a_SOURCES = \
 	%D%/logs/import_json_lines.c \
 	%D%/logs/import_keras.c \
 	%D%/logs/import_lightning.c \
-	%D%/logs/import_lines.c \
 	%D%/logs/import_log.h \
-	%D%/logs/import_names.c \
 	%D%/logs/import_reader.c \
 	%D%/logs/import_rows.c \
 	%D%/logs/import_run.c \
@@ -55,21 +49,14 @@ libexchange_a_SOURCES = \
 	%D%/logs/import_table.c \
 	%D%/logs/import_tensorflow.c \
 	%D%/logs/internal.h \
-	%D%/onnx/onnx.h \
-	%D%/onnx/onnx_detect.c \
-	%D%/onnx/onnx_record.c \
-	%D%/tensorboard/event_detect.c \
 	%D%/tensorboard/event_reader.h \
 	%D%/tensorboard/tensorboard.h \
-	%D%/torch/torch.h \
 	%D%/torch/torch_export.c \
 	%D%/torch/torch_import.c \
 	%D%/watch/internal.h \
 	%D%/watch/watch.c \
 	%D%/watch/watch.h \
-	%D%/watch/watch_folder.c \
-	%D%/watch/watch_source.c \
-	%D%/watch/watch_tail.c
+	%D%/watch/watch_source.c
 libexchange_a_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBDIR='"$(pkglibdir)"' $(PROTOBUF_C_CFLAGS)
 nodist_libexchange_a_SOURCES =
 if TENSORBOARD
@@ -85,24 +72,14 @@ EXTRA_DIST += %D%/onnx/onnx.proto %D%/caffe/caffe.proto
 if ONNX
 libexchange_a_SOURCES += \
 	%D%/caffe/caffe_binary.c \
-	%D%/caffe/caffe_binary_write.c \
-	%D%/caffe/caffe_message.h \
 	%D%/onnx/internal.h \
 	%D%/onnx/onnx_export.c \
-	%D%/onnx/onnx_export_weights.c \
-	%D%/onnx/onnx_export_windows.c \
 	%D%/onnx/onnx_fold.c \
 	%D%/onnx/onnx_import.c \
 	%D%/onnx/onnx_import_layers.c \
-	%D%/onnx/onnx_import_pool.c \
-	%D%/onnx/onnx_import_rounding.c \
-	%D%/onnx/onnx_import_save.c \
 	%D%/onnx/onnx_import_weights.c \
 	%D%/onnx/onnx_message.c \
-	%D%/onnx/onnx_move.c \
-	%D%/onnx/onnx_read.c \
 	%D%/onnx/onnx_settle.c \
-	%D%/onnx/onnx_shift.c \
 	%D%/onnx/onnx_tensor.c
 nodist_libexchange_a_SOURCES += onnx.pb-c.c onnx.pb-c.h
 CLEANFILES += onnx.pb-c.c onnx.pb-c.h

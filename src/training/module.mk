@@ -105,12 +105,8 @@ EXTRA_DIST += %D%/tensorboard/events.proto
 if TENSORBOARD
 libtraining_a_SOURCES += \
 	%D%/tensorboard/event_file.c \
-	%D%/tensorboard/event_histogram.c \
-	%D%/tensorboard/event_hparams.c \
 	%D%/tensorboard/event_log.c \
-	%D%/tensorboard/event_message.h \
 	%D%/tensorboard/run_events.c \
-	%D%/tensorboard/run_pictures.c \
 	%D%/tensorboard/run_records.c
 nodist_libtraining_a_SOURCES += events.pb-c.c events.pb-c.h
 CLEANFILES += events.pb-c.c events.pb-c.h

@@ -1,5 +1,6 @@
 /* TensorBoard event files, built here byte by byte: both forms of scalars, records that come in
  * pieces, and damage. The checksums are computed bit by bit, without the program's tables. */
+#include "base/files/content.h"
 #include "exchange/tensorboard/event_reader.h"
 
 #include "exchange/logs/import_stream.h"
@@ -174,8 +175,8 @@ static void test_scalars(void)
         tap_ok(read_file(&file, piece) == 0 && seen_count == 3 && is_seen(0, "loss", 1, 0.5) &&
                    is_seen(1, "loss", 2, 0.25) && is_seen(2, "loss", 3, 0.1),
                "three forms of scalars, in pieces of %zu bytes", piece);
-    tap_ok(event_reader_is(file.data, EVENT_HEAD), "the file is recognised");
-    tap_ok(!event_reader_is("step,loss\n1,2\n", 14), "a table is not");
+    tap_ok(content_is_events(file.data, CONTENT_EVENT_HEAD), "the file is recognised");
+    tap_ok(!content_is_events("step,loss\n1,2\n", 14), "a table is not");
 }
 
 static void test_damage(void)

@@ -22,8 +22,8 @@ FLAGS += $(shell pkg-config --cflags libprotobuf-c)
 LIBS += $(shell pkg-config --libs libprotobuf-c)
 LEFT_OUT = %/onnx_absent.c %/caffe_binary_absent.c
 else
-LEFT_OUT = $(filter-out %/onnx_absent.c %/onnx_detect.c %/onnx_record.c,\
-	$(wildcard $(SOURCE)/src/exchange/onnx/*.c)) %/caffe_binary.c %/caffe_binary_write.c
+LEFT_OUT = $(filter-out %/onnx_absent.c,\
+	$(wildcard $(SOURCE)/src/exchange/onnx/*.c)) %/caffe_binary.c
 endif
 
 ifneq ($(wildcard $(KERNELS)/events.pb-c.c),)
@@ -31,7 +31,7 @@ FLAGS += $(shell pkg-config --cflags libprotobuf-c)
 LIBS += $(shell pkg-config --libs libprotobuf-c)
 LEFT_OUT += %/tensorboard_absent.c %/run_events_absent.c
 else
-LEFT_OUT += $(filter-out %_absent.c %/event_detect.c,\
+LEFT_OUT += $(filter-out %_absent.c,\
 	$(wildcard $(SOURCE)/src/*/tensorboard/*.c))
 endif
 
@@ -39,7 +39,7 @@ UNREACHED = engine/compress exchange/export exchange/torch exchange/watch runs/h
 	studies/models studies/tables training/check training/inspect
 # the same of single files in folders from which something is needed
 UNREACHED_FILES = engine/execution/numerics exchange/caffe/caffe_export exchange/onnx/onnx_export \
-	exchange/onnx/onnx_export_weights exchange/onnx/onnx_export_windows \
+	exchange/export_job exchange/format_describe exchange/formats exchange/frame/exporter \
 	exchange/tensorboard/tensorboard_export models/list/model_list models/list/model_measure \
 	models/saved/error_analysis models/saved/model_output models/saved/predict_rows \
 	models/saved/predictions_file models/saved/predictor runs/record/resume runs/settings/lr_preview \

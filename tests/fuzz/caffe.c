@@ -1,26 +1,23 @@
 /* Caffe's files: a network or a solver as text, and a network with its weights as protobuf, which
  * are imported into files of the scratch folder. */
 #include "exchange/caffe/caffe.h"
+#include "exchange/frame/exchange.h"
 
 #include "fuzz.h"
 
 #include <stdio.h>
 
-/* Imports one of the two files; the other one is NULL. */
-static void import(const char *text, const char *binary)
+/* Imports a file, into a saved model or a network file. */
+static void import(const char *path, const char *output)
 {
     struct error error;
-    struct caffe_import_result result;
-    char model[128], file[128];
-    snprintf(model, sizeof model, "%s", scratch_path("imported.safetensors"));
-    snprintf(file, sizeof file, "%s", scratch_path("imported.json"));
-    const struct caffe_import_request request = {.network = text,
-                                                 .weights = binary,
-                                                 .model = binary ? model : NULL,
-                                                 .file = file,
-                                                 .normalise = ""};
-    caffe_import(&request, &result, &error);
-    caffe_import_result_free(&result);
+    struct exchange_report report = {0};
+    char file[128];
+    snprintf(file, sizeof file, "%s", scratch_path(output));
+    const struct model_import request = {
+        .paths = &path, .count = 1, .output = file, .normalise = "", .names = ""};
+    caffe_import(&request, &report, &error);
+    exchange_report_free(&report);
 }
 
 void fuzz_prototxt(const uint8_t *data, size_t size)
@@ -34,12 +31,12 @@ void fuzz_prototxt(const uint8_t *data, size_t size)
     config_defaults(&config);
     if (caffe_solver_read(path, &solver, &error))
         caffe_solver_apply(&solver, &config, &error);
-    import(path, NULL);
+    import(path, "imported.json");
 }
 
 void fuzz_caffemodel(const uint8_t *data, size_t size)
 {
     char path[128];
     snprintf(path, sizeof path, "%s", scratch_write("net.caffemodel", data, size));
-    import(NULL, path);
+    import(path, "imported.safetensors");
 }

@@ -1,5 +1,6 @@
 /* An ONNX file, which is imported into files of the scratch folder. */
-#include "exchange/onnx/onnx.h"
+#include "base/files/content.h"
+#include "exchange/frame/exchange.h"
 
 #include "fuzz.h"
 
@@ -8,13 +9,14 @@
 void fuzz_onnx(const uint8_t *data, size_t size)
 {
     struct error error;
-    struct onnx_import_result result;
-    char model[128], network[128];
+    struct exchange_report report = {0};
+    char model[128], path[128];
     snprintf(model, sizeof model, "%s", scratch_path("imported.safetensors"));
-    snprintf(network, sizeof network, "%s", scratch_path("imported.json"));
-    const struct onnx_import_request request = {scratch_write("model.bin", data, size), model,
-                                                network, ""};
-    onnx_file_is(request.path);
-    onnx_import(&request, &result, &error);
-    onnx_import_result_free(&result);
+    snprintf(path, sizeof path, "%s", scratch_write("model.bin", data, size));
+    const char *const paths[] = {path};
+    const struct model_import import = {
+        .paths = paths, .count = 1, .output = model, .normalise = "", .names = ""};
+    content_of(path);
+    onnx_import(&import, &report, &error);
+    exchange_report_free(&report);
 }

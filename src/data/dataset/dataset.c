@@ -11,6 +11,7 @@
  */
 #include "data/dataset/dataset.h"
 
+#include "base/files/content.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -540,8 +541,11 @@ struct dataset *dataset_open_as(const char *spec_text, const char *default_split
     struct dataset *dataset = memory_new(1, sizeof *dataset, "a data set", error);
     if (!dataset)
         return NULL;
+    static const enum content read[] = {CONTENT_NPZ, CONTENT_NPY,  CONTENT_IDX,
+                                        CONTENT_PNG, CONTENT_JPEG, CONTENT_UNKNOWN};
     if (open_dataset(dataset, &spec, request, preprocessing, error))
         return dataset;
+    content_explain(spec.directory[0] ? spec.directory : spec_text, read, error);
     dataset_free(dataset);
     return NULL;
 }

@@ -6,6 +6,7 @@
  * its digits replace them before the file is written. */
 #include "engine/weights/safetensors.h"
 
+#include "base/files/content.h"
 #include "base/files/file.h"
 #include "base/float16.h"
 #include "base/language.h"
@@ -166,8 +167,9 @@ bool safetensors_open(struct safetensors *file, const char *path, struct error *
         safetensors_close(file);
         return false;
     }
+    static const enum content expected[] = {CONTENT_SAFETENSORS, CONTENT_UNKNOWN};
     file->file = file_open_stream(path, error);
-    return begin_reading(file, error);
+    return begin_reading(file, error) || content_explain(path, expected, error);
 }
 
 bool safetensors_open_memory(struct safetensors *file, const char *name, const void *bytes,

@@ -6,6 +6,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/ops/op.h"
+#include "exchange/frame/exporter.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,32 +126,13 @@ static bool export_linear(struct caffe_exporter *ex, const struct node *node)
     return true;
 }
 
-/* Returns the outputs along one axis as Caffe counts them. */
-static size_t count_outputs(size_t size, size_t kernel, size_t stride, size_t pad, bool padded,
-                            bool round_up)
-{
-    size_t outputs = (size + 2 * pad - kernel + (round_up ? stride - 1 : 0)) / stride + 1;
-    if (padded && (outputs - 1) * stride >= size + pad)
-        outputs--;
-    return outputs;
-}
-
-static bool outputs_agree(struct shape in, struct shape out, const struct window *w, bool round_up)
-{
-    const bool padded = w->pad_height > 0 || w->pad_width > 0;
-    return out.height == count_outputs(in.height, w->kernel_height, w->stride_height, w->pad_height,
-                                       padded, round_up) &&
-           out.width == count_outputs(in.width, w->kernel_width, w->stride_width, w->pad_width,
-                                      padded, round_up);
-}
-
 /* Caffe rounds up; newer versions can round down, which is only asked for where it matters. */
 static bool export_pool(struct caffe_exporter *ex, const struct node *node)
 {
     const struct pool_attributes *pool = &node->attributes.pool;
     const struct shape in = ex->graph->nodes[node->inputs[0]].output;
-    const bool up = outputs_agree(in, node->output, &pool->window, true);
-    if (!pool->global && !up && !outputs_agree(in, node->output, &pool->window, false))
+    const bool up = caffe_outputs_agree(in, node->output, &pool->window, true);
+    if (!pool->global && !up && !caffe_outputs_agree(in, node->output, &pool->window, false))
         return lacks(ex, node, N_("Caffe counts its windows in another way"));
     caffe_begin_layer(ex, "Pooling", node->name, &ex->tops[node->inputs[0]], 1);
     text_append(&ex->text, "  pooling_param {\n    pool: %s\n",
@@ -220,51 +202,14 @@ static bool export_norm(struct caffe_exporter *ex, const struct node *node)
 
 /* --- other layers --- */
 
-static bool export_slope(struct caffe_exporter *ex, const struct node *node)
+static bool export_prelu(struct caffe_exporter *ex, const struct node *node)
 {
     char text[160];
-    if (node->op == &op_leaky_relu)
-        snprintf(text, sizeof text, "  relu_param {\n    negative_slope: %.9g\n  }\n",
-                 (double)node->attributes.leaky_relu.slope);
-    else if (node->op == &op_elu)
-        snprintf(text, sizeof text, "  elu_param {\n    alpha: %.9g\n  }\n",
-                 (double)node->attributes.elu.alpha);
-    else
-        snprintf(text, sizeof text,
-                 "  prelu_param {\n    filler {\n      type: \"constant\"\n      value: %.9g\n    "
-                 "}\n  }\n",
-                 (double)node->attributes.prelu.slope);
-    struct caffe_written_layer *layer = simple(ex, node,
-                                               node->op == &op_leaky_relu ? "ReLU"
-                                               : node->op == &op_elu      ? "ELU"
-                                                                          : "PReLU",
-                                               text);
-    if (node->op == &op_prelu)
-        caffe_add_parameter(ex, layer, node, 0);
-    return true;
-}
-
-static bool export_lrn(struct caffe_exporter *ex, const struct node *node)
-{
-    const struct lrn_attributes *lrn = &node->attributes.lrn;
-    char text[200];
     snprintf(text, sizeof text,
-             "  lrn_param {\n    local_size: %zu\n    alpha: %.9g\n    beta: %.9g\n    k: %.9g\n  "
-             "}\n",
-             lrn->size, (double)lrn->alpha, (double)lrn->beta, (double)lrn->k);
-    simple(ex, node, "LRN", text);
-    return true;
-}
-
-static bool export_dropout(struct caffe_exporter *ex, const struct node *node)
-{
-    const struct dropout_attributes *dropout = &node->attributes.dropout;
-    char text[80];
-    if (dropout->always || dropout->channels)
-        return lacks(ex, node, N_("it works in inference, or on whole channels"));
-    snprintf(text, sizeof text, "  dropout_param {\n    dropout_ratio: %.9g\n  }\n",
-             (double)dropout->rate);
-    simple(ex, node, "Dropout", text);
+             "  prelu_param {\n    filler {\n      type: \"constant\"\n      value: %.9g\n    }\n"
+             "  }\n",
+             (double)node->attributes.prelu.slope);
+    caffe_add_parameter(ex, simple(ex, node, "PReLU", text), node, 0);
     return true;
 }
 
@@ -294,24 +239,33 @@ static bool export_gate(struct caffe_exporter *ex, const struct node *node)
     return true;
 }
 
-static bool export_plain(struct caffe_exporter *ex, const struct node *node)
+/* Writes a layer whose operator is a row. */
+static bool export_row(struct caffe_exporter *ex, const struct node *node)
 {
-    static const struct {
-        const struct op *op;
-        const char *type;
-    } types[] = {{&op_relu, "ReLU"},
-                 {&op_sigmoid, "Sigmoid"},
-                 {&op_tanh, "TanH"},
-                 {&op_softmax, "Softmax"},
-                 {&op_flatten, "Flatten"}};
+    const struct mapping *row = caffe_rows;
+    const struct dropout_attributes *dropout = &node->attributes.dropout;
+    while (row->op && row->op != node->op)
+        row++;
+    if (!row->op)
+        return lacks(ex, node, N_("no layer of it computes this"));
     if (node->op == &op_softmax && node->attributes.softmax.image && shape_area(node->output) > 1)
         return lacks(ex, node, N_("a softmax over the whole image"));
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (node->op == types[i].op) {
-            simple(ex, node, types[i].type, "");
-            return true;
-        }
-    return lacks(ex, node, N_("no layer of it computes this"));
+    if (node->op == &op_dropout && (dropout->always || dropout->channels))
+        return lacks(ex, node, N_("it works in inference, or on whole channels"));
+    caffe_begin_layer(ex, row->type, node->name, &ex->tops[node->inputs[0]], 1);
+    if (row->group)
+        text_append(&ex->text, "  %s {\n", row->group);
+    for (const struct mapping_value *value = row->values; value->name; value++) {
+        const void *from = (const char *)&node->attributes + value->offset;
+        if (value->kind == MAPPING_COUNT)
+            text_append(&ex->text, "    %s: %zu\n", value->name, *(const size_t *)from);
+        else
+            text_append(&ex->text, "    %s: %.9g\n", value->name, (double)*(const float *)from);
+    }
+    if (row->group)
+        text_append(&ex->text, "  }\n");
+    caffe_end_layer(ex);
+    return true;
 }
 
 /* Writes a node as one or two layers. Returns false with an error if Caffe lacks it. */
@@ -323,16 +277,14 @@ static bool caffe_export_node(struct caffe_exporter *ex, size_t number)
     } exports[] = {{&op_conv, export_conv},         {&op_conv_transpose, export_conv},
                    {&op_linear, export_linear},     {&op_max_pool, export_pool},
                    {&op_average_pool, export_pool}, {&op_batch_norm, export_norm},
-                   {&op_leaky_relu, export_slope},  {&op_elu, export_slope},
-                   {&op_prelu, export_slope},       {&op_lrn, export_lrn},
-                   {&op_dropout, export_dropout},   {&op_concat, export_join},
+                   {&op_prelu, export_prelu},       {&op_concat, export_join},
                    {&op_add, export_join},          {&op_channel_scale, export_gate}};
     const struct node *node = &ex->graph->nodes[number];
     ex->tops[number] = node->name;
     for (size_t i = 0; i < sizeof exports / sizeof *exports; i++)
         if (node->op == exports[i].op)
             return exports[i].export(ex, node);
-    return export_plain(ex, node);
+    return export_row(ex, node);
 }
 
 /* --- the file --- */
@@ -433,8 +385,8 @@ static bool write_files(struct caffe_exporter *ex, const char *path, const char 
            output_file_write(path, ex->text.data, ex->text.length, OUTPUT_TEXT, ex->error);
 }
 
-bool caffe_export(const struct network *network, const struct weights *weights, const char *path,
-                  const char *binary, struct error *error)
+static bool export_network(const struct network *network, const struct weights *weights,
+                           const char *path, const char *binary, struct error *error)
 {
     char name[NETWORK_SHORT_NAME + 64];
     struct caffe_exporter ex = {.graph = &network->graph,
@@ -462,4 +414,58 @@ bool caffe_export(const struct network *network, const struct weights *weights, 
     text_free(&ex.text);
     caffe_tree_free(&ex.memory);
     return done;
+}
+
+/* Writes a network, and its weights if `binary` is not NULL. */
+static bool write_network(const struct network *network, const struct weights *weights,
+                          const char *path, const char *binary, struct exchange_report *report,
+                          struct error *error)
+{
+    if (!network || !export_network(network, weights, path, binary, error))
+        return false;
+    exchange_tell(&report->result, "%s\n", path);
+    if (binary)
+        exchange_tell(&report->result, "%s\n", binary);
+    if (network->input.channels == 3 && !output_file_is_stdout(path))
+        exchange_tell(&report->notes,
+                      _("tinca: %s: the network expects the channels red, green, blue; Caffe's own "
+                        "tools read blue, green, red\n"),
+                      path);
+    return true;
+}
+
+bool caffe_export_text(const struct model_export *export, const char *path,
+                       struct exchange_report *report, struct error *error)
+{
+    struct model model = {0};
+    const struct network_request named = {.network = export->network};
+    if (export->model && !model_file_describe(&model, export->model, error))
+        return false;
+    struct network *network = export->model ? NULL : network_build(&named, error);
+    const bool written =
+        write_network(network ? network : model.network, NULL, path, NULL, report, error);
+    network_free(network);
+    model_free(&model);
+    return written;
+}
+
+/* The weights lie beside the text. */
+bool caffe_export_weights(const struct model_export *export, const char *path,
+                          struct exchange_report *report, struct error *error)
+{
+    struct exporter_model exported;
+    const size_t length = strlen(path);
+    if (length < 10 || strcmp(path + length - 9, ".prototxt") != 0)
+        return error_set(error, ERROR_USAGE, path, "give -o FILE.prototxt",
+                         "the weights lie beside it, in FILE.caffemodel");
+    char *binary = memory_new(length + 8, 1, "a path", error);
+    if (!binary)
+        return false;
+    sprintf(binary, "%.*s.caffemodel", (int)(length - 9), path);
+    const bool written =
+        exporter_open(&exported, export, &(struct model_use){0}, error) &&
+        write_network(exported.model.network, &exported.model.weights, path, binary, report, error);
+    exporter_close(&exported);
+    free(binary);
+    return written;
 }

@@ -236,7 +236,8 @@ bool caffe_is_solver(const char *path)
     struct caffe_tree tree;
     struct error unused;
     bool found = false;
-    if (caffe_file_kind(path) != CAFFE_TEXT_FILE)
+    const char *dot = strrchr(path, '.');
+    if (!dot || strcmp(dot, ".prototxt") != 0)
         return false;
     if (caffe_tree_read_text(&tree, path, &unused)) {
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -245,6 +246,44 @@ bool caffe_is_solver(const char *path)
     }
     caffe_tree_free(&tree);
     return found;
+}
+
+static bool add_json(const struct caffe_solver *solver, struct json *root)
+{
+    bool added = root && json_add_count(root, "iter_size", solver->iter_size);
+    struct json *settings = json_add_object(root, "settings");
+    for (size_t i = 0; i < solver->count; i++)
+        added =
+            json_add_string(settings, solver->settings[i].key, solver->settings[i].value) && added;
+    struct json *list = json_add_array(root, "left_out");
+    for (size_t i = 0; i < solver->left_out_count; i++)
+        added = json_add_string(list, NULL, solver->left_out[i]) && added;
+    return added && settings && list;
+}
+
+bool caffe_solver_report(const char *path, struct exchange_report *report, struct error *error)
+{
+    struct caffe_solver solver;
+    if (!caffe_solver_read(path, &solver, error))
+        return false;
+    report->json = json_new_object();
+    report->incomplete = !add_json(&solver, report->json);
+    exchange_tell(&report->result, "tinca train NET --data SPEC");
+    for (size_t i = 0; i < solver.count; i++)
+        exchange_tell(&report->result, " --%s %s", solver.settings[i].key,
+                      solver.settings[i].value);
+    exchange_tell(&report->result, "\n");
+    if (solver.iter_size > 1)
+        exchange_tell(
+            &report->notes,
+            _("tinca: %s: iter_size %zu: give --batch %zu times the batch of Caffe's data "
+              "layer\n"),
+            path, solver.iter_size, solver.iter_size);
+    for (size_t i = 0; i < solver.left_out_count; i++)
+        exchange_tell(&report->notes,
+                      _("tinca: %s: %s is no setting of a training, and was left out\n"), path,
+                      solver.left_out[i]);
+    return true;
 }
 
 bool caffe_solver_apply(const struct caffe_solver *solver, struct run_config *config,

@@ -2,12 +2,9 @@
  * values of fields. After the first error nothing is added, and fields have their defaults. */
 #include "exchange/caffe/internal.h"
 
-#include "base/character.h"
 #include "base/language.h"
 #include "base/memory.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- errors --- */
@@ -20,34 +17,15 @@ const char *caffe_layer_name(const struct caffe_field *layer)
 bool caffe_damaged(struct caffe_importer *im, const struct caffe_field *field, const char *what,
                    const char *why)
 {
-    if (im->failed)
-        return false;
-    im->failed = true;
-    if (field && field->line > 0)
-        return error_set(im->error, ERROR_INPUT, im->path, NULL, "line %zu: %s: %s", field->line,
-                         what, gettext(why));
-    return error_set(im->error, ERROR_INPUT, im->path, NULL, "%s: %s", what, gettext(why));
+    return importer_damaged(&im->base, field ? field->line : 0, what, why);
 }
 
 bool caffe_lacks(struct caffe_importer *im, const struct caffe_field *layer, const char *why)
 {
-    struct caffe_import_result *result = im->result;
-    if (im->failed)
-        return false;
-    for (const struct caffe_field *f = caffe_first(layer, "top"); f; f = caffe_next(f))
+    for (const struct caffe_field *f = caffe_first(layer, "top"); f && !im->base.failed;
+         f = caffe_next(f))
         caffe_set_value(im, f->text, CAFFE_UNKNOWN, 0);
-    if (!memory_grow(&result->missing, &result->missing_capacity, result->missing_count + 1,
-                     sizeof *result->missing, "the Caffe model", im->error)) {
-        im->failed = true;
-        return false;
-    }
-    struct caffe_missing *missing = &result->missing[result->missing_count++];
-    snprintf(missing->layer, sizeof missing->layer, "%s", caffe_layer_name(layer));
-    snprintf(missing->type, sizeof missing->type, "%s", caffe_text(layer, "type", ""));
-    snprintf(missing->why, sizeof missing->why, "%s", gettext(why));
-    character_replace_hidden(missing->layer);
-    character_replace_hidden(missing->type);
-    return false;
+    return importer_lacks(&im->base, caffe_layer_name(layer), caffe_text(layer, "type", ""), why);
 }
 
 /* --- values --- */
@@ -70,10 +48,9 @@ bool caffe_set_value(struct caffe_importer *im, const char *name, enum caffe_val
     struct caffe_value *value = caffe_find_value(im, name);
     if (!value) {
         if (!memory_grow(&im->values, &im->value_capacity, im->value_count + 1, sizeof *im->values,
-                         "the Caffe model", im->error) ||
-            !name_index_add(&im->names, name, im->value_count, im->error)) {
-            im->failed = true;
-            return false;
+                         "the Caffe model", im->base.error) ||
+            !name_index_add(&im->names, name, im->value_count, im->base.error)) {
+            return importer_fail(&im->base);
         }
         value = &im->values[im->value_count++];
         value->name = name;
@@ -93,57 +70,32 @@ bool caffe_input(struct caffe_importer *im, const struct caffe_field *layer, siz
                                    : N_("an input (bottom) is missing"));
     *node = value->node;
     if (!memory_grow(&im->read, &im->read_capacity, *node + 1, sizeof *im->read, "the Caffe model",
-                     im->error)) {
-        im->failed = true;
-        return false;
-    }
+                     im->base.error))
+        return importer_fail(&im->base);
     im->read[*node] = true;
     return true;
 }
 
 struct shape caffe_shape(const struct caffe_importer *im, size_t node)
 {
-    return im->graph.nodes[node].output;
+    return im->base.graph.nodes[node].output;
 }
 
 /* --- nodes --- */
-
-/* Writes a name that no node has, made of a layer's: '/' becomes '.', as in PyTorch's names. */
-static void choose_name(const struct caffe_importer *im, const char *wanted, const char *suffix,
-                        char name[NODE_NAME_SIZE])
-{
-    char base[NODE_NAME_SIZE];
-    size_t length = 0, other;
-    for (const char *c = wanted; *c && length < 40; c++) {
-        const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-                           (*c >= '0' && *c <= '9') || strchr("._-", *c);
-        base[length++] = *c == '/' ? '.' : plain ? *c : '_';
-    }
-    base[length] = '\0';
-    snprintf(name, NODE_NAME_SIZE, "%s%s", length > 0 ? base : "layer", suffix ? suffix : "");
-    const bool reserved = strcmp(name, "loss") == 0 || strcmp(name, "target") == 0;
-    for (size_t k = im->graph.node_count; reserved || graph_find(&im->graph, name, &other); k++) {
-        snprintf(name, NODE_NAME_SIZE, "%.40s%s_%zu", length > 0 ? base : "layer",
-                 suffix ? suffix : "", k);
-        if (!graph_find(&im->graph, name, &other))
-            break;
-    }
-}
 
 bool caffe_add(struct caffe_importer *im, const struct caffe_field *layer, const char *suffix,
                const struct op *op, const size_t *inputs, size_t count,
                const union attributes *attributes, size_t *added)
 {
     char name[NODE_NAME_SIZE];
-    if (im->failed)
+    if (im->base.failed)
         return false;
-    choose_name(im, caffe_layer_name(layer), suffix, name);
-    if (graph_add(&im->graph, op, name, inputs, count, attributes, added, im->error) &&
-        memory_grow(&im->sources, &im->source_capacity, im->graph.parameter_count + 1,
-                    sizeof *im->sources, "the Caffe model", im->error))
+    importer_choose_name(&im->base, caffe_layer_name(layer), suffix ? suffix : "", name);
+    if (graph_add(&im->base.graph, op, name, inputs, count, attributes, added, im->base.error) &&
+        memory_grow(&im->sources, &im->source_capacity, im->base.graph.parameter_count + 1,
+                    sizeof *im->sources, "the Caffe model", im->base.error))
         return true;
-    im->failed = true;
-    return false;
+    return importer_fail(&im->base);
 }
 
 bool caffe_add_top(struct caffe_importer *im, const struct caffe_field *layer, const struct op *op,
@@ -162,7 +114,7 @@ bool caffe_add_top(struct caffe_importer *im, const struct caffe_field *layer, c
 void caffe_set_source(struct caffe_importer *im, size_t node, size_t k,
                       const struct caffe_field *layer, size_t blob, enum caffe_copy copy)
 {
-    im->sources[im->graph.nodes[node].parameters[k]] =
+    im->sources[im->base.graph.nodes[node].parameters[k]] =
         (struct caffe_source){caffe_layer_name(layer), blob, copy};
 }
 
@@ -210,4 +162,158 @@ bool caffe_other_axis(const struct caffe_field *message, const char *name, int w
     double number;
     return field &&
            (!caffe_read_number(field, &number) || (number != wanted && number != wanted - 4));
+}
+
+/* --- the input of a network --- */
+
+/* Caffe's files give its shape in one of four ways; data layers whose images lie in a database say
+ * only how large a crop of them is. */
+
+enum { MAX_INPUTS = 16 };
+
+/* Reads a list of numbers, of which the first is the batch. */
+static bool read_dims(struct caffe_importer *im, const struct caffe_field *message,
+                      const char *name, size_t first, size_t count, struct shape *shape)
+{
+    size_t dims[4] = {1, 1, 1, 1};
+    const struct caffe_field *field = caffe_nth(message, name, first);
+    for (size_t i = 0; i < count && i < 4; i++, field = field ? caffe_next(field) : NULL)
+        if (!field || !caffe_read_count(field, &dims[i]) || dims[i] < (i > 0) ||
+            dims[i] > CAFFE_MAX_SIDE)
+            return caffe_damaged(im, field ? field : message, name,
+                                 N_("sizes of 1 to 65536 were expected"));
+    *shape = (struct shape){dims[1], dims[2], dims[3]};
+    im->batch = dims[0];
+    return true;
+}
+
+/* Reads a shape of two or four sizes. */
+static bool read_shape(struct caffe_importer *im, const struct caffe_field *message,
+                       struct shape *shape)
+{
+    const size_t count = caffe_count(message, "dim");
+    if (count != 2 && count != 4)
+        return caffe_damaged(im, message, "shape",
+                             N_("an input has four sizes: batch, channels, height and width"));
+    return read_dims(im, message, "dim", 0, count, shape);
+}
+
+/* Creates the graph with the input `name`. */
+static bool begin_graph(struct caffe_importer *im, const struct caffe_field *at, const char *name,
+                        struct shape shape)
+{
+    if (im->has_input)
+        return caffe_damaged(im, at, name,
+                             N_("a network of tinca has one input, and this is another"));
+    if (im->request->input.channels > 0)
+        shape = im->request->input;
+    if (!graph_create(&im->base.graph, shape, im->base.error)) {
+        im->base.failed = true;
+        return false;
+    }
+    im->has_input = true;
+    return caffe_set_value(im, name, CAFFE_NODE, 0);
+}
+
+/* Returns whether an input holds labels: by its name, or since an image came before it and it has
+ * one value. */
+static bool is_label(const struct caffe_importer *im, const char *name, struct shape shape)
+{
+    return strcmp(name, "label") == 0 || (im->has_input && shape_count(shape) == 1);
+}
+
+static bool add_input(struct caffe_importer *im, const struct caffe_field *at, const char *name,
+                      struct shape shape)
+{
+    return is_label(im, name, shape) ? caffe_set_value(im, name, CAFFE_LABEL, 0)
+                                     : begin_graph(im, at, name, shape);
+}
+
+/* Creates the graph from the fields that name the network's input. Returns false with an error. */
+bool caffe_import_fields(struct caffe_importer *im)
+{
+    const struct caffe_field *root = &im->tree.root, *input = caffe_first(root, "input");
+    if (caffe_count(root, "input") > MAX_INPUTS)
+        return caffe_damaged(im, input, "input", N_("it has too many inputs or outputs"));
+    for (size_t i = 0; input && !im->base.failed; i++, input = caffe_next(input)) {
+        const struct caffe_field *shape = caffe_nth(root, "input_shape", i);
+        struct shape size = {1, 1, 1};
+        if (shape ? !(caffe_count(shape, "dim") == 1 || read_shape(im, shape, &size))
+                  : !read_dims(im, root, "input_dim", 4 * i, 4, &size))
+            return false;
+        if (!add_input(im, input, input->text, size))
+            return false;
+    }
+    return !im->base.failed;
+}
+
+/* --- layers --- */
+
+/* Returns the channels of the images of a database: 3, unless the layer says something else. */
+static size_t channels_of(struct caffe_importer *im, const struct caffe_field *layer)
+{
+    const struct caffe_field *transform = caffe_first(layer, "transform_param");
+    const struct caffe_field *images = caffe_first(layer, "image_data_param");
+    const bool grey = caffe_get_flag(im, transform, "force_gray", false) ||
+                      !caffe_get_flag(im, images, "is_color", true);
+    return grey ? 1 : 3;
+}
+
+/* Reads the shape of a database's images: that of the crop. */
+static bool read_crop(struct caffe_importer *im, const struct caffe_field *layer,
+                      struct shape *shape)
+{
+    static const char *const places[] = {"transform_param", "data_param", "image_data_param"};
+    size_t crop = 0;
+    for (size_t i = 0; i < 3 && crop == 0; i++)
+        crop =
+            caffe_get_count(im, caffe_first(layer, places[i]), "crop_size", 0, 0, CAFFE_MAX_SIDE);
+    *shape = (struct shape){channels_of(im, layer), crop, crop};
+    if (crop > 0 || im->request->input.channels > 0 || im->base.failed)
+        return !im->base.failed;
+    im->base.failed = true;
+    return error_set(im->base.error, ERROR_INPUT, im->base.path,
+                     "give --input CxHxW, or the network's deploy.prototxt",
+                     "layer %s does not say how large its images are", caffe_layer_name(layer));
+}
+
+/* Reads the shape of top `i` of a data layer. */
+static bool read_data_shape(struct caffe_importer *im, const struct caffe_field *layer, size_t i,
+                            struct shape *shape)
+{
+    const struct caffe_field *memory = caffe_first(layer, "memory_data_param");
+    const struct caffe_field *input = caffe_first(layer, "input_param");
+    const struct caffe_field *dummy = caffe_first(layer, "dummy_data_param");
+    const struct caffe_field *holder = input ? input : dummy;
+    const size_t shapes = caffe_count(holder, "shape");
+    *shape = (struct shape){1, 1, 1};
+    if (memory) {
+        shape->channels = caffe_get_count(im, memory, "channels", 0, 1, CAFFE_MAX_SIDE);
+        shape->height = caffe_get_count(im, memory, "height", 0, 1, CAFFE_MAX_SIDE);
+        shape->width = caffe_get_count(im, memory, "width", 0, 1, CAFFE_MAX_SIDE);
+        return !im->base.failed;
+    }
+    if (shapes > 0) {
+        const struct caffe_field *given = caffe_nth(holder, "shape", shapes > 1 ? i : 0);
+        return !given || caffe_count(given, "dim") == 1 || read_shape(im, given, shape);
+    }
+    return read_crop(im, layer, shape);
+}
+
+bool caffe_import_data(struct caffe_importer *im, const struct caffe_field *layer)
+{
+    const struct caffe_field *top = caffe_first(layer, "top");
+    const bool several =
+        caffe_first(layer, "input_param") || caffe_first(layer, "dummy_data_param");
+    if (!im->transform)
+        im->transform = caffe_first(layer, "transform_param");
+    for (size_t i = 0; top && !im->base.failed; i++, top = caffe_next(top)) {
+        struct shape shape = {1, 1, 1};
+        const bool label = strcmp(top->text, "label") == 0 || (i > 0 && !several);
+        if (label
+                ? !caffe_set_value(im, top->text, CAFFE_LABEL, 0)
+                : !read_data_shape(im, layer, i, &shape) || !add_input(im, layer, top->text, shape))
+            return false;
+    }
+    return !im->base.failed;
 }

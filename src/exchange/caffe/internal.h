@@ -7,6 +7,7 @@
 #include "engine/graph/graph.h"
 #include "engine/graph/name_index.h"
 #include "exchange/caffe/caffe.h"
+#include "exchange/frame/importer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -120,7 +121,7 @@ void caffe_add_parameter(const struct caffe_exporter *ex, struct caffe_written_l
  * the name then stands for the later value. For every array of weights of tinca's graph the import
  * notes which array of which layer it comes from; they are read when the files are written. */
 
-enum { CAFFE_MAX_LAYERS = 8192, CAFFE_MAX_SIDE = 65536, CAFFE_MAX_LOSSES = 16 };
+enum { CAFFE_MAX_LAYERS = 8192, CAFFE_MAX_SIDE = 65536 };
 
 enum caffe_value_kind {
     CAFFE_UNKNOWN, /* a layer has computed it that tinca lacks */
@@ -158,11 +159,10 @@ struct caffe_loss {
 };
 
 struct caffe_importer {
-    const struct caffe_import_request *request;
-    struct caffe_import_result *result;
-    const char *path; /* of the file with the network */
-    struct error *error;
-    bool failed; /* error is set */
+    struct importer base;
+    const struct model_import *request;
+    const char *network,
+        *weights; /* the files; NULL: the network is in the other one; no weights */
     struct caffe_tree tree;
     struct caffe_model *model; /* NULL: no weights */
     const struct caffe_field **layers;
@@ -170,16 +170,20 @@ struct caffe_importer {
     struct caffe_value *values;
     size_t value_count, value_capacity;
     struct name_index names;
-    struct graph graph;
     bool has_input;
     size_t batch; /* images that the file's network takes at once; 0: it does not say */
     bool *read;   /* by node: a layer reads it */
     size_t read_capacity;
     struct caffe_source *sources; /* by parameter of the graph */
     size_t source_capacity;
-    struct caffe_loss losses[CAFFE_MAX_LOSSES];
+    struct caffe_loss losses[IMPORTER_LOSSES];
     size_t loss_count;
     const struct caffe_field *transform; /* what the file says about its images; NULL: nothing */
+    size_t multipliers; /* layers with an lr_mult or decay_mult other than 1, which tinca lacks */
+    size_t channels;    /* of the images */
+    bool reordered;     /* weights were brought from BGR to RGB */
+    struct normalisation normalisation;
+    const char *mean_file; /* the file names this file of means, which is not read; "": none */
 };
 
 /* --- caffe_values.c --- */
@@ -237,7 +241,7 @@ bool caffe_get_flag(struct caffe_importer *im, const struct caffe_field *message
 /* Returns whether a number that chooses an axis is there and none of `wanted` and `wanted` - 4. */
 bool caffe_other_axis(const struct caffe_field *message, const char *name, int wanted);
 
-/* --- caffe_import_input.c --- */
+/* --- the input --- */
 
 /* Creates the graph from the fields that name the network's input. Returns false with an error. */
 bool caffe_import_fields(struct caffe_importer *im);
@@ -247,31 +251,19 @@ bool caffe_import_data(struct caffe_importer *im, const struct caffe_field *laye
 
 /* --- caffe_import_windows.c, caffe_import_weights.c, caffe_import_layers.c --- */
 
-bool caffe_import_conv(struct caffe_importer *im, const struct caffe_field *layer);
-bool caffe_import_pool(struct caffe_importer *im, const struct caffe_field *layer);
-bool caffe_import_linear(struct caffe_importer *im, const struct caffe_field *layer);
-bool caffe_import_norm(struct caffe_importer *im, const struct caffe_field *layer);
-bool caffe_import_scale(struct caffe_importer *im, const struct caffe_field *layer);
-bool caffe_import_prelu(struct caffe_importer *im, const struct caffe_field *layer);
-
-/* Reads how an array begins. Without a filler weights begin as He et al. propose, and a bias with
- * 0. */
-struct initialiser caffe_get_filler(struct caffe_importer *im, const struct caffe_field *param,
-                                    const char *name, bool bias);
+/* The operators whose layers are rows: they read one value and have no weights. */
+extern const struct mapping caffe_rows[];
 
 /* Adds what a layer of the file computes, or records that tinca lacks it. */
 void caffe_import_layer(struct caffe_importer *im, const struct caffe_field *layer);
 
-/* --- caffe_import_save.c --- */
+/* Returns whether a pooling of tinca has as many outputs as Caffe counts. */
+bool caffe_outputs_agree(struct shape in, struct shape out, const struct window *w, bool round_up);
 
-/* Writes the files. Returns false with an error. */
-bool caffe_import_save(struct caffe_importer *im);
+/* --- caffe_solver.c --- */
 
-/* --- caffe_fill.c --- */
-
-/* Copies the arrays of the file into the weights of the network, whose parameters have the names of
- * im->graph. Returns false with an error that names the layer. */
-bool caffe_fill_weights(struct caffe_importer *im, struct weights *weights);
+/* Reports a solver file as options of tinca train. Returns false with an error. */
+bool caffe_solver_report(const char *path, struct exchange_report *report, struct error *error);
 
 /* --- caffe_binary.c --- */
 

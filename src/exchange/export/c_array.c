@@ -1,5 +1,5 @@
 /* Writes a saved model as an array of C, with which a program carries its network in itself. */
-#include "exchange/export/export_tables.h"
+#include "exchange/frame/exchange.h"
 
 #include "base/files/output_file.h"
 #include "engine/weights/safetensors.h"
@@ -65,8 +65,14 @@ static bool write_source(FILE *out, struct safetensors *file, uint64_t size, con
     return written;
 }
 
-bool export_c_array(const char *model, const char *path, struct error *error)
+/* Writes the bytes of a saved model as a constant array of C, aligned to 64 bytes, and a constant
+ * of its size, NAME and NAME_size, for a library that reads models from memory. NAME is that of the
+ * file. In a header (.h) both are static. Returns false with an error. */
+bool c_array_export(const struct model_export *export, const char *path,
+                    struct exchange_report *report, struct error *error)
 {
+    const char *model = export->model;
+    (void)report;
     struct safetensors file;
     struct output_file output;
     uint64_t size = 0;

@@ -1,20 +1,160 @@
-/* Writes the studies' CSV files (Trindade 2017): one with a row for each iteration, one with a row
- * for each run. */
-#include "base/escape/csv.h"
+/* Finds the settings that distinguish the runs of a table. Each run is compared only with the first
+ * one of the same network, mode and batch, so n runs need n comparisons. */
+#include "exchange/export/internal.h"
+
 #include "base/decimal.h"
+#include "base/escape/csv.h"
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/host/host.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "exchange/export/export.h"
-#include "exchange/export/internal.h"
+#include "exchange/export/export_tables.h"
+#include "runs/columns/run_rows.h"
 #include "runs/settings/settings.h"
+#include "runs/values/series.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { VALUE_SIZE = 1024 };
+
+static const char *mode_of(const struct run *run)
+{
+    if (strcmp(machine_settings(run_config(run)).device, "unknown") == 0)
+        return "unknown"; /* an imported run */
+    return strncmp(machine_settings(run_config(run)).device, "cuda", 4) == 0 ? "GPU" : "CPU";
+}
+
+/* The key is the beginning of every row, "network,mode,batch". The technique is part of the name,
+ * as in the studies. */
+static char *csv_key_print(const struct run *run, char text[CSV_KEY_SIZE])
+{
+    const struct run_facts *facts = run_facts(run);
+    char name[64];
+    csv_clean(facts->network, name, sizeof name);
+    bool plain = strcmp(facts->technique, "none") == 0 || strstr(name, facts->technique);
+    snprintf(text, CSV_KEY_SIZE, "%s%s%s,%s,%03zu", name, plain ? "" : "-",
+             plain ? "" : facts->technique, mode_of(run), training_settings(run_config(run)).batch);
+    return text;
+}
+
+/* --- settings in which runs differ --- */
+
+/* Writes a setting as a table shows it: "unknown" if the log of an imported run does not give it.
+ */
+static void shown_value(const struct run *run, const char *field, char *shown)
+{
+    char value[VALUE_SIZE] = "unknown";
+    if (config_is_known(run_config(run), run_facts(run)->imported, field))
+        config_get(run_config(run), field, value, sizeof value);
+    csv_clean(value, shown, VALUE_SIZE);
+}
+
+/* Returns whether two runs differ in a setting as the table shows it. */
+static bool differs(const struct run *a, const struct run *b, const char *field)
+{
+    char first[VALUE_SIZE], second[VALUE_SIZE];
+    shown_value(a, field, first);
+    shown_value(b, field, second);
+    return strcmp(first, second) != 0;
+}
+
+/* Returns whether a setting is part of the key. The key has network and technique; its mode is only
+ * the kind of device. */
+static bool is_in_head(const char *field)
+{
+    return strcmp(field, KEY(network)) == 0 || strcmp(field, KEY(technique)) == 0 ||
+           strcmp(field, KEY(batch)) == 0;
+}
+
+static bool has_equal_settings(const struct csv_key *key, const struct run *a, const struct run *b)
+{
+    bool equal = true;
+    for (size_t f = 0; equal && f < config_field_count; f++)
+        equal = !key->varies[f] || !differs(a, b, config_fields[f].key);
+    return equal;
+}
+
+static void find_columns(struct csv_key *key, struct run *const *runs,
+                         const char (*heads)[CSV_KEY_SIZE], size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        size_t first = 0;
+        while (first < i && strcmp(heads[first], heads[i]) != 0)
+            first++;
+        for (size_t f = 0; first < i && f < config_field_count; f++)
+            key->varies[f] =
+                key->varies[f] || (!is_in_head(config_fields[f].key) &&
+                                   differs(runs[first], runs[i], config_fields[f].key));
+    }
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = 0; k < i && !key->with_id; k++)
+            key->with_id =
+                strcmp(heads[k], heads[i]) == 0 && has_equal_settings(key, runs[k], runs[i]);
+}
+
+/* Frees the columns. */
+static void csv_key_free(struct csv_key *key)
+{
+    free(key->varies);
+    *key = (struct csv_key){0};
+}
+
+/* Finds the settings that distinguish the `count` runs of a table. csv_key_free frees them. */
+static bool csv_key_create(struct csv_key *key, struct run *const *runs, size_t count,
+                           struct error *error)
+{
+    *key = (struct csv_key){0};
+    key->varies = memory_new(config_field_count, sizeof *key->varies, "a table", error);
+    char(*heads)[CSV_KEY_SIZE] = memory_new(count, sizeof *heads, "a table", error);
+    const bool created = key->varies && heads;
+    for (size_t i = 0; created && i < count; i++)
+        csv_key_print(runs[i], heads[i]);
+    if (created)
+        find_columns(key, runs, (const char(*)[CSV_KEY_SIZE])heads, count);
+    free(heads);
+    if (!created)
+        csv_key_free(key);
+    return created;
+}
+
+/* --- writing --- */
+
+/* Writes ",lr,seed": the names of the further columns. */
+static void csv_key_write_names(const struct csv_key *key, FILE *stream)
+{
+    for (size_t f = 0; f < config_field_count; f++)
+        if (key->varies[f])
+            fprintf(stream, ",%s", config_fields[f].key);
+    if (key->with_id)
+        fputs(",run", stream);
+}
+
+/* Writes ",0.1,3": a run's further columns. */
+static void csv_key_write_further(const struct csv_key *key, const struct run *run, FILE *stream)
+{
+    char shown[VALUE_SIZE];
+    for (size_t f = 0; f < config_field_count; f++) {
+        if (!key->varies[f])
+            continue;
+        shown_value(run, config_fields[f].key, shown);
+        fprintf(stream, ",%s", shown);
+    }
+    if (!key->with_id)
+        return;
+    csv_clean(run_facts(run)->id, shown, sizeof shown);
+    fprintf(stream, ",%s", shown);
+}
+
+/* --- the studies' tables --- */
+
+/* Writes the studies' CSV files (Trindade 2017): one with a row for each iteration, one with a row
+ * for each run. */
 
 static double seconds_of(const struct run *run, const struct series_point *point)
 {
@@ -205,4 +345,120 @@ bool export_csv(struct run *const *runs, size_t count, const char *directory, st
                              : write_files(&key, runs, count, directory, error);
     csv_key_free(&key);
     return written;
+}
+
+/* --- one table of all values --- */
+
+/* Writes one table of all values, a row each ("tidy", Wickham 2014), so that a reader needs to know
+ * neither the networks nor which series a run has. */
+
+enum { ROW_SIZE = 64 + 5 * DECIMAL_SIZE };
+_Static_assert((int)DECIMAL_SIZE >= (int)JSON_FLOAT_SIZE, "a cell holds a float");
+
+/* The table that is being written. */
+struct long_table {
+    FILE *stream;
+    const char *run; /* the run's ID, escaped */
+};
+
+/* Writes a float so that it reads back as the same. Returns the length. */
+static size_t print_float(float value, char *text)
+{
+    if (isfinite(value))
+        return json_float_text(value, text);
+    const char *word = isnan(value) ? "NaN" : value > 0 ? "inf" : "-inf";
+    memcpy(text, word, strlen(word));
+    return strlen(word);
+}
+
+static size_t print_value(const struct series_column *column, const void *row, char *text)
+{
+    const double value = series_column_value(column, row);
+    return column->is_count ? decimal_write_count((uint64_t)value, text)
+                            : print_float((float)value, text);
+}
+
+/* Writes a row for each value of an iteration or a validation. */
+static bool put_rows(const struct long_table *table, const struct series_column *columns,
+                     size_t count, const void *row, uint64_t step, float epoch, float seconds)
+{
+    char place[3 * DECIMAL_SIZE + 4], line[ROW_SIZE];
+    size_t length = decimal_write_count(step, place);
+    place[length++] = ',';
+    length += print_float(epoch, place + length);
+    place[length++] = ',';
+    length += print_float(seconds, place + length);
+    place[length++] = ',';
+    for (size_t i = 0; i < count; i++) {
+        if (!series_column_has(&columns[i], row))
+            continue;
+        const size_t name = strlen(columns[i].name);
+        size_t used = 0;
+        line[used++] = ',';
+        memcpy(line + used, columns[i].name, name);
+        used += name;
+        line[used++] = ',';
+        memcpy(line + used, place, length);
+        used += length;
+        used += print_value(&columns[i], row, line + used);
+        line[used++] = '\n';
+        fputs(table->run, table->stream);
+        fwrite(line, 1, used, table->stream);
+    }
+    return true;
+}
+
+static bool put_point(void *context, const struct series_point *point, struct error *error)
+{
+    (void)error;
+    return put_rows(context, series_point_columns, series_point_column_count, point,
+                    point->iteration, point->epoch, point->seconds);
+}
+
+static bool put_validation(void *context, const struct series_validation *validation,
+                           struct error *error)
+{
+    (void)error;
+    return put_rows(context, series_validation_columns, series_validation_column_count, validation,
+                    validation->iteration, validation->epoch, validation->seconds);
+}
+
+/* Writes the result on the test set, if there is one. */
+static bool put_test(const struct long_table *table, const struct run *run)
+{
+    struct run_snapshot end;
+    struct series_validation row;
+    run_snapshot(run, &end);
+    return !series_test_row(&end, &row) ||
+           put_rows(table, series_test_columns, series_test_column_count, &row, row.iteration,
+                    row.epoch, row.seconds);
+}
+
+static bool put_run(FILE *stream, const struct run *run, struct error *error)
+{
+    struct text name = {0};
+    struct long_table table = {.stream = stream};
+    const struct run_rows rows = {&table, put_point, put_validation};
+    csv_append(&name, run_facts(run)->id);
+    table.run = name.data;
+    const bool put = name.failed ? error_set_memory(error, "the table", 0)
+                                 : run_rows_read(run_facts(run)->directory, &rows, error) &&
+                                       put_test(&table, run);
+    text_free(&name);
+    return put;
+}
+
+bool export_csv_long(struct run *const *runs, size_t count, const char *path, struct error *error)
+{
+    struct output_file output;
+    bool put = true;
+    if (!output_file_open(&output, path, OUTPUT_TEXT, error))
+        return false;
+    fputs("run,series,step,epoch,time,value\n", output.stream);
+    for (size_t i = 0; put && i < count; i++)
+        put = put_run(output.stream, runs[i], error);
+    if (put)
+        return output_file_commit(&output, error);
+    output_file_abandon(&output);
+    return false;
 }

@@ -1,5 +1,4 @@
-/* export_tables.h: the curves of runs, and the arrays of models, for other programs' tables; and a
- * saved model as an array of C. */
+/* export_tables.h: the curves of runs for other programs' tables. */
 #ifndef TINCA_EXCHANGE_EXPORT_EXPORT_TABLES_H
 #define TINCA_EXCHANGE_EXPORT_EXPORT_TABLES_H
 
@@ -18,14 +17,5 @@ bool export_csv_long(struct run *const *runs, size_t count, const char *path, st
  * "validation/iteration", ... to those of validations, and "config" is the configuration, a text in
  * JSON. */
 bool export_npz(struct run *const *runs, size_t count, const char *path, struct error *error);
-
-/* Writes the arrays of a saved model (safetensors) as an .npz file, under their names. bf16, which
- * NumPy does not have, becomes float32. */
-bool export_npz_model(const char *model, const char *path, struct error *error);
-
-/* Writes the bytes of a saved model as a constant array of C, aligned to 64 bytes, and a constant
- * of its size, NAME and NAME_size, for a library that reads models from memory. NAME is that of the
- * file. In a header (.h) both are static. Returns false with an error. */
-bool export_c_array(const char *model, const char *path, struct error *error);
 
 #endif

@@ -37,10 +37,6 @@ void sheet_text(const struct sheet *sheet, double x, double y, double align, dou
 void sheet_text_upwards(const struct sheet *sheet, double x, double y, double align, double limit,
                         const char *text, const struct canvas_font *font);
 
-/* Returns the length of a text in points. */
-double sheet_text_width(const struct sheet *sheet, const char *text,
-                        const struct canvas_font *font);
-
 /* Appends `text` as UTF-8. Bytes that are not UTF-8 are converted from the locale's character set.
  * Control characters, and bytes that are invalid in both, become question marks. */
 void sheet_append_utf8(struct text *out, const char *text);
@@ -98,9 +94,6 @@ void chart_traces_choose(struct chart_traces *losses, struct chart_traces *accur
 /* Returns whether the losses of all runs are smoothed in the same way. */
 bool chart_traces_are_smoothed_alike(struct run *const *runs, size_t count);
 
-/* Returns whether the curve has one point for each validation and none for each iteration. */
-bool chart_trace_is_validation(const struct chart_trace *trace);
-
 /* Returns the number of points of the curve. */
 size_t chart_trace_point_count(const struct chart_trace *trace);
 
@@ -108,12 +101,6 @@ size_t chart_trace_point_count(const struct chart_trace *trace);
  * from the point before. */
 void chart_trace_read_point(const struct chart_trace *trace, enum chart_x kind, size_t i,
                             struct chart_trace_position *at);
-
-/* Returns the one of the three values (seconds since the start) that the x axis shows. */
-double chart_trace_x(enum chart_x kind, double iteration, double epoch, double seconds);
-
-/* Sets the dashes of `pen` to those of the trace; 0 is solid. */
-void chart_trace_set_dashes(const struct chart_trace *trace, struct canvas_pen *pen);
 
 /* --- chart_panel.c --- */
 
@@ -153,32 +140,12 @@ struct csv_key {
     bool with_id;
 };
 
-/* Finds the settings that distinguish the `count` runs of a table. csv_key_free frees them. */
-bool csv_key_create(struct csv_key *key, struct run *const *runs, size_t count,
-                    struct error *error);
-
-/* Frees the columns. */
-void csv_key_free(struct csv_key *key);
-
-/* Writes ",lr,seed": the names of the further columns. */
-void csv_key_write_names(const struct csv_key *key, FILE *stream);
-
 enum { CSV_KEY_SIZE = 128 };
-/* Writes the studies' key of a run, "lenet,CPU,016", to `text`. Returns `text`. */
-char *csv_key_print(const struct run *run, char text[CSV_KEY_SIZE]);
-
-/* Writes ",0.1,3": a run's further columns. */
-void csv_key_write_further(const struct csv_key *key, const struct run *run, FILE *stream);
 
 /* --- export_record.c --- */
 
 /* Besides settings and curves, a session file has the labels of a run, how it came about, its
  * network, its data, its model and its measurements. */
-
-/* Returns an object with these members, each only if the run has it; "damaged" lists the files that
- * cannot be read. The caller frees it. Returns NULL with an error if memory is short. */
-struct json *export_record(const struct run_facts *facts, const struct run_snapshot *snapshot,
-                           struct error *error);
 
 /* --- npz_file.c --- */
 
@@ -188,20 +155,5 @@ struct npz_file {
     struct output_file output;
     struct zip_writer zip;
 };
-
-/* Begins the file. Returns false with an error. */
-bool npz_file_open(struct npz_file *npz, const char *path, struct error *error);
-
-/* Adds an array in row order; `type` is as in NumPy, "<f4". Returns false with an error. */
-bool npz_file_add(struct npz_file *npz, const char *name, const char *type, const size_t *shape,
-                  size_t dimensions, const void *data, size_t bytes, struct error *error);
-
-/* Adds a text, as an array without dimensions of NumPy's type str. Returns false with an error. */
-bool npz_file_add_text(struct npz_file *npz, const char *name, const char *text,
-                       struct error *error);
-
-/* Completes the file if `complete`, or else leaves the target unchanged. Frees it in any case.
- * Returns false if it is not complete, or with an error if it cannot be written. */
-bool npz_file_close(struct npz_file *npz, bool complete, struct error *error);
 
 #endif

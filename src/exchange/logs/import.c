@@ -72,6 +72,23 @@ static bool read_file(const struct import_request *request, struct imported_logs
     return read;
 }
 
+bool import_summarise(const char *path, struct import_summary *summary)
+{
+    struct error unused;
+    struct imported_logs logs = {0};
+    const struct import_request request = {.path = path};
+    const bool read = read_file(&request, &logs, &unused) && logs.count > 0;
+    *summary = (struct import_summary){.trainings = logs.count};
+    for (size_t i = 0; read && i < logs.count; i++) {
+        summary->points += logs.logs[i].count;
+        summary->validations += logs.logs[i].validation_count;
+    }
+    if (read)
+        snprintf(summary->framework, sizeof summary->framework, "%s", logs.logs[0].framework);
+    import_logs_free(&logs);
+    return read;
+}
+
 /* --- runs --- */
 
 /* Names the run as the user wants or, without a wish, like the file, if that can be a name. */

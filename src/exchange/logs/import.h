@@ -16,14 +16,11 @@ struct import_request {
     const char *path;      /* the log; may be gzip-compressed; what messages call it */
     int input;             /* an open file or pipe that is read in its place, and closed; 0: none */
     const char *name;      /* of the run; NULL: that of the file */
-    const char *framework; /* a name of import_frameworks; NULL: detect it */
+    const char *framework; /* of a format that carries logs (formats.inc); NULL: detect it */
     const char *columns;   /* "loss=NAME,..." (import_names.c); NULL: by their names */
     const char *network, *host, *device; /* NULL: as the log says */
     size_t batch, average_loss, images;  /* 0: as the log says; images per epoch */
 };
-
-/* The names of the frameworks and forms that can be read, NULL at the end. */
-extern const char *const import_frameworks[];
 
 /* The peculiarities of a log that the user is told after it was read. */
 struct import_notes {
@@ -50,6 +47,16 @@ struct import_results {
  * in both cases. */
 bool import_file(const struct import_request *request, struct import_results *results,
                  struct error *error);
+
+/* What the logs in a file have, together. */
+struct import_summary {
+    char framework[16]; /* of the first one */
+    size_t trainings;
+    uint64_t points, validations;
+};
+
+/* Reads a file without making runs of it. Returns false if it is no log of a training. */
+bool import_summarise(const char *path, struct import_summary *summary);
 
 /* Frees the results, and sets them to {0}. */
 void import_results_free(struct import_results *results);

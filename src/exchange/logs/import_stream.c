@@ -7,6 +7,7 @@
  * source grows. */
 #include "exchange/logs/import_stream.h"
 
+#include "base/files/content.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -347,10 +348,10 @@ static bool may_be_events(const struct text *head)
 static bool decide(struct place *place, bool ended)
 {
     const struct text *head = &place->line;
-    if (!ended && head->length < EVENT_HEAD && may_be_events(head))
+    if (!ended && head->length < CONTENT_EVENT_HEAD && may_be_events(head))
         return false;
     place->decided = true;
-    place->events = head->length > 0 && event_reader_is(head->data, head->length);
+    place->events = head->length > 0 && content_is_events(head->data, head->length);
     return true;
 }
 
@@ -516,12 +517,15 @@ bool import_stream_refuse(const struct import_request *request, const struct imp
         return error_set(error, ERROR_INPUT, request->path,
                          "give the text that the framework printed while it trained",
                          "the file is empty");
-    return error_set(error, ERROR_INPUT, request->path,
-                     "give what Caffe, TensorFlow, Keras or PyTorch Lightning printed while it "
-                     "trained, JSON lines, a table with a column loss, an event file of "
-                     "TensorBoard, or the studies' loss_*.csv or times_*.csv",
-                     "no line contains a loss; looked for Caffe's \"Iteration N, loss = X\", "
-                     "TensorFlow's \"step N, loss = X\", Keras's \"Epoch 1/N\" with \"- loss: X\", "
-                     "Lightning's \"Epoch 0: 50%%|...\", {\"step\": N, \"loss\": X}, "
-                     "and the row \"#network,mode,batch,...\"");
+    static const enum content read[] = {CONTENT_EVENTS, CONTENT_GZIP, CONTENT_JSON,
+                                        CONTENT_UNKNOWN};
+    error_set(error, ERROR_INPUT, request->path,
+              "give what Caffe, TensorFlow, Keras or PyTorch Lightning printed while it "
+              "trained, JSON lines, a table with a column loss, an event file of "
+              "TensorBoard, or the studies' loss_*.csv or times_*.csv",
+              "no line contains a loss; looked for Caffe's \"Iteration N, loss = X\", "
+              "TensorFlow's \"step N, loss = X\", Keras's \"Epoch 1/N\" with \"- loss: X\", "
+              "Lightning's \"Epoch 0: 50%%|...\", {\"step\": N, \"loss\": X}, "
+              "and the row \"#network,mode,batch,...\"");
+    return request->input > 0 ? false : content_explain(request->path, read, error);
 }

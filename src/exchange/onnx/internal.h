@@ -1,4 +1,12 @@
-/* internal.h: what the files of this folder share; no other folder includes it. */
+/* internal.h: what the files of this folder share; no other folder includes it.
+ *
+ * A file has the network in inference: without auxiliary heads, losses and discriminator. Every
+ * operator of a network has an equivalent in ONNX; a channel shift is a convolution of each channel
+ * with a fixed kernel, a channel shuffle a transposition. A quantized network has pairs of
+ * QuantizeLinear and DequantizeLinear ("QDQ") where its values lie on grids (quantization.h).
+ *
+ * An import reads what tinca writes and what PyTorch writes (torch.onnx), and other files as far as
+ * their operators are tinca's. Exporting, importing and exporting again gives the same bytes. */
 #ifndef TINCA_EXCHANGE_ONNX_INTERNAL_H
 #define TINCA_EXCHANGE_ONNX_INTERNAL_H
 
@@ -7,7 +15,7 @@
 #include "engine/graph/name_index.h"
 #include "engine/network/network.h"
 #include "engine/weights/weights.h"
-#include "exchange/onnx/onnx.h"
+#include "exchange/frame/importer.h"
 
 #include <onnx.pb-c.h>
 #include <stdbool.h>
@@ -133,31 +141,11 @@ struct onnx_exporter {
     bool noise_left_out; /* a dropout that is active in inference became one that is not */
 };
 
-/* Returns the name of a node's value. */
-const char *onnx_value_of(struct onnx_exporter *exporter, size_t node);
-
 /* --- onnx_export_weights.c --- */
-
-/* Appends the values of parameter `p` of a node and returns the name of the float32 array. Weights
- * of 16 bits are followed by a conversion, those of 8 bits by their scales. */
-const char *onnx_export_parameter(struct onnx_exporter *exporter, const struct node *node,
-                                  size_t p);
-
-/* Appends the rounding of `from` to a grid, as an integer and back, to the value `to`. `name` is
- * the layer's. */
-void onnx_export_rounding(struct onnx_exporter *exporter, const char *name, const char *from,
-                          const char *to, struct quantization quantization, const char *kind);
 
 /* --- onnx_export.c --- */
 
 /* --- onnx_export_windows.c: convolutions and pooling, which read an image --- */
-
-void onnx_export_conv(struct onnx_exporter *exporter, const struct node *node, const char *input,
-                      const char *output);
-void onnx_export_pool(struct onnx_exporter *exporter, const struct node *node, struct shape shape,
-                      const char *input, const char *output);
-void onnx_export_shift(struct onnx_exporter *exporter, const struct node *node, const char *input,
-                       const char *output);
 
 /* --- onnx_shift.c --- */
 
@@ -228,24 +216,22 @@ struct onnx_source {
 };
 
 struct onnx_importer {
-    const char *path, *folder; /* of the file */
+    struct importer base;
+    const char *folder; /* of the file */
     struct onnx_model *model;
-    struct error *error;
-    bool failed; /* error is set: the file is damaged */
     struct onnx_builder memory;
     size_t budget; /* bytes that may still be allocated */
     struct onnx_value **values;
     size_t value_count, value_capacity;
     struct name_index names;
-    struct graph graph;
     struct onnx_source *sources; /* by parameter of the graph */
     size_t source_capacity;
     size_t batch;
     int64_t opset;
     bool log_softmax; /* a LogSoftmax was imported as a softmax, which must be left out */
     size_t depth;
-    size_t half[3]; /* arrays of weights of 32 bits, bf16 and float16 */
-    struct onnx_import_result *result;
+    size_t half[3];        /* arrays of weights of 32 bits, bf16 and float16 */
+    const char *normalise; /* as the user has chosen; "": as the file says */
 };
 
 /* --- onnx_tensor.c: values --- */
@@ -329,7 +315,14 @@ bool onnx_add_layer(struct onnx_importer *im, const Onnx__Node *node, const char
  * a reason (N_) if no operator does. */
 bool onnx_settle(struct onnx_importer *im, struct onnx_value *value, bool vector, const char **why);
 
+/* Settles input `k`; NULL if that fails, and then notes that the node is missing. */
+struct onnx_value *onnx_layer_input(struct onnx_importer *im, const Onnx__Node *node, size_t k,
+                                    bool vector);
+
 /* --- onnx_import_layers.c --- */
+
+/* The operators whose layers are rows: they read one value and have no weights. */
+extern const struct mapping onnx_rows[];
 
 /* Adds the layer that computes a node; returns whether it knows the operator. */
 bool onnx_import_layer(struct onnx_importer *im, const Onnx__Node *node);
@@ -351,23 +344,9 @@ bool onnx_import_line(struct onnx_importer *im, const Onnx__Node *node, struct o
 bool onnx_import_pool(struct onnx_importer *im, const Onnx__Node *node);
 bool onnx_import_mean(struct onnx_importer *im, const Onnx__Node *node); /* ReduceMean */
 
-/* Reads kernel, strides and padding, for an image of this size. Returns false with a reason if
- * tinca has no such window; *ceil is NULL for convolutions. */
-bool onnx_read_window(const Onnx__Node *node, const size_t *kernel, struct shape shape,
-                      const size_t *dilation, struct window *window, bool *ceil, const char **why);
-
 /* --- onnx_import_rounding.c --- */
 
-bool onnx_import_quantize(struct onnx_importer *im, const Onnx__Node *node);
-bool onnx_import_dequantize(struct onnx_importer *im, const Onnx__Node *node);
-
-/* --- onnx_import_save.c --- */
-
-/* Writes the network that ends with `output` and its weights. Returns false with an error. */
-bool onnx_import_save(struct onnx_importer *im, const Onnx__Model *model,
-                      const struct onnx_import_request *request, size_t output);
-
-/* --- onnx_read.c --- */
+/* --- onnx_message.c --- */
 
 /* Unpacks a file; NULL with an error. onnx_model_free frees it. */
 struct onnx_model *onnx_model_read(const char *path, struct error *error);

@@ -1,5 +1,5 @@
 /* A build without protobuf-c refuses ONNX files. */
-#include "exchange/onnx/onnx.h"
+#include "exchange/frame/exchange.h"
 
 static bool refuse(const char *path, struct error *error)
 {
@@ -9,22 +9,16 @@ static bool refuse(const char *path, struct error *error)
                      "this tinca was built without ONNX");
 }
 
-bool onnx_export(const struct onnx_export_request *request, const char *path,
-                 struct onnx_export_result *result, struct error *error)
+bool onnx_export(const struct model_export *export, const char *path,
+                 struct exchange_report *report, struct error *error)
 {
-    *result = (struct onnx_export_result){0};
-    (void)path;
-    return refuse(request->model, error);
+    (void)path, (void)report;
+    return refuse(export->model, error);
 }
 
-bool onnx_import(const struct onnx_import_request *request, struct onnx_import_result *result,
+bool onnx_import(const struct model_import *import, struct exchange_report *report,
                  struct error *error)
 {
-    *result = (struct onnx_import_result){0};
-    return refuse(request->path, error);
-}
-
-void onnx_import_result_free(struct onnx_import_result *result)
-{
-    *result = (struct onnx_import_result){0};
+    (void)report;
+    return refuse(import->paths[0], error);
 }

@@ -1,8 +1,10 @@
 /* The graph becomes nodes of ONNX in the same order. The value of a layer has its name; if it lies
  * on a grid, the layer computes LAYER/value, which is rounded to LAYER. */
-#include "exchange/onnx/onnx.h"
+#include "exchange/onnx/internal.h"
 
 #include "base/files/output_file.h"
+#include "base/float16.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "base/protobuf/message_memory.h"
 #include "config.h"
@@ -10,11 +12,254 @@
 #include "engine/network/network_write.h"
 #include "engine/ops/op.h"
 #include "engine/quantize/fold_batch_norm.h"
-#include "exchange/onnx/internal.h"
+#include "exchange/frame/exporter.h"
 #include "models/saved/model_file.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Returns the name of a node's value. */
+static const char *onnx_value_of(struct onnx_exporter *exporter, size_t number)
+{
+    const struct node *node = &exporter->graph->nodes[number];
+    return number == 0 && quantization_is_set(node->quantization) ? "input/rounded" : node->name;
+}
+
+/* --- weights --- */
+
+/* Arrays of float32 lie in the file as they lie in memory. An array of 16 bits is followed by a
+ * Cast, one of 8 bits by a DequantizeLinear: the layer reads float32 in either case, and a runtime
+ * that has kernels for less fuses the conversion into them. The bias of a quantized layer stays
+ * float32: its integers follow from the scales, and runtimes that want them compute them.
+ *
+ * Weights of 8 bits are symmetric integers q in -127..127. They are stored as q + 128 with the zero
+ * point 128, if the request does not ask for signed ones: on x86 processors without VNNI, runtimes
+ * multiply unsigned activations with signed weights by VPMADDUBSW, whose sum of two products
+ * saturates at 16 bits. ONNX Runtime and OpenVINO then lose several points of accuracy; with two
+ * unsigned operands they widen first. */
+
+static size_t type_size(enum onnx_type type)
+{
+    return type == ONNX_FLOAT                        ? sizeof(float)
+           : type == ONNX_INT8 || type == ONNX_UINT8 ? 1
+                                                     : sizeof(uint16_t);
+}
+
+static enum onnx_type stored_type(const struct onnx_exporter *exporter,
+                                  const struct parameter *parameter)
+{
+    switch (weights_stored_type(exporter->weights, parameter, exporter->format)) {
+    case SAFETENSORS_BF16:
+        return ONNX_BF16;
+    case SAFETENSORS_F16:
+        return ONNX_FLOAT16;
+    case SAFETENSORS_I8:
+        return exporter->signed_weights ? ONNX_INT8 : ONNX_UINT8;
+    default:
+        return ONNX_FLOAT;
+    }
+}
+
+/* Returns the values in 8 or 16 bits, or NULL. */
+static void *round_values(struct onnx_exporter *exporter, const struct parameter *parameter,
+                          enum onnx_type type)
+{
+    const float *values = exporter->weights->values + parameter->offset;
+    const struct parameter *scale = graph_weight_scale(exporter->graph, parameter);
+    const float *scales = scale ? exporter->weights->values + scale->offset : NULL;
+    const size_t row = parameter->count / parameter->dims[0];
+    void *rounded = onnx_memory(&exporter->out, parameter->count * type_size(type));
+    for (size_t i = 0; rounded && i < parameter->count; i++)
+        if (type == ONNX_INT8)
+            ((int8_t *)rounded)[i] = quantization_round_weight(scales[i / row], values[i]);
+        else if (type == ONNX_UINT8)
+            ((uint8_t *)rounded)[i] =
+                (uint8_t)(quantization_round_weight(scales[i / row], values[i]) + ONNX_OFFSET);
+        else
+            ((uint16_t *)rounded)[i] =
+                type == ONNX_BF16 ? bf16_from_float(values[i]) : float16_from_float(values[i]);
+    return rounded;
+}
+
+/* Appends the scales of a layer's weights, and their zero points. */
+static void dequantize_weights(struct onnx_exporter *exporter, const struct parameter *parameter,
+                               const char *integers, enum onnx_type type)
+{
+    struct onnx_builder *out = &exporter->out;
+    const struct parameter *scale = graph_weight_scale(exporter->graph, parameter);
+    const char *zero_point = onnx_text(out, "%s/zero_point", parameter->name);
+    uint8_t *zeros = onnx_memory(out, scale->count);
+    if (zeros && type == ONNX_UINT8)
+        memset(zeros, ONNX_OFFSET, scale->count);
+    onnx_add_tensor(out, scale->name, ONNX_FLOAT, scale->dims, 1,
+                    exporter->weights->values + scale->offset, scale->count * sizeof(float));
+    onnx_add_tensor(out, zero_point, type, scale->dims, 1, zeros, scale->count);
+    Onnx__Node *node =
+        onnx_add_node(out, "DequantizeLinear", onnx_text(out, "%s/dequantize", parameter->name),
+                      parameter->name, 3, integers, scale->name, zero_point);
+    onnx_set_int(out, node, "axis", 0);
+}
+
+/* Appends the values of parameter `p` of a node and returns the name of the float32 array. Weights
+ * of 16 bits are followed by a conversion, those of 8 bits by their scales. */
+static const char *onnx_export_parameter(struct onnx_exporter *exporter, const struct node *node,
+                                         size_t p)
+{
+    struct onnx_builder *out = &exporter->out;
+    const struct parameter *parameter = &exporter->graph->parameters[node->parameters[p]];
+    const enum onnx_type type = stored_type(exporter, parameter);
+    const size_t bytes = parameter->count * type_size(type);
+    if (type == ONNX_FLOAT)
+        return onnx_add_tensor(out, parameter->name, type, parameter->dims, parameter->rank,
+                               exporter->weights->values + parameter->offset, bytes);
+    const char *stored = onnx_text(out, "%s/stored", parameter->name);
+    onnx_add_tensor(out, stored, type, parameter->dims, parameter->rank,
+                    round_values(exporter, parameter, type), bytes);
+    if (type == ONNX_INT8 || type == ONNX_UINT8)
+        dequantize_weights(exporter, parameter, stored, type);
+    else
+        onnx_set_int(out,
+                     onnx_add_node(out, "Cast", onnx_text(out, "%s/cast", parameter->name),
+                                   parameter->name, 1, stored),
+                     "to", ONNX_FLOAT);
+    return parameter->name;
+}
+
+/* Appends the rounding of `from` to a grid, as an integer and back, to the value `to`. `name` is
+ * the layer's. */
+static void onnx_export_rounding(struct onnx_exporter *exporter, const char *name, const char *from,
+                                 const char *to, struct quantization quantization, const char *kind)
+{
+    struct onnx_builder *out = &exporter->out;
+    const char *scale = onnx_add_number(out, onnx_text(out, "%s/scale", name), quantization.scale);
+    const char *zero_point = onnx_text(out, "%s/zero_point", name);
+    const char *integers = onnx_text(out, "%s/integers", name);
+    uint8_t *byte = onnx_memory(out, 1);
+    if (byte)
+        *byte = (uint8_t)quantization.zero_point;
+    onnx_add_tensor(out, zero_point, ONNX_UINT8, NULL, 0, byte, 1);
+    onnx_add_node(out, "QuantizeLinear", onnx_text(out, "%s/%s", name, kind), integers, 3, from,
+                  scale, zero_point);
+    onnx_add_node(out, "DequantizeLinear", onnx_text(out, "%s/dequantize", name), to, 3, integers,
+                  scale, zero_point);
+}
+
+/* --- convolutions and pooling --- */
+
+/* A window that reaches beyond the far padding, in ceil mode, becomes padding of that side: then
+ * every runtime computes the same, whatever it makes of ONNX's ceil_mode. The maximum ignores
+ * padding. A mean divides by the elements inside the image and its padding, not by those beyond
+ * (average_pool.c): there the padding proper is a Pad of zeros before. */
+
+static void set_window(struct onnx_exporter *exporter, Onnx__Node *to, const struct window *w,
+                       const int64_t *pads)
+{
+    struct onnx_builder *out = &exporter->out;
+    const int64_t kernel[2] = {(int64_t)w->kernel_height, (int64_t)w->kernel_width};
+    const int64_t strides[2] = {(int64_t)w->stride_height, (int64_t)w->stride_width};
+    onnx_set_ints(out, to, "kernel_shape", kernel, 2);
+    onnx_set_ints(out, to, "pads", pads, 4);
+    onnx_set_ints(out, to, "strides", strides, 2);
+}
+
+static void onnx_export_conv(struct onnx_exporter *exporter, const struct node *node,
+                             const char *input, const char *output)
+{
+    struct onnx_builder *out = &exporter->out;
+    const struct conv_attributes *conv = &node->attributes.conv;
+    const int64_t high = (int64_t)conv->window.pad_height, wide = (int64_t)conv->window.pad_width;
+    const int64_t dilations[2] = {(int64_t)conv->dilation_height, (int64_t)conv->dilation_width};
+    const char *inputs[3] = {input, onnx_export_parameter(exporter, node, 0),
+                             conv->bias ? onnx_export_parameter(exporter, node, 1) : NULL};
+    Onnx__Node *to = onnx_add_node_of(out, node->op == &op_conv ? "Conv" : "ConvTranspose",
+                                      node->name, output, inputs, conv->bias ? 3 : 2);
+    onnx_set_ints(out, to, "dilations", dilations, 2);
+    onnx_set_int(out, to, "group", (int64_t)conv->groups);
+    set_window(exporter, to, &conv->window, (const int64_t[]){high, wide, high, wide});
+}
+
+/* Returns by how much the last window reaches beyond the far padding. */
+static size_t overhang(size_t size, size_t kernel, size_t stride, size_t pad, size_t outputs)
+{
+    const size_t end = (outputs - 1) * stride + kernel;
+    return end > size + 2 * pad ? end - size - 2 * pad : 0;
+}
+
+/* Appends the padding of an average pooling as a node of its own; returns its value. */
+static const char *pad_image(struct onnx_exporter *exporter, const struct node *node,
+                             const char *input)
+{
+    struct onnx_builder *out = &exporter->out;
+    const struct window *w = &node->attributes.pool.window;
+    const int64_t high = (int64_t)w->pad_height, wide = (int64_t)w->pad_width;
+    const int64_t pads[8] = {0, 0, high, wide, 0, 0, high, wide};
+    const char *name = onnx_text(out, "%s/pad", node->name);
+    const char *sides = onnx_add_integers(out, onnx_text(out, "%s/pads", node->name), pads, 8);
+    onnx_add_node(out, "Pad", name, name, 2, input, sides);
+    return name;
+}
+
+static void onnx_export_pool(struct onnx_exporter *exporter, const struct node *node,
+                             struct shape shape, const char *input, const char *output)
+{
+    struct onnx_builder *out = &exporter->out;
+    const struct pool_attributes *pool = &node->attributes.pool;
+    const struct window *w = &pool->window;
+    const bool mean = node->op == &op_average_pool;
+    if (pool->global) {
+        onnx_add_node(out, mean ? "GlobalAveragePool" : "GlobalMaxPool", node->name, output, 1,
+                      input);
+        return;
+    }
+    const size_t below = overhang(shape.height, w->kernel_height, w->stride_height, w->pad_height,
+                                  node->output.height);
+    const size_t right =
+        overhang(shape.width, w->kernel_width, w->stride_width, w->pad_width, node->output.width);
+    const bool padded = w->pad_height > 0 || w->pad_width > 0;
+    int64_t pads[4] = {(int64_t)w->pad_height, (int64_t)w->pad_width,
+                       (int64_t)(w->pad_height + below), (int64_t)(w->pad_width + right)};
+    const bool apart = mean && padded && (below > 0 || right > 0);
+    if (apart) {
+        input = pad_image(exporter, node, input);
+        pads[0] = pads[1] = 0;
+        pads[2] = (int64_t)below;
+        pads[3] = (int64_t)right;
+    }
+    Onnx__Node *to =
+        onnx_add_node(out, mean ? "AveragePool" : "MaxPool", node->name, output, 1, input);
+    if (mean)
+        onnx_set_int(out, to, "count_include_pad", padded && !apart);
+    set_window(exporter, to, w, pads);
+}
+
+/* The kernels are integers if what they read are: then a runtime moves integers. */
+static void onnx_export_shift(struct onnx_exporter *exporter, const struct node *node,
+                              const char *input, const char *output)
+{
+    static const struct window window = {3, 3, 1, 1, 1, 1};
+    struct onnx_builder *out = &exporter->out;
+    const size_t channels = node->output.channels, dims[4] = {channels, 1, 3, 3};
+    float *kernels = onnx_memory(out, channels * 9 * sizeof *kernels);
+    int8_t *integers = onnx_memory(out, channels * 9);
+    const char *name = onnx_text(out, "%s/kernels", node->name);
+    if (!kernels || !integers)
+        return;
+    onnx_shift_kernels(channels, kernels);
+    if (quantization_is_set(node->quantization)) {
+        for (size_t i = 0; i < channels * 9; i++)
+            integers[i] = (int8_t)kernels[i];
+        const char *scale = onnx_add_number(out, onnx_text(out, "%s/kernel_scale", node->name), 1);
+        const char *stored = onnx_add_tensor(out, onnx_text(out, "%s/kernels/stored", node->name),
+                                             ONNX_INT8, dims, 4, integers, channels * 9);
+        onnx_add_node(out, "DequantizeLinear", onnx_text(out, "%s/dequantize_kernels", node->name),
+                      name, 2, stored, scale);
+    } else {
+        onnx_add_tensor(out, name, ONNX_FLOAT, dims, 4, kernels, channels * 9 * sizeof *kernels);
+    }
+    Onnx__Node *to = onnx_add_node(out, "Conv", node->name, output, 2, input, name);
+    onnx_set_int(out, to, "group", (int64_t)channels);
+    set_window(exporter, to, &window, (const int64_t[]){1, 1, 1, 1});
+}
 
 /* --- onnx export layers --- */
 
@@ -112,51 +357,25 @@ static void export_prelu(struct onnx_exporter *exporter, const struct node *node
 
 /* --- activations --- */
 
-static Onnx__Node *export_simple(struct onnx_exporter *exporter, const struct node *node,
-                                 const char *output)
+/* Appends the operator of a row with its attributes. */
+static void export_row(struct onnx_exporter *exporter, const struct node *node, const char *output)
 {
-    static const struct {
-        const struct op *op;
-        const char *type;
-    } types[] = {{&op_relu, "Relu"},
-                 {&op_sigmoid, "Sigmoid"},
-                 {&op_tanh, "Tanh"},
-                 {&op_hardswish, "HardSwish"},
-                 {&op_gelu, "Gelu"},
-                 {&op_leaky_relu, "LeakyRelu"},
-                 {&op_elu, "Elu"},
-                 {&op_softmax, "Softmax"},
-                 {&op_hardsigmoid, "HardSigmoid"}};
-    const char *type = NULL;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].op == node->op)
-            type = types[i].type;
-    return onnx_add_node(&exporter->out, type, node->name, output, 1,
-                         onnx_value_of(exporter, node->inputs[0]));
-}
-
-static void export_activation(struct onnx_exporter *exporter, const struct node *node,
-                              const char *output)
-{
-    export_simple(exporter, node, output);
+    const struct mapping *row = onnx_rows;
+    while (row->op != node->op)
+        row++;
+    const char *input =
+        row->op == &op_lrn ? image_of(exporter, node, 0) : onnx_value_of(exporter, node->inputs[0]);
+    Onnx__Node *to = onnx_add_node(&exporter->out, row->type, node->name, output, 1, input);
+    for (const struct mapping_value *value = row->values; value->name; value++) {
+        const void *from = (const char *)&node->attributes + value->offset;
+        if (value->kind == MAPPING_COUNT)
+            onnx_set_int(&exporter->out, to, value->name, (int64_t) * (const size_t *)from);
+        else
+            onnx_set_float(&exporter->out, to, value->name,
+                           value->kind == MAPPING_FIXED ? value->limit : *(const float *)from);
+    }
     if (node->op == &op_gelu)
         exporter->opset = ONNX_OPSET_GELU;
-}
-
-static void export_leaky(struct onnx_exporter *exporter, const struct node *node,
-                         const char *output)
-{
-    const float alpha =
-        node->op == &op_elu ? node->attributes.elu.alpha : node->attributes.leaky_relu.slope;
-    onnx_set_float(&exporter->out, export_simple(exporter, node, output), "alpha", alpha);
-}
-
-static void export_hardsigmoid(struct onnx_exporter *exporter, const struct node *node,
-                               const char *output)
-{
-    Onnx__Node *to = export_simple(exporter, node, output);
-    onnx_set_float(&exporter->out, to, "alpha", 1.0f / 6);
-    onnx_set_float(&exporter->out, to, "beta", 0.5f);
 }
 
 /* One softmax over an image: its values are moved to one axis and back. */
@@ -184,7 +403,10 @@ static void export_softmax(struct onnx_exporter *exporter, const struct node *no
         export_image_softmax(exporter, node, output);
         return;
     }
-    onnx_set_int(&exporter->out, export_simple(exporter, node, output), "axis", 1);
+    onnx_set_int(&exporter->out,
+                 onnx_add_node(&exporter->out, "Softmax", node->name, output, 1,
+                               onnx_value_of(exporter, node->inputs[0])),
+                 "axis", 1);
 }
 
 static void export_silu(struct onnx_exporter *exporter, const struct node *node, const char *output)
@@ -202,17 +424,6 @@ static void export_pool(struct onnx_exporter *exporter, const struct node *node,
 {
     onnx_export_pool(exporter, node, exporter->graph->nodes[node->inputs[0]].output,
                      image_of(exporter, node, 0), output);
-}
-
-static void export_lrn(struct onnx_exporter *exporter, const struct node *node, const char *output)
-{
-    struct onnx_builder *out = &exporter->out;
-    const struct lrn_attributes *lrn = &node->attributes.lrn;
-    Onnx__Node *to = onnx_add_node(out, "LRN", node->name, output, 1, image_of(exporter, node, 0));
-    onnx_set_float(out, to, "alpha", lrn->alpha);
-    onnx_set_float(out, to, "beta", lrn->beta);
-    onnx_set_float(out, to, "bias", lrn->k);
-    onnx_set_int(out, to, "size", (int64_t)lrn->size);
 }
 
 static void export_dropout(struct onnx_exporter *exporter, const struct node *node,
@@ -310,19 +521,19 @@ static const struct {
     {&op_linear, FORM_VECTOR, export_linear},
     {&op_max_pool, FORM_IMAGE, export_pool},
     {&op_average_pool, FORM_IMAGE, export_pool},
-    {&op_relu, FORM_AS_INPUTS, export_activation},
-    {&op_leaky_relu, FORM_AS_INPUTS, export_leaky},
+    {&op_relu, FORM_AS_INPUTS, export_row},
+    {&op_leaky_relu, FORM_AS_INPUTS, export_row},
     {&op_prelu, FORM_AS_INPUTS, export_prelu},
-    {&op_elu, FORM_AS_INPUTS, export_leaky},
-    {&op_gelu, FORM_AS_INPUTS, export_activation},
+    {&op_elu, FORM_AS_INPUTS, export_row},
+    {&op_gelu, FORM_AS_INPUTS, export_row},
     {&op_silu, FORM_AS_INPUTS, export_silu},
-    {&op_hardswish, FORM_AS_INPUTS, export_activation},
-    {&op_sigmoid, FORM_AS_INPUTS, export_activation},
-    {&op_hardsigmoid, FORM_AS_INPUTS, export_hardsigmoid},
-    {&op_tanh, FORM_AS_INPUTS, export_activation},
+    {&op_hardswish, FORM_AS_INPUTS, export_row},
+    {&op_sigmoid, FORM_AS_INPUTS, export_row},
+    {&op_hardsigmoid, FORM_AS_INPUTS, export_row},
+    {&op_tanh, FORM_AS_INPUTS, export_row},
     {&op_softmax, FORM_AS_INPUTS, export_softmax},
     {&op_batch_norm, FORM_AS_INPUTS, export_batch_norm},
-    {&op_lrn, FORM_IMAGE, export_lrn},
+    {&op_lrn, FORM_IMAGE, export_row},
     {&op_dropout, FORM_AS_INPUTS, export_dropout},
     {&op_concat, FORM_AS_INPUTS, export_concat},
     {&op_add, FORM_AS_INPUTS, export_add},
@@ -352,14 +563,6 @@ static void onnx_export_layer(struct onnx_exporter *exporter, size_t number, con
             exporter->flat[number] = is_flat(exporter, node, layers[i].form);
             layers[i].export(exporter, node, output);
         }
-}
-
-/* --- the file --- */
-
-const char *onnx_value_of(struct onnx_exporter *exporter, size_t number)
-{
-    const struct node *node = &exporter->graph->nodes[number];
-    return number == 0 && quantization_is_set(node->quantization) ? "input/rounded" : node->name;
 }
 
 /* --- the graph --- */
@@ -549,21 +752,26 @@ static bool fold(struct model *model, struct error *error)
     return true;
 }
 
-static bool export_model(const struct onnx_export_request *request, struct model *model,
-                         const struct safetensors *file, const char *path,
-                         struct onnx_export_result *result, struct error *error)
+static bool export_model(const struct model_export *export, struct exporter_model *exported,
+                         const char *path, struct exchange_report *report, struct error *error)
 {
+    struct model *model = &exported->model;
     struct onnx_exporter exporter = {.weights = &model->weights,
-                                     .format = request->format_given ? request->format
-                                                                     : weights_format_of(file),
-                                     .signed_weights = request->signed_weights};
+                                     .format = exported->format,
+                                     .signed_weights = export->signed_weights};
     char name[NETWORK_SHORT_NAME + 64];
     network_full_name(model->network, name, sizeof name);
-    const bool done = export_graph(&exporter, model->network, error) &&
-                      add_metadata(&exporter, model->network, file, request->record, error) &&
-                      write_graph(&exporter, name, path, error);
-    *result = (struct onnx_export_result){exporter.out.node_count, exporter.opset,
-                                          exporter.noise_left_out};
+    const bool done =
+        export_graph(&exporter, model->network, error) &&
+        add_metadata(&exporter, model->network, &exported->file, export->record, error) &&
+        write_graph(&exporter, name, path, error);
+    exchange_tell(&report->result, _("%s: %zu nodes, operator set %lld\n"), path,
+                  exporter.out.node_count, (long long)exporter.opset);
+    if (exporter.noise_left_out)
+        exchange_tell(&report->notes,
+                      _("tinca: %s: the noise that the network adds in inference (dropout) is left "
+                        "out\n"),
+                      path);
     onnx_builder_free(&exporter.out);
     free(exporter.wanted);
     free(exporter.flat);
@@ -571,35 +779,27 @@ static bool export_model(const struct onnx_export_request *request, struct model
 }
 
 /* Returns the bytes of weights that are written in fewer bits than 32. */
-static uint64_t bytes_of_rounded(const struct network *network, const void *rounds)
+static uint64_t bytes_of_rounded(const struct network *network, const void *context)
 {
-    return *(const bool *)rounds || graph_is_quantized(&network->graph)
+    const struct exporter_model *exported = context;
+    return exported->format != WEIGHTS_FLOAT32 || graph_is_quantized(&network->graph)
                ? network->graph.total_floats * sizeof(uint16_t)
                : 0;
 }
 
-bool onnx_export(const struct onnx_export_request *request, const char *path,
-                 struct onnx_export_result *result, struct error *error)
+bool onnx_export(const struct model_export *export, const char *path,
+                 struct exchange_report *report, struct error *error)
 {
-    struct model model = {0};
-    struct safetensors file;
-    *result = (struct onnx_export_result){0};
-    if (!output_file_check(path, OUTPUT_BINARY, error) ||
-        !safetensors_open(&file, request->model, error))
-        return false;
-    const bool rounds =
-        (request->format_given ? request->format : weights_format_of(&file)) != WEIGHTS_FLOAT32;
+    struct exporter_model exported;
     /* output_file.h collects what goes to a stream */
-    const struct model_use use = {.copies = (size_t)request->fold + output_file_is_stream(path),
+    const struct model_use use = {.copies = (size_t) export->fold + output_file_is_stream(path),
                                   .more = bytes_of_rounded,
-                                  .context = &rounds};
-    const bool done = model_file_describe(&model, request->model, error) &&
-                      model_check_memory(model.network, &use, request->model, error) &&
-                      weights_create(&model.weights, &model.network->graph, error) &&
-                      weights_load(&model.weights, request->model, error) &&
-                      (!request->fold || fold(&model, error)) &&
-                      export_model(request, &model, &file, path, result, error);
-    safetensors_close(&file);
-    model_free(&model);
+                                  .context = &exported};
+    if (!output_file_check(path, OUTPUT_BINARY, error))
+        return false;
+    const bool done = exporter_open(&exported, export, &use, error) &&
+                      (!export->fold || fold(&exported.model, error)) &&
+                      export_model(export, &exported, path, report, error);
+    exporter_close(&exported);
     return done;
 }

@@ -38,7 +38,7 @@ static void fold_constant(struct onnx_importer *im, const Onnx__Node *node, stru
                onnx_set_shape(im, out, &attribute->n_floats, 1)) {
         out->kind = ONNX_FLOATS;
         out->floats = attribute->floats;
-    } else if (!im->failed) {
+    } else if (!im->base.failed) {
         onnx_lacks(im, node, N_("a constant of this type"));
     }
 }
@@ -64,7 +64,7 @@ static void fold_filled(struct onnx_importer *im, const Onnx__Node *node, struct
     size_t dims[ONNX_MAX_RANK];
     if (!read_dims(list, dims) || (element.tensor && !onnx_read_tensor(im, &element)) ||
         (element.tensor && (!is_constant(&element) || element.count < 1))) {
-        if (!im->failed)
+        if (!im->base.failed)
             onnx_lacks(im, node, N_("a shape that is not constant"));
         return;
     }
@@ -305,6 +305,448 @@ bool onnx_fold(struct onnx_importer *im, const Onnx__Node *node)
         struct onnx_value *out = onnx_output(im, node);
         if (out)
             fold_broadcast(im, node, out, 0);
+        return true;
+    }
+    return false;
+}
+
+/* --- moves --- */
+
+/* Operators that move values, of constants and of layers alike: for each element of the output they
+ * say which one of the input it is. Most are a view: element [i0, i1, ...] of the output is element
+ * [offset + i0 step0 + i1 step1 + ...] of the input, unless it lies outside. */
+
+/* A view of an array: one axis of the output after another. */
+struct view {
+    size_t rank, dims[ONNX_MAX_RANK];
+    int64_t offset, step[ONNX_MAX_RANK];
+    int64_t low[ONNX_MAX_RANK], size[ONNX_MAX_RANK]; /* inside: 0 <= index - low < size */
+};
+
+static void steps_of(const struct onnx_value *value, int64_t *step)
+{
+    int64_t product = 1;
+    for (size_t i = value->rank; i-- > 0;) {
+        step[i] = product;
+        product *= (int64_t)value->dims[i];
+    }
+}
+
+static struct view view_of(const struct onnx_value *value)
+{
+    struct view view = {.rank = value->rank};
+    memcpy(view.dims, value->dims, sizeof view.dims);
+    steps_of(value, view.step);
+    for (size_t i = 0; i < value->rank; i++)
+        view.size[i] = INT64_MAX;
+    return view;
+}
+
+/* Gives the output kind and shape, and room for its elements. */
+static bool begin(struct onnx_importer *im, const struct onnx_value *from, struct onnx_value *to,
+                  const size_t *dims, size_t rank)
+{
+    onnx_set_alias(to, from);
+    to->scales = NULL;
+    to->scale_count = 0;
+    if (!onnx_set_shape(im, to, dims, rank))
+        return false;
+    void *memory = onnx_import_memory(im, to->count,
+                                      from->kind == ONNX_FLOATS ? sizeof(float) : sizeof(int64_t));
+    to->floats = from->kind == ONNX_FLOATS ? memory : NULL;
+    to->integers = from->kind == ONNX_FLOATS ? NULL : memory;
+    return memory;
+}
+
+/* Sets an element of the output to one of the input; -1: to 0. */
+static void move(const struct onnx_value *from, struct onnx_value *to, size_t at, int64_t source)
+{
+    if (from->kind == ONNX_FLOATS)
+        ((float *)to->floats)[at] = source < 0 ? 0 : from->floats[source];
+    else if (from->kind == ONNX_INTEGERS)
+        to->integers[at] = source < 0 ? 0 : from->integers[source];
+    else
+        to->integers[at] = source < 0 || !from->integers ? source : from->integers[source];
+}
+
+static bool take_view(struct onnx_importer *im, const struct onnx_value *from,
+                      struct onnx_value *to, const struct view *view)
+{
+    if (!begin(im, from, to, view->dims, view->rank))
+        return false;
+    for (size_t at = 0; at < to->count; at++) {
+        int64_t source = view->offset;
+        size_t rest = at;
+        bool inside = true;
+        for (size_t i = view->rank; i-- > 0;) {
+            const int64_t index = (int64_t)(rest % view->dims[i]) - view->low[i];
+            inside &= index >= 0 && index < view->size[i];
+            source += index * view->step[i];
+            rest /= view->dims[i];
+        }
+        move(from, to, at, inside ? source : -1);
+    }
+    return true;
+}
+
+static bool find_axis(int64_t axis, size_t rank, size_t *found)
+{
+    axis = axis < 0 ? axis + (int64_t)rank : axis;
+    *found = (size_t)axis;
+    return axis >= 0 && axis < (int64_t)rank;
+}
+
+/* --- the same elements in another shape --- */
+
+static bool reshape(struct onnx_importer *im, const struct onnx_value *from, struct onnx_value *to,
+                    const size_t *dims, size_t rank)
+{
+    const size_t count = from->count;
+    onnx_set_alias(to, from);
+    to->scale_count = 0;
+    return onnx_set_shape(im, to, dims, rank) && to->count == count;
+}
+
+static bool move_reshape(struct onnx_importer *im, const Onnx__Node *node, struct onnx_value *in,
+                         struct onnx_value *out)
+{
+    size_t count, dims[ONNX_MAX_RANK], known = 1, free_axis = SIZE_MAX;
+    const int64_t *shape = onnx_get_list(im, node, "shape", 1, &count);
+    const bool zeros = onnx_get_int(node, "allowzero", 0);
+    if (!shape || count > ONNX_MAX_RANK)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        dims[i] = (size_t)shape[i];
+        if (shape[i] == 0 && !zeros)
+            dims[i] = i < in->rank ? in->dims[i] : 0;
+        if (shape[i] < -1 || (shape[i] == -1 && free_axis != SIZE_MAX))
+            return false;
+        if (shape[i] == -1)
+            free_axis = i;
+        else if (dims[i] > SHAPE_MAX_VALUES || (known > 0 && dims[i] > SHAPE_MAX_VALUES / known))
+            return false;
+        else
+            known *= dims[i];
+    }
+    if (free_axis != SIZE_MAX)
+        dims[free_axis] = known > 0 ? in->count / known : 0;
+    return reshape(im, in, out, dims, count);
+}
+
+static bool move_unsqueeze(struct onnx_importer *im, const Onnx__Node *node, struct onnx_value *in,
+                           struct onnx_value *out)
+{
+    size_t count, dims[ONNX_MAX_RANK];
+    bool added[ONNX_MAX_RANK] = {false};
+    const int64_t *axes = onnx_get_list(im, node, "axes", 1, &count);
+    if (!axes || count + in->rank > ONNX_MAX_RANK)
+        return false;
+    const size_t rank = count + in->rank;
+    for (size_t i = 0, axis; i < count; i++) {
+        if (!find_axis(axes[i], rank, &axis) || added[axis])
+            return false;
+        added[axis] = true;
+    }
+    for (size_t i = 0, k = 0; i < rank; i++)
+        dims[i] = added[i] ? 1 : in->dims[k++];
+    return reshape(im, in, out, dims, rank);
+}
+
+static bool move_squeeze(struct onnx_importer *im, const Onnx__Node *node, struct onnx_value *in,
+                         struct onnx_value *out)
+{
+    size_t count, dims[ONNX_MAX_RANK], rank = 0;
+    bool removed[ONNX_MAX_RANK] = {false};
+    const int64_t *axes = onnx_get_list(im, node, "axes", 1, &count);
+    for (size_t i = 0; i < in->rank; i++)
+        removed[i] = !axes && in->dims[i] == 1;
+    for (size_t i = 0, axis; i < count; i++) {
+        if (!find_axis(axes[i], in->rank, &axis) || in->dims[axis] != 1)
+            return false;
+        removed[axis] = true;
+    }
+    for (size_t i = 0; i < in->rank; i++)
+        if (!removed[i])
+            dims[rank++] = in->dims[i];
+    return reshape(im, in, out, dims, rank);
+}
+
+static bool move_identity(struct onnx_importer *im, const Onnx__Node *node, struct onnx_value *in,
+                          struct onnx_value *out)
+{
+    if (strcmp(node->op_type, "Cast") == 0 && onnx_get_int(node, "to", 0) != ONNX_FLOAT)
+        return false;
+    onnx_set_alias(out, in);
+    return !im->base.failed;
+}
+
+/* --- views --- */
+
+static bool move_transpose(struct onnx_importer *im, const Onnx__Node *node, struct onnx_value *in,
+                           struct onnx_value *out)
+{
+    const Onnx__Attribute *perm = onnx_attribute(node, "perm");
+    struct view view = view_of(in);
+    const struct view before = view;
+    if (perm && perm->n_ints != in->rank)
+        return false;
+    for (size_t i = 0, axis; i < in->rank; i++) {
+        if (!find_axis(perm ? perm->ints[i] : (int64_t)(in->rank - 1 - i), in->rank, &axis))
+            return false;
+        view.dims[i] = before.dims[axis];
+        view.step[i] = before.step[axis];
+    }
+    return take_view(im, in, out, &view);
+}
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* Narrows one axis of a view to start, start + step, ... before end. */
+static bool slice_axis(struct view *view, size_t axis, int64_t start, int64_t end, int64_t step)
+{
+    const int64_t size = (int64_t)view->dims[axis];
+    if (step == 0)
+        return false;
+    step = step < -size - 1 ? -size - 1 : step;
+    start = start < 0 ? (start < -size ? -1 : start + size) : start;
+    end = end < 0 ? (end < -size ? -1 : end + size) : end;
+    if (step > 0) {
+        start = clamp(start, 0, size);
+        end = clamp(end, 0, size);
+        step = step > size ? size + 1 : step;
+    } else {
+        start = clamp(start, -1, size - 1);
+        end = clamp(end, -1, size - 1);
+    }
+    const int64_t distance = step > 0 ? end - start : start - end, by = step > 0 ? step : -step;
+    view->dims[axis] = distance > 0 ? (size_t)((distance + by - 1) / by) : 0;
+    view->offset += view->dims[axis] > 0 ? start * view->step[axis] : 0;
+    view->step[axis] *= step;
+    return true;
+}
+
+static bool move_slice(struct onnx_importer *im, const Onnx__Node *node, struct onnx_value *in,
+                       struct onnx_value *out)
+{
+    size_t starts, ends, count, strides;
+    const int64_t *start = onnx_get_list(im, node, "starts", 1, &starts);
+    const int64_t *end = onnx_get_list(im, node, "ends", 2, &ends);
+    const int64_t *axes = onnx_get_list(im, node, "axes", 3, &count);
+    const int64_t *step = onnx_get_list(im, node, NULL, 4, &strides);
+    struct view view = view_of(in);
+    bool seen[ONNX_MAX_RANK] = {false};
+    if (!start || !end || starts != ends || (axes && count != starts) ||
+        (step && strides != starts))
+        return false;
+    for (size_t i = 0, axis; i < starts; i++) {
+        if (!find_axis(axes ? axes[i] : (int64_t)i, in->rank, &axis) || seen[axis] ||
+            !slice_axis(&view, axis, start[i], end[i], step ? step[i] : 1))
+            return false;
+        seen[axis] = true;
+    }
+    return take_view(im, in, out, &view);
+}
+
+static bool move_expand(struct onnx_importer *im, const Onnx__Node *node, struct onnx_value *in,
+                        struct onnx_value *out)
+{
+    size_t count;
+    const int64_t *shape = onnx_get_list(im, node, NULL, 1, &count);
+    if (!shape || count > ONNX_MAX_RANK)
+        return false;
+    const size_t rank = count > in->rank ? count : in->rank, added = rank - in->rank;
+    struct view view = {.rank = rank};
+    int64_t steps[ONNX_MAX_RANK];
+    steps_of(in, steps);
+    for (size_t i = 0; i < rank; i++) {
+        const int64_t wanted = i < rank - count ? 1 : shape[i - (rank - count)];
+        const size_t side = i < added ? 1 : in->dims[i - added];
+        if (wanted < 0 || (side != 1 && wanted != 1 && (size_t)wanted != side))
+            return false;
+        view.dims[i] = side == 1 ? (size_t)wanted : side;
+        view.step[i] = side == 1 ? 0 : steps[i - added];
+        view.size[i] = INT64_MAX;
+    }
+    return take_view(im, in, out, &view);
+}
+
+static bool move_pad(struct onnx_importer *im, const Onnx__Node *node, struct onnx_value *in,
+                     struct onnx_value *out)
+{
+    size_t count;
+    const int64_t *pads = onnx_get_list(im, node, "pads", 1, &count);
+    const struct onnx_value *fill = onnx_input(im, node, 2);
+    struct view view = view_of(in);
+    const bool zero =
+        !fill || (fill->kind == ONNX_FLOATS && fill->count == 1 && fill->floats[0] == 0);
+    if (!pads || count != 2 * in->rank || !zero || onnx_input(im, node, 3) ||
+        (onnx_attribute(node, "mode") && !onnx_get_is(node, "mode", "constant")))
+        return false;
+    for (size_t i = 0; i < in->rank; i++) {
+        const int64_t before = pads[i], after = pads[i + in->rank];
+        if (before < 0 || after < 0 || before > 65536 || after > 65536)
+            return false;
+        view.low[i] = before;
+        view.size[i] = (int64_t)in->dims[i];
+        view.dims[i] += (size_t)(before + after);
+    }
+    return take_view(im, in, out, &view);
+}
+
+/* --- indices --- */
+
+static bool move_gather(struct onnx_importer *im, const Onnx__Node *node, struct onnx_value *in,
+                        struct onnx_value *out)
+{
+    const struct onnx_value *indices = onnx_input(im, node, 1);
+    size_t axis, dims[ONNX_MAX_RANK], inner = 1;
+    if (!indices || indices->kind != ONNX_INTEGERS ||
+        !find_axis(onnx_get_int(node, "axis", 0), in->rank, &axis) ||
+        in->rank + indices->rank > ONNX_MAX_RANK + 1)
+        return false;
+    for (size_t i = axis + 1; i < in->rank; i++)
+        inner *= in->dims[i];
+    const size_t rank = in->rank - 1 + indices->rank, side = in->dims[axis];
+    for (size_t i = 0; i < rank; i++)
+        dims[i] = i < axis                   ? in->dims[i]
+                  : i < axis + indices->rank ? indices->dims[i - axis]
+                                             : in->dims[i - indices->rank + 1];
+    if (!begin(im, in, out, dims, rank))
+        return false;
+    for (size_t at = 0; at < out->count; at++) {
+        int64_t index = indices->integers[at / inner % indices->count];
+        index = index < 0 ? index + (int64_t)side : index;
+        if (index < 0 || index >= (int64_t)side)
+            return false;
+        move(in, out, at,
+             (int64_t)((at / inner / indices->count * side + (size_t)index) * inner + at % inner));
+    }
+    return true;
+}
+
+/* Writes updates over elements of the data. The data may be zeros and the updates a layer's. */
+static bool move_scatter(struct onnx_importer *im, const Onnx__Node *node, struct onnx_value *in,
+                         struct onnx_value *out)
+{
+    const struct onnx_value *indices = onnx_input(im, node, 1), *updates = onnx_input(im, node, 2);
+    int64_t steps[ONNX_MAX_RANK];
+    if (!indices || !updates || indices->kind != ONNX_INTEGERS || indices->rank < 1 ||
+        (onnx_attribute(node, "reduction") && !onnx_get_is(node, "reduction", "none")))
+        return false;
+    const size_t depth = indices->dims[indices->rank - 1];
+    size_t inner = 1;
+    if (depth < 1 || depth > in->rank)
+        return false;
+    for (size_t i = depth; i < in->rank; i++)
+        inner *= in->dims[i];
+    const bool mixed = updates->kind == ONNX_LAYER && in->kind == ONNX_FLOATS;
+    if ((!mixed && updates->kind != in->kind) ||
+        (in->kind == ONNX_LAYER &&
+         (updates->node != in->node || updates->meaning != in->meaning)) ||
+        updates->count != indices->count / depth * inner ||
+        !begin(im, mixed ? updates : in, out, in->dims, in->rank))
+        return false;
+    for (size_t at = 0; at < out->count; at++)
+        if (!mixed)
+            move(in, out, at, (int64_t)at);
+        else if (in->floats[at] == 0)
+            out->integers[at] = -1;
+        else
+            return false;
+    steps_of(in, steps);
+    for (size_t u = 0; u < updates->count; u += inner) {
+        int64_t at = 0;
+        for (size_t i = 0; i < depth; i++) {
+            int64_t index = indices->integers[u / inner * depth + i];
+            index = index < 0 ? index + (int64_t)in->dims[i] : index;
+            if (index < 0 || index >= (int64_t)in->dims[i])
+                return false;
+            at += index * steps[i];
+        }
+        for (size_t i = 0; i < inner; i++)
+            move(updates, out, (size_t)at + i, (int64_t)(u + i));
+    }
+    return true;
+}
+
+/* Joins constants, or parts of one layer's values. */
+static bool move_concat(struct onnx_importer *im, const Onnx__Node *node, struct onnx_value *in,
+                        struct onnx_value *out)
+{
+    size_t axis, dims[ONNX_MAX_RANK], inner = 1, first = 0;
+    memcpy(dims, in->dims, sizeof dims);
+    if (!find_axis(onnx_get_int(node, "axis", 0), in->rank, &axis))
+        return false;
+    for (size_t k = 1; k < node->n_input; k++) {
+        const struct onnx_value *other = onnx_input(im, node, k);
+        for (size_t i = 0; i < in->rank; i++)
+            if (other->rank != in->rank || (i != axis && other->dims[i] != in->dims[i]))
+                return false;
+        dims[axis] += other->dims[axis];
+    }
+    for (size_t i = axis + 1; i < in->rank; i++)
+        inner *= in->dims[i];
+    if (!begin(im, in, out, dims, in->rank))
+        return false;
+    for (size_t k = 0; k < node->n_input; k++) {
+        const struct onnx_value *part = onnx_input(im, node, k);
+        const size_t row = part->dims[axis] * inner;
+        for (size_t i = 0; i < part->count; i++)
+            move(part, out, i / row * dims[axis] * inner + first + i % row, (int64_t)i);
+        first += row;
+    }
+    return true;
+}
+
+/* --- the table --- */
+
+static const struct {
+    const char *type;
+    bool (*move)(struct onnx_importer *im, const Onnx__Node *node, struct onnx_value *in,
+                 struct onnx_value *out);
+} moves[] = {
+    {"Reshape", move_reshape},   {"Unsqueeze", move_unsqueeze}, {"Squeeze", move_squeeze},
+    {"Identity", move_identity}, {"Cast", move_identity},       {"Transpose", move_transpose},
+    {"Slice", move_slice},       {"Expand", move_expand},       {"Pad", move_pad},
+    {"Gather", move_gather},     {"ScatterND", move_scatter},   {"Concat", move_concat}};
+
+bool onnx_is_move(const char *type)
+{
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+        if (strcmp(moves[i].type, type) == 0)
+            return strcmp(type, "Concat") != 0;
+    return strcmp(type, "Shape") == 0;
+}
+
+/* A concat is a move if it joins constants, or parts of one layer's values that have been moved. */
+static bool concat_moves(struct onnx_importer *im, const Onnx__Node *node)
+{
+    const struct onnx_value *first = onnx_input(im, node, 0);
+    bool moved = first && first->kind != ONNX_LAYER;
+    for (size_t k = 0; k < node->n_input; k++) {
+        const struct onnx_value *value = onnx_input(im, node, k);
+        if (!value || !first || value->kind != first->kind || value->rank != first->rank ||
+            (value->kind == ONNX_LAYER &&
+             (value->node != first->node || value->meaning != first->meaning)))
+            return false;
+        moved |= value->integers != NULL;
+    }
+    return moved;
+}
+
+bool onnx_move(struct onnx_importer *im, const Onnx__Node *node)
+{
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) {
+        if (strcmp(moves[i].type, node->op_type) != 0)
+            continue;
+        struct onnx_value *in = onnx_input(im, node, 0), *out = onnx_output(im, node);
+        if (!in || !out || (strcmp(node->op_type, "Concat") == 0 && !concat_moves(im, node)))
+            return false;
+        if (!moves[i].move(im, node, in, out) && !im->base.failed)
+            onnx_lacks(im, node, N_("values are moved in a way that tinca does not know"));
         return true;
     }
     return false;

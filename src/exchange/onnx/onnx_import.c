@@ -1,17 +1,188 @@
-/* Goes through the nodes of a file. A node whose inputs an operator that tinca
- * lacks has computed is passed over, so that the list of what is missing has each operator that is,
- * and nothing else. */
+/* Goes through the nodes of a file. A node whose inputs an operator that tinca lacks has computed
+ * is passed over. What the file's metadata says of the network (its name, classes, normalisation,
+ * how it was trained) goes with it. */
 #include "exchange/onnx/internal.h"
 
-#include "base/files/output_file.h"
 #include "base/host/memory_room.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "engine/ops/class_outputs.h"
 #include "engine/ops/op.h"
+#include "models/saved/model_file.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* --- what the file says of the network --- */
+
+static const struct importer_words words = {
+    .what = "the ONNX model",
+    .advice = N_("export the model again"),
+    .lacking = N_("tinca has no layer for %zu of its %zu nodes"),
+    .change = N_("change the model where it was made, or leave those nodes out"),
+    .node = "node",
+    .type = "operator"};
+
+static const char *metadata(const Onnx__Model *model, const char *key)
+{
+    for (size_t i = 0; i < model->n_metadata_props; i++)
+        if (model->metadata_props[i]->key && strcmp(model->metadata_props[i]->key, key) == 0)
+            return model->metadata_props[i]->value;
+    return NULL;
+}
+
+/* --- the head of the network --- */
+
+static void copy_text(const struct json *root, const char *key, char *to, size_t size)
+{
+    const char *text = json_string(json_member(root, key));
+    if (text && text[0])
+        snprintf(to, size, "%s", text);
+}
+
+/* Reads the head, and the name of the loss into loss[32]. network_build checks the rest. */
+static bool read_head(struct onnx_importer *im, const Onnx__Model *model, struct network *network,
+                      char *loss)
+{
+    struct json_document document = {0};
+    const char *text = metadata(model, ONNX_NETWORK_KEY);
+    importer_name_network(&im->base, "", network);
+    snprintf(network->normalisation, sizeof network->normalisation, "unit");
+    if (!text)
+        return true;
+    if (!json_parse(&document, text, strlen(text), im->base.path, im->base.error)) {
+        im->base.failed = true;
+        return false;
+    }
+    copy_text(document.root, "name", network->name, sizeof network->name);
+    copy_text(document.root, "title", network->title, sizeof network->title);
+    copy_text(document.root, "compression", network->compression, sizeof network->compression);
+    copy_text(document.root, "normalise", network->normalisation, sizeof network->normalisation);
+    copy_text(document.root, "loss", loss, 32);
+    json_document_free(&document);
+    return true;
+}
+
+/* --- what a model says of its images --- */
+
+static bool read_triple(const char *text, float *values)
+{
+    return !text || (sscanf(text, "%f %f %f", &values[0], &values[1], &values[2]) == 3 &&
+                     isfinite(values[0]) && isfinite(values[1]) && isfinite(values[2]));
+}
+
+/* Reads the preprocessing of a model that an earlier version of tinca has exported. */
+static bool read_earlier(struct onnx_importer *im, const Onnx__Model *model,
+                         struct preprocessing *p)
+{
+    struct normalisation *normalisation = &p->normalisation;
+    const char *stored = metadata(model, "tinca.stored");
+    p->recorded = p->stretched = false;
+    p->filter = IMAGE_BILINEAR2;
+    p->as_stored = p->luma = true;
+    snprintf(normalisation->name, sizeof normalisation->name, "%s",
+             metadata(model, "tinca.normalisation"));
+    if (!read_triple(metadata(model, "tinca.mean"), normalisation->mean) ||
+        !read_triple(metadata(model, "tinca.deviation"), normalisation->deviation))
+        return onnx_damaged(im, "tinca.mean", N_("three numbers were expected"));
+    if (stored && (sscanf(stored, "%zu %zu", &p->stored_height, &p->stored_width) != 2 ||
+                   p->stored_height < p->height || p->stored_width < p->width ||
+                   p->stored_height > IMAGE_MAX_SIDE || p->stored_width > IMAGE_MAX_SIDE))
+        return onnx_damaged(im, "tinca.stored", N_("a height and a width were expected"));
+    return true;
+}
+
+/* Reads how pictures are prepared: as the file says, or else resized to the input and divided by
+ * 255. A normalisation that the user has chosen counts more. */
+static bool read_images(struct onnx_importer *im, const Onnx__Model *model, struct model *origin)
+{
+    struct preprocessing *p = &origin->preprocessing;
+    const char *text = metadata(model, MODEL_PREPROCESSING_KEY), *what;
+    if (!normalisation_choose(&p->normalisation, "unit", NULL, im->base.error))
+        return false;
+    if (text && !preprocessing_parse(p, text, &what))
+        return onnx_damaged(im, MODEL_PREPROCESSING_KEY, what);
+    if (!text && metadata(model, "tinca.normalisation") && !read_earlier(im, model, p))
+        return false;
+    if (im->normalise[0] &&
+        !normalisation_preset(&p->normalisation, im->normalise, p->recorded, im->base.error))
+        return false;
+    for (size_t c = 0; c < 3; c++)
+        if (p->normalisation.deviation[c] == 0)
+            return onnx_damaged(im, "tinca.deviation", N_("a deviation of 0"));
+    return true;
+}
+
+static bool read_classes(struct onnx_importer *im, const Onnx__Model *model, struct model *origin)
+{
+    const char *text = metadata(model, "tinca.class_names");
+    const size_t count = origin->network->classes;
+    struct json_document document = {0};
+    if (!importer_number_classes(origin, im->base.error) ||
+        (text && !json_parse(&document, text, strlen(text), im->base.path, im->base.error)))
+        return false;
+    const struct json *name = json_first(document.root);
+    for (size_t i = 0; name && i < count; i++, name = json_next(name))
+        if (json_string(name))
+            snprintf(origin->class_names[i], sizeof *origin->class_names, "%s", json_string(name));
+    json_document_free(&document);
+    return true;
+}
+
+static bool describe(struct importer *base, struct model *origin)
+{
+    struct onnx_importer *im = (struct onnx_importer *)base;
+    const Onnx__Model *model = onnx_model_message(im->model);
+    return read_images(im, model, origin) && read_classes(im, model, origin);
+}
+
+/* --- files --- */
+
+/* Writes the values of a parameter. Returns false if the import has failed. */
+static bool fill_parameter(struct importer *base, size_t from, const struct parameter *to,
+                           float *values)
+{
+    struct onnx_importer *im = (struct onnx_importer *)base;
+    const struct onnx_source *source = &im->sources[from];
+    if (source->floats)
+        memcpy(values, source->floats, to->count * sizeof *values);
+    if (!source->stored)
+        return true;
+    if (!(source->transposed ? onnx_read_transposed : onnx_read_stored)(im, source->stored, values))
+        return false;
+    for (size_t i = 0; i < to->count && source->factor != 1; i++)
+        values[i] *= source->factor;
+    return true;
+}
+
+/* Writes the network that ends with `output` and its weights. Returns false with an error. */
+static bool save(struct onnx_importer *im, const Onnx__Model *model, size_t output)
+{
+    char loss[32] = "";
+    struct importer_end end = {.loss = loss,
+                               .describe = describe,
+                               .quantization = metadata(model, "tinca.quantization"),
+                               .record = metadata(model, MODEL_RECORD_KEY),
+                               .parent = metadata(model, "tinca.parent"),
+                               /* in 16 bits only if that rounds nothing */
+                               .format = im->half[0]   ? WEIGHTS_FLOAT32
+                                         : im->half[1] ? WEIGHTS_BF16
+                                         : im->half[2] ? WEIGHTS_FLOAT16
+                                                       : WEIGHTS_FLOAT32};
+    /* a network of tinca that has a softmax beside that of its loss is left as it is */
+    if (!metadata(model, ONNX_NETWORK_KEY))
+        im->base.softmax_left_out = graph_leave_out_softmax(&im->base.graph, &output);
+    if (im->log_softmax && !im->base.softmax_left_out)
+        return error_set(im->base.error, ERROR_UNSUPPORTED, im->base.path, words.change, "%s",
+                         N_("a LogSoftmax that is not the end of a classifier"));
+    end.output = output;
+    return output > 0 && read_head(im, model, &end.head, loss) && importer_save(&im->base, &end);
+}
+
+/* --- the nodes --- */
 
 #define BASE_BUDGET ((size_t)1 << 30)
 enum { BUDGET_GROWTH = 16, MAX_SIDE = 65536 };
@@ -26,14 +197,14 @@ static bool check_inputs(struct onnx_importer *im, const Onnx__Node *node)
     const char *type = node->op_type;
     const bool own = !node->domain || !node->domain[0] || strcmp(node->domain, "ai.onnx") == 0;
     bool unknown = false;
-    for (size_t k = 0; k < node->n_input && !im->failed; k++) {
+    for (size_t k = 0; k < node->n_input && !im->base.failed; k++) {
         const struct onnx_value *value = onnx_input(im, node, k);
         if (value && value->kind == ONNX_UNDEFINED)
             return onnx_damaged(im, node->input[k],
                                 N_("a node reads it before any node has computed it"));
         unknown |= value && value->kind == ONNX_UNKNOWN;
     }
-    if (im->failed)
+    if (im->base.failed)
         return false;
     if (!own || (!onnx_is_layer(type) && !onnx_is_move(type) && !onnx_is_fold(type) &&
                  strcmp(type, "If") != 0))
@@ -91,12 +262,12 @@ static bool load_inputs(struct onnx_importer *im, const Onnx__Node *node)
 {
     const struct onnx_value *first = onnx_input(im, node, 0);
     const bool layer = first && first->kind == ONNX_LAYER;
-    for (size_t k = 0; k < node->n_input && !im->failed; k++) {
+    for (size_t k = 0; k < node->n_input && !im->base.failed; k++) {
         struct onnx_value *value = onnx_input(im, node, k);
         if (value && !(keeps_stored(node, k) && (layer || k == 0)) && !onnx_load(im, value))
             return false;
     }
-    return !im->failed;
+    return !im->base.failed;
 }
 
 static void import_node(struct onnx_importer *im, const Onnx__Node *node)
@@ -113,11 +284,11 @@ static void import_node(struct onnx_importer *im, const Onnx__Node *node)
     } else if (onnx_fold(im, node)) {
         return;
     } else if (onnx_move(im, node)) {
-        struct onnx_value *out = im->failed ? NULL : onnx_output(im, node);
+        struct onnx_value *out = im->base.failed ? NULL : onnx_output(im, node);
         if (out && out->kind == ONNX_LAYER && out->integers && out->read_by_layer &&
             out->meaning == ONNX_PLAIN)
             onnx_settle(im, out, true, &why); /* in the place where the file has it */
-    } else if (!onnx_import_layer(im, node) && !im->failed) {
+    } else if (!onnx_import_layer(im, node) && !im->base.failed) {
         onnx_lacks(im, node, N_("tinca computes this operator of constants only"));
     }
 }
@@ -167,9 +338,9 @@ static bool import_graph(struct onnx_importer *im, const Onnx__Graph *graph)
 {
     if (!add_initializers(im, graph) || !count_readers(im, graph))
         return false;
-    for (size_t i = 0; i < graph->n_node && !im->failed; i++)
+    for (size_t i = 0; i < graph->n_node && !im->base.failed; i++)
         import_node(im, graph->node[i]);
-    return !im->failed;
+    return !im->base.failed;
 }
 
 /* --- inputs and outputs --- */
@@ -194,8 +365,9 @@ static bool read_input(struct onnx_importer *im, const Onnx__ValueInfo *info)
     }
     im->batch = dims[0];
     struct onnx_value *value = onnx_find_value(im, info->name);
-    if (!value || !graph_create(&im->graph, (struct shape){dims[1], dims[2], dims[3]}, im->error)) {
-        im->failed = true;
+    if (!value ||
+        !graph_create(&im->base.graph, (struct shape){dims[1], dims[2], dims[3]}, im->base.error)) {
+        im->base.failed = true;
         return false;
     }
     value->kind = ONNX_LAYER;
@@ -255,9 +427,9 @@ static bool check_room(struct onnx_importer *im, const Onnx__Graph *graph)
         bytes += tensor_bytes(graph->initializer[i]);
     for (size_t i = 0; i < graph->n_node; i++)
         bytes += node_bytes(im, graph->node[i]);
-    if (!im->failed && memory_room_check(im->path, bytes, im->error))
+    if (!im->base.failed && memory_room_check(im->base.path, bytes, im->base.error))
         return true;
-    im->failed = true;
+    im->base.failed = true;
     return false;
 }
 
@@ -270,7 +442,7 @@ static size_t find_output(struct onnx_importer *im, const Onnx__Graph *graph)
     struct onnx_value *value = onnx_find_value(im, graph->output[0]->name);
     if (!value || value->kind == ONNX_UNKNOWN)
         return 0;
-    im->result->left_out = graph->n_output - 1;
+    im->base.left_out = graph->n_output - 1;
     if (value->kind != ONNX_LAYER || !onnx_settle(im, value, false, &why) || value->node == 0) {
         onnx_damaged(im, graph->output[0]->name,
                      N_("the model's output is not the output of a layer"));
@@ -281,7 +453,7 @@ static size_t find_output(struct onnx_importer *im, const Onnx__Graph *graph)
 
 /* --- the import --- */
 
-static bool import_model(struct onnx_importer *im, const struct onnx_import_request *request)
+static bool import_model(struct onnx_importer *im)
 {
     const Onnx__Model *model = onnx_model_message(im->model);
     const Onnx__Graph *graph = model->graph;
@@ -297,14 +469,9 @@ static bool import_model(struct onnx_importer *im, const struct onnx_import_requ
         !import_graph(im, graph))
         return false;
     const size_t output = find_output(im, graph);
-    if (im->failed)
+    if (im->base.failed)
         return false;
-    if (im->result->missing_count > 0)
-        return error_set(im->error, ERROR_UNSUPPORTED, im->path,
-                         "change the model where it was made, or leave those nodes out",
-                         "tinca has no layer for %zu of its %zu nodes", im->result->missing_count,
-                         graph->n_node);
-    return onnx_import_save(im, model, request, output);
+    return importer_is_complete(&im->base, graph->n_node) && save(im, model, output);
 }
 
 /* Returns the folder of a file, which the caller frees. */
@@ -322,36 +489,29 @@ static void release(struct onnx_importer *im)
     onnx_model_free(im->model);
     onnx_builder_free(&im->memory);
     name_index_free(&im->names);
-    graph_free(&im->graph);
+    importer_free(&im->base);
     free(im->values);
     free(im->sources);
 }
 
-bool onnx_import(const struct onnx_import_request *request, struct onnx_import_result *result,
+bool onnx_import(const struct model_import *import, struct exchange_report *report,
                  struct error *error)
 {
-    struct error unused;
     struct onnx_importer im = {
-        .path = request->path, .error = error ? error : &unused, .result = result};
+        .base = {.words = &words, .fill = fill_parameter, .path = import->paths[0], .error = error},
+        .normalise = import->normalise};
     struct stat status;
-    *result = (struct onnx_import_result){0};
-    if (!output_file_check(request->model, OUTPUT_BINARY, im.error) ||
-        !output_file_check(request->network, OUTPUT_TEXT, im.error))
-        return false;
-    char *folder = folder_of(request->path, im.error);
+    char *folder = folder_of(im.base.path, error);
     im.folder = folder;
-    im.model = folder ? onnx_model_read(request->path, im.error) : NULL;
+    im.model = folder && importer_name_files(&im.base, import->output, true)
+                   ? onnx_model_read(im.base.path, error)
+                   : NULL;
     im.budget = BASE_BUDGET;
-    if (stat(request->path, &status) == 0)
+    if (stat(im.base.path, &status) == 0)
         im.budget += (size_t)status.st_size * BUDGET_GROWTH;
-    const bool imported = im.model && import_model(&im, request);
+    const bool imported = im.model && import_model(&im);
+    importer_report(&im.base, imported, report);
     release(&im);
     free(folder);
     return imported;
-}
-
-void onnx_import_result_free(struct onnx_import_result *result)
-{
-    free(result->missing);
-    *result = (struct onnx_import_result){0};
 }

@@ -4,70 +4,78 @@
 #include "exchange/onnx/internal.h"
 
 #include "base/language.h"
-#include "base/memory.h"
 #include "engine/ops/op.h"
 
+#include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* --- nodes --- */
-
-/* Settles input `k`; notes that the node is missing if that fails. */
-static struct onnx_value *layer_input(struct onnx_importer *im, const Onnx__Node *node, size_t k)
-{
-    const char *why = N_("an input is missing");
-    struct onnx_value *value = onnx_input(im, node, k);
-    if (value && onnx_settle(im, value, false, &why))
-        return value;
-    if (!im->failed)
-        onnx_lacks(im, node, why);
-    return NULL;
-}
 
 /* Adds a layer of one input without parameters. */
 static bool add_simple(struct onnx_importer *im, const Onnx__Node *node, const struct op *op,
                        const union attributes *attributes)
 {
-    const struct onnx_value *input = layer_input(im, node, 0);
+    const struct onnx_value *input = onnx_layer_input(im, node, 0, false);
     return input && onnx_add_layer(im, node, NULL, op, &input, 1, attributes, NULL);
 }
 
-/* --- activations --- */
+/* --- layers that are rows --- */
 
-static bool import_plain(struct onnx_importer *im, const Onnx__Node *node)
+#define FLOAT(name, member, usual)                                                                 \
+    {                                                                                              \
+        name, MAPPING_FLOAT, offsetof(union attributes, member), usual, 0                          \
+    }
+
+const struct mapping onnx_rows[] = {
+    {"Relu", NULL, &op_relu, {{0}}},
+    {"Sigmoid", NULL, &op_sigmoid, {{0}}},
+    {"Tanh", NULL, &op_tanh, {{0}}},
+    {"HardSwish", NULL, &op_hardswish, {{0}}},
+    {"Gelu", NULL, &op_gelu, {{0}}},
+    {"LeakyRelu", NULL, &op_leaky_relu, {FLOAT("alpha", leaky_relu.slope, 0.01f)}},
+    {"Elu", NULL, &op_elu, {FLOAT("alpha", elu.alpha, 1)}},
+    {"HardSigmoid",
+     NULL,
+     &op_hardsigmoid,
+     {{"alpha", MAPPING_FIXED, 0, 0.2f, 1.0f / 6}, {"beta", MAPPING_FIXED, 0, 0.5f, 0.5f}}},
+    {"LRN",
+     NULL,
+     &op_lrn,
+     {FLOAT("alpha", lrn.alpha, 1e-4f),
+      FLOAT("beta", lrn.beta, 0.75f),
+      FLOAT("bias", lrn.k, 1),
+      {"size", MAPPING_COUNT, offsetof(union attributes, lrn.size), 0, 1023}}},
+    {0}};
+
+/* Reads an attribute into those of an operator. Returns false if it is none that tinca has. */
+static bool read_value(const Onnx__Node *node, const struct mapping_value *value,
+                       union attributes *attributes)
 {
-    static const struct {
-        const char *type;
-        const struct op *op;
-    } types[] = {{"Relu", &op_relu},
-                 {"Sigmoid", &op_sigmoid},
-                 {"Tanh", &op_tanh},
-                 {"HardSwish", &op_hardswish},
-                 {"Gelu", &op_gelu}};
+    void *to = (char *)attributes + value->offset;
+    const int64_t count = onnx_get_int(node, value->name, 0);
+    const float number = onnx_get_float(node, value->name, value->usual);
+    if (value->kind == MAPPING_FIXED)
+        return fabsf(number - value->limit) <= 1e-6f;
+    if (value->kind == MAPPING_COUNT)
+        *(size_t *)to = count > 0 && (float)count <= value->limit ? (size_t)count : 0;
+    else
+        *(float *)to = number;
+    return true;
+}
+
+static bool import_row(struct onnx_importer *im, const Onnx__Node *node, const struct mapping *row)
+{
+    union attributes attributes = {0};
     if (onnx_get_is(node, "approximate", "tanh"))
         return onnx_lacks(im, node, N_("tinca has the exact GELU, not the approximation by tanh"));
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i].type, node->op_type) == 0)
-            return add_simple(im, node, types[i].op, NULL);
-    return false;
+    for (const struct mapping_value *value = row->values; value->name; value++)
+        if (!read_value(node, value, &attributes))
+            return onnx_lacks(im, node, N_("tinca's hardsigmoid has alpha 1/6 and beta 0.5"));
+    return add_simple(im, node, row->op, &attributes);
 }
 
-static bool import_leaky(struct onnx_importer *im, const Onnx__Node *node)
-{
-    const bool elu = strcmp(node->op_type, "Elu") == 0;
-    const float alpha = onnx_get_float(node, "alpha", elu ? 1 : 0.01f);
-    const union attributes attributes = {.elu = {.alpha = alpha}}, leaky = {.leaky_relu = {alpha}};
-    return add_simple(im, node, elu ? &op_elu : &op_leaky_relu, elu ? &attributes : &leaky);
-}
-
-static bool import_hardsigmoid(struct onnx_importer *im, const Onnx__Node *node)
-{
-    const float alpha = onnx_get_float(node, "alpha", 0.2f);
-    if (fabsf(alpha - 1.0f / 6) > 1e-6f || onnx_get_float(node, "beta", 0.5f) != 0.5f)
-        return onnx_lacks(im, node, N_("tinca's hardsigmoid has alpha 1/6 and beta 0.5"));
-    return add_simple(im, node, &op_hardsigmoid, NULL);
-}
+/* --- softmax, dropout, flatten --- */
 
 /* Returns the product of dimensions `from` up to and without `to`. */
 static size_t count_between(const struct onnx_value *value, int64_t from, int64_t to)
@@ -175,20 +183,10 @@ static bool import_dropout(struct onnx_importer *im, const Onnx__Node *node)
     return add_simple(im, node, &op_dropout, &attributes);
 }
 
-static bool import_lrn(struct onnx_importer *im, const Onnx__Node *node)
-{
-    const int64_t size = onnx_get_int(node, "size", 0);
-    const union attributes attributes = {.lrn = {.size = size > 0 && size < 1024 ? (size_t)size : 0,
-                                                 .alpha = onnx_get_float(node, "alpha", 1e-4f),
-                                                 .beta = onnx_get_float(node, "beta", 0.75f),
-                                                 .k = onnx_get_float(node, "bias", 1)}};
-    return add_simple(im, node, &op_lrn, &attributes);
-}
-
 /* A Flatten that an export has put before a layer, LAYER/flatten, is no layer. */
 static bool import_flatten(struct onnx_importer *im, const Onnx__Node *node)
 {
-    struct onnx_value *input = layer_input(im, node, 0), *out = onnx_output(im, node);
+    struct onnx_value *input = onnx_layer_input(im, node, 0, false), *out = onnx_output(im, node);
     const char *slash = node->name ? strrchr(node->name, '/') : NULL;
     if (!input || !out)
         return false;
@@ -209,7 +207,7 @@ static bool join(struct onnx_importer *im, const Onnx__Node *node, const struct 
     if (node->n_input < 2 || node->n_input > NODE_MAX_INPUTS)
         return onnx_lacks(im, node, N_("it has fewer than 2 inputs, or more than 8"));
     for (size_t k = 0; k < node->n_input; k++)
-        if (!(inputs[k] = layer_input(im, node, k)))
+        if (!(inputs[k] = onnx_layer_input(im, node, k, false)))
             return false;
     for (size_t k = 1; k < node->n_input; k++)
         if (inputs[k]->rank != inputs[0]->rank)
@@ -262,7 +260,7 @@ static bool import_add(struct onnx_importer *im, const Onnx__Node *node)
 static bool is_sigmoid_of(const struct onnx_importer *im, const struct onnx_value *gate,
                           const struct onnx_value *of)
 {
-    const struct node *node = &im->graph.nodes[gate->node];
+    const struct node *node = &im->base.graph.nodes[gate->node];
     return node->op == &op_sigmoid && node->inputs[0] == of->node && !gate->integers &&
            !quantization_is_set(node->quantization);
 }
@@ -270,7 +268,8 @@ static bool is_sigmoid_of(const struct onnx_importer *im, const struct onnx_valu
 /* A product of two layers: squares, a SiLU, or a gate of each channel. */
 static bool import_product(struct onnx_importer *im, const Onnx__Node *node)
 {
-    struct onnx_value *a = layer_input(im, node, 0), *b = a ? layer_input(im, node, 1) : NULL;
+    struct onnx_value *a = onnx_layer_input(im, node, 0, false),
+                      *b = a ? onnx_layer_input(im, node, 1, false) : NULL;
     const struct onnx_value *inputs[2] = {a, b};
     if (!b)
         return false;
@@ -280,8 +279,8 @@ static bool import_product(struct onnx_importer *im, const Onnx__Node *node)
         return onnx_add_layer(im, node, NULL, &op_silu, inputs, 1, NULL, NULL);
     if (is_sigmoid_of(im, a, b))
         return onnx_add_layer(im, node, NULL, &op_silu, &inputs[1], 1, NULL, NULL);
-    if (shape_area(im->graph.nodes[a->node].output) == 1 && a->rank == b->rank &&
-        shape_area(im->graph.nodes[b->node].output) > 1) {
+    if (shape_area(im->base.graph.nodes[a->node].output) == 1 && a->rank == b->rank &&
+        shape_area(im->base.graph.nodes[b->node].output) > 1) {
         inputs[0] = b;
         inputs[1] = a;
     }
@@ -334,6 +333,137 @@ static bool import_div(struct onnx_importer *im, const Onnx__Node *node)
     return add_simple(im, node, &op_lrn, &attributes);
 }
 
+/* --- rounding --- */
+
+/* QuantizeLinear and DequantizeLinear. A pair behind a layer that nothing else reads says that the
+ * layer's values lie on that grid; any other pair is a fake_quantize. A DequantizeLinear of a
+ * constant gives weights that keep their scales, or a bias. Signed integers become unsigned ones:
+ * q + 128 with the zero point + 128 is the same grid. */
+
+/* Reads scale and zero point of a node, for values of a layer. */
+static bool read_grid(struct onnx_importer *im, const Onnx__Node *node, struct quantization *grid)
+{
+    const struct onnx_value *scale = onnx_input(im, node, 1), *zero = onnx_input(im, node, 2);
+    if (!scale || scale->kind != ONNX_FLOATS || scale->count != 1 ||
+        !(scale->floats[0] >= FLT_MIN) || !(scale->floats[0] <= FLT_MAX))
+        return false;
+    grid->scale = scale->floats[0];
+    grid->zero_point = 0;
+    if (!zero)
+        return true;
+    if (zero->kind != ONNX_INTEGERS || zero->count != 1 ||
+        (zero->type != ONNX_UINT8 && zero->type != ONNX_INT8))
+        return false;
+    grid->zero_point = (int)zero->integers[0] + (zero->type == ONNX_INT8 ? ONNX_OFFSET : 0);
+    return true;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = text ? strlen(text) : 0, size = strlen(end);
+    return length >= size && strcmp(text + length - size, end) == 0;
+}
+
+static bool onnx_import_quantize(struct onnx_importer *im, const Onnx__Node *node)
+{
+    struct onnx_value *input = onnx_layer_input(im, node, 0, false), *out = onnx_output(im, node);
+    struct quantization grid;
+    if (!input || !out)
+        return false;
+    if (!read_grid(im, node, &grid))
+        return onnx_lacks(im, node, N_("tinca rounds to integers of 8 bits, with one scale"));
+    struct quantization *own = &im->base.graph.nodes[input->node].quantization;
+    const bool whole =
+        input->direct && input->readers == 1 && !ends_with(node->name, "/fake_quantize");
+    if (whole && !quantization_is_set(*own))
+        *own = grid;
+    if (!whole || !quantization_equal(*own, grid)) {
+        const union attributes attributes = {.fake_quantize = grid};
+        if (!onnx_add_layer(im, node, NULL, &op_fake_quantize,
+                            (const struct onnx_value *const[]){input}, 1, &attributes, NULL))
+            return false;
+        input = out;
+    }
+    if (input != out)
+        onnx_set_alias(out, input);
+    out->meaning = ONNX_ROUNDED;
+    out->grid = grid;
+    return true;
+}
+
+/* Returns whether integers and zero points are those of tinca's weights: symmetric, of 8 bits,
+ * signed or with 128 added. */
+static bool is_symmetric(struct onnx_importer *im, const struct onnx_value *in,
+                         const struct onnx_value *zero)
+{
+    const int64_t middle = in->type == ONNX_UINT8 ? ONNX_OFFSET : 0;
+    int64_t smallest = middle;
+    bool symmetric = in->type == ONNX_INT8 || (in->type == ONNX_UINT8 && zero);
+    for (size_t i = 0; symmetric && zero && i < zero->count; i++)
+        symmetric = zero->integers[i] == middle;
+    if (symmetric && in->stored && !onnx_find_smallest(im, in, &smallest))
+        return false;
+    for (size_t i = 0; symmetric && !in->stored && i < in->count; i++)
+        smallest = in->integers[i] < smallest ? in->integers[i] : smallest;
+    return symmetric && smallest >= middle - QUANTIZED_WEIGHT_MAX;
+}
+
+/* Computes (q - zero point) * scale, with one scale or one along an axis. */
+static bool dequantize_constant(struct onnx_importer *im, const Onnx__Node *node,
+                                const struct onnx_value *in, struct onnx_value *out)
+{
+    const struct onnx_value *scale = onnx_input(im, node, 1), *zero = onnx_input(im, node, 2);
+    int64_t axis = onnx_get_int(node, "axis", 1);
+    size_t inner = 1;
+    axis = axis < 0 ? axis + (int64_t)in->rank : axis;
+    if (!scale || scale->kind != ONNX_FLOATS || onnx_get_int(node, "block_size", 0) ||
+        (zero && (zero->kind != ONNX_INTEGERS || zero->count != scale->count)) ||
+        (scale->count != 1 &&
+         (axis < 0 || axis >= (int64_t)in->rank || in->dims[axis] != scale->count)))
+        return onnx_lacks(im, node, N_("scales that are not one for each output"));
+    for (size_t i = (size_t)axis + 1; scale->count > 1 && i < in->rank; i++)
+        inner *= in->dims[i];
+    float *floats = in->stored ? NULL : onnx_import_memory(im, in->count, sizeof *floats);
+    bool positive = true;
+    for (size_t i = 0; floats && i < in->count; i++) {
+        const size_t k = scale->count == 1 ? 0 : i / inner % scale->count;
+        floats[i] = scale->floats[k] * (float)(in->integers[i] - (zero ? zero->integers[k] : 0));
+    }
+    for (size_t k = 0; k < scale->count; k++)
+        positive &= scale->floats[k] > 0 && isfinite(scale->floats[k]);
+    onnx_set_alias(out, in);
+    out->kind = ONNX_FLOATS;
+    out->integers = NULL;
+    out->floats = floats;
+    out->type = ONNX_FLOAT;
+    out->scales = positive && is_symmetric(im, in, zero) ? scale->floats : NULL;
+    out->scale_axis = (size_t)axis;
+    out->scale_count = scale->count;
+    out->step = scale;
+    out->zero = zero;
+    out->inner = inner;
+    return !im->base.failed && (floats || in->stored);
+}
+
+static bool onnx_import_dequantize(struct onnx_importer *im, const Onnx__Node *node)
+{
+    const struct onnx_value *input = onnx_input(im, node, 0);
+    struct onnx_value *out = onnx_output(im, node);
+    struct quantization grid;
+    if (!input || !out)
+        return !im->base.failed && onnx_lacks(im, node, N_("an input is missing"));
+    if (input->kind == ONNX_INTEGERS)
+        return dequantize_constant(im, node, input, out);
+    if (input->kind != ONNX_LAYER || input->meaning != ONNX_ROUNDED ||
+        !read_grid(im, node, &grid) || !quantization_equal(grid, input->grid))
+        return onnx_lacks(im, node, N_("it does not undo a QuantizeLinear before it"));
+    const bool direct = input->direct;
+    onnx_set_alias(out, input);
+    out->meaning = ONNX_PLAIN;
+    out->direct = direct;
+    return true;
+}
+
 /* --- the table --- */
 
 static const struct {
@@ -352,18 +482,9 @@ static const struct {
     {"GlobalMaxPool", onnx_import_pool},
     {"GlobalAveragePool", onnx_import_pool},
     {"ReduceMean", onnx_import_mean},
-    {"Relu", import_plain},
-    {"Sigmoid", import_plain},
-    {"Tanh", import_plain},
-    {"HardSwish", import_plain},
-    {"Gelu", import_plain},
-    {"LeakyRelu", import_leaky},
-    {"Elu", import_leaky},
-    {"HardSigmoid", import_hardsigmoid},
     {"Softmax", import_softmax},
     {"LogSoftmax", import_log_softmax},
     {"Dropout", import_dropout},
-    {"LRN", import_lrn},
     {"Flatten", import_flatten},
     {"Concat", import_concat},
     {"Add", import_add},
@@ -375,20 +496,25 @@ static const struct {
     {"DequantizeLinear", onnx_import_dequantize},
 };
 
+/* Adds the layer that computes a node, unless `im` is NULL; returns whether it knows the operator.
+ */
+static bool find_layer(struct onnx_importer *im, const Onnx__Node *node, const char *type)
+{
+    for (const struct mapping *row = onnx_rows; row->type; row++)
+        if (strcmp(row->type, type) == 0)
+            return !im || import_row(im, node, row) || true;
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+        if (strcmp(layers[i].type, type) == 0)
+            return !im || layers[i].import(im, node) || true;
+    return false;
+}
+
 bool onnx_import_layer(struct onnx_importer *im, const Onnx__Node *node)
 {
-    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
-        if (strcmp(layers[i].type, node->op_type) == 0) {
-            layers[i].import(im, node);
-            return true;
-        }
-    return false;
+    return find_layer(im, node, node->op_type);
 }
 
 bool onnx_is_layer(const char *type)
 {
-    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
-        if (strcmp(layers[i].type, type) == 0)
-            return true;
-    return false;
+    return find_layer(NULL, NULL, type);
 }

@@ -11,26 +11,6 @@
 
 /* --- adding a node --- */
 
-/* Writes the name of a new node into name[NODE_NAME_SIZE]. */
-static void onnx_choose_name(struct onnx_importer *im, const char *wanted, char *name)
-{
-    char base[NODE_NAME_SIZE];
-    size_t length = 0, other;
-    wanted += strspn(wanted, "/");
-    const size_t most = sizeof base - 1, size = strlen(wanted);
-    for (const char *c = size > most ? wanted + size - most : wanted; *c; c++) {
-        const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-                           (*c >= '0' && *c <= '9') || strchr("._-", *c);
-        base[length++] = *c == '/' ? '.' : plain ? *c : '_';
-    }
-    base[length] = '\0';
-    snprintf(name, NODE_NAME_SIZE, "%s", length > 0 ? base : "layer");
-    const bool reserved = strcmp(name, "loss") == 0 || strcmp(name, "target") == 0;
-    for (unsigned k = 2;
-         k < 99999 && (graph_find(&im->graph, name, &other) || (reserved && k == 2)); k++)
-        snprintf(name, NODE_NAME_SIZE, "%.50s_%u", length > 0 ? base : "layer", k);
-}
-
 /* Returns whether the values of a name belong to the array NAME.weight. */
 static bool is_weight_name(const char *name)
 {
@@ -41,7 +21,7 @@ static bool is_weight_name(const char *name)
 /* Sets the output to all of what node `number` computes. */
 static void set_layer(struct onnx_importer *im, struct onnx_value *out, size_t number, size_t rank)
 {
-    const struct shape shape = im->graph.nodes[number].output;
+    const struct shape shape = im->base.graph.nodes[number].output;
     const size_t dims[4] = {im->batch, shape.channels, shape.height, shape.width};
     out->kind = ONNX_LAYER;
     out->node = number;
@@ -69,17 +49,17 @@ bool onnx_add_layer(struct onnx_importer *im, const Onnx__Node *node, const char
     char *end = op == &op_fake_quantize ? strstr(stem, "/fake_quantize") : NULL;
     if (end) /* as an export calls it, LAYER/fake_quantize */
         *end = '\0';
-    onnx_choose_name(im, stem, name);
+    importer_choose_name(&im->base, stem, "", name);
     for (size_t k = 0; k < count && k < NODE_MAX_INPUTS; k++)
         from[k] = inputs[k]->node;
     if (count > NODE_MAX_INPUTS)
         return onnx_lacks(im, node, N_("it has more than 8 inputs"));
-    if (!graph_add(&im->graph, op, name, from, count, attributes, &added, &error))
+    if (!graph_add(&im->base.graph, op, name, from, count, attributes, &added, &error))
         return onnx_lacks(im, node, error.why);
-    const struct node *made = &im->graph.nodes[added];
-    if (!memory_grow(&im->sources, &im->source_capacity, im->graph.parameter_count + 1,
-                     sizeof *im->sources, "the weights", im->error)) {
-        im->failed = true;
+    const struct node *made = &im->base.graph.nodes[added];
+    if (!memory_grow(&im->sources, &im->source_capacity, im->base.graph.parameter_count + 1,
+                     sizeof *im->sources, "the weights", im->base.error)) {
+        im->base.failed = true;
         return false;
     }
     for (size_t p = 0; p < made->parameter_count; p++)
@@ -151,10 +131,10 @@ static bool append(struct onnx_importer *im, struct onnx_value *value, const str
 {
     char name[NODE_NAME_SIZE];
     struct error error;
-    onnx_choose_name(im, value->producer && value->producer[0] ? value->producer : value->name,
-                     name);
+    importer_choose_name(
+        &im->base, value->producer && value->producer[0] ? value->producer : value->name, "", name);
     *why = N_("it does not fit into a network of tinca");
-    if (!graph_add(&im->graph, op, name, &value->node, 1, attributes, &value->node, &error))
+    if (!graph_add(&im->base.graph, op, name, &value->node, 1, attributes, &value->node, &error))
         return false;
     value->integers = NULL;
     value->direct = true;
@@ -163,7 +143,7 @@ static bool append(struct onnx_importer *im, struct onnx_value *value, const str
 
 static bool settle_moves(struct onnx_importer *im, struct onnx_value *value, const char **why)
 {
-    struct moved moved = {.shape = im->graph.nodes[value->node].output};
+    struct moved moved = {.shape = im->base.graph.nodes[value->node].output};
     if (!value->integers)
         return true;
     if (value->count != im->batch * shape_count(moved.shape))
@@ -193,7 +173,7 @@ bool onnx_settle(struct onnx_importer *im, struct onnx_value *value, bool vector
     }
     if (value->meaning != ONNX_PLAIN || !settle_moves(im, value, why))
         return false;
-    const struct shape shape = im->graph.nodes[value->node].output;
+    const struct shape shape = im->base.graph.nodes[value->node].output;
     *why = N_("it reads values in a shape that tinca does not know");
     if (value->rank < 2 || value->dims[0] != im->batch)
         return false;
@@ -203,4 +183,16 @@ bool onnx_settle(struct onnx_importer *im, struct onnx_value *value, bool vector
     if (value->rank != 2 || value->dims[1] != shape_count(shape))
         return false;
     return vector || shape_area(shape) == 1 || append(im, value, &op_flatten, NULL, why);
+}
+
+struct onnx_value *onnx_layer_input(struct onnx_importer *im, const Onnx__Node *node, size_t k,
+                                    bool vector)
+{
+    const char *why = N_("an input is missing");
+    struct onnx_value *value = onnx_input(im, node, k);
+    if (value && onnx_settle(im, value, vector, &why))
+        return value;
+    if (!im->base.failed)
+        onnx_lacks(im, node, why);
+    return NULL;
 }

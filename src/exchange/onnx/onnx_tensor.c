@@ -6,7 +6,6 @@
  * relative, without "..", and where it leads to, through symbolic links, is below that folder. */
 #include "exchange/onnx/internal.h"
 
-#include "base/character.h"
 #include "base/files/file.h"
 #include "base/float16.h"
 #include "base/host/memory_room.h"
@@ -16,7 +15,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,34 +27,30 @@
 void *onnx_import_memory(struct onnx_importer *im, size_t count, size_t size)
 {
     void *memory = NULL;
-    if (im->failed)
+    if (im->base.failed)
         return NULL;
     if (count > 0 && size > im->budget / count) {
-        error_set(im->error, ERROR_MEMORY, im->path, NULL,
+        error_set(im->base.error, ERROR_MEMORY, im->base.path, NULL,
                   "its constants and moves take more memory than such a file may");
-        im->failed = true;
+        im->base.failed = true;
         return NULL;
     }
-    if (!memory_room_check(im->path, count * size, im->error)) {
-        im->failed = true;
+    if (!memory_room_check(im->base.path, count * size, im->base.error)) {
+        im->base.failed = true;
         return NULL;
     }
     memory = onnx_memory(&im->memory, count > 0 ? count * size : 1);
     im->budget -= count * size;
     if (!memory) {
-        error_set_memory(im->error, "the ONNX model", count * size);
-        im->failed = true;
+        error_set_memory(im->base.error, "the ONNX model", count * size);
+        im->base.failed = true;
     }
     return memory;
 }
 
 bool onnx_damaged(struct onnx_importer *im, const char *what, const char *why)
 {
-    if (!im->failed)
-        error_set(im->error, ERROR_INPUT, im->path, "export the model again", "%.100s: %s", what,
-                  language_text(why));
-    im->failed = true;
-    return false;
+    return importer_damaged(&im->base, 0, what, why);
 }
 
 static const char *value_name(const void *values, size_t number)
@@ -73,9 +67,9 @@ struct onnx_value *onnx_find_value(struct onnx_importer *im, const char *name)
     if (!value)
         return NULL;
     if (!memory_grow(&im->values, &im->value_capacity, im->value_count + 1, sizeof *im->values,
-                     "the ONNX model", im->error) ||
-        !name_index_add(&im->names, name, im->value_count, im->error)) {
-        im->failed = true;
+                     "the ONNX model", im->base.error) ||
+        !name_index_add(&im->names, name, im->value_count, im->base.error)) {
+        im->base.failed = true;
         return NULL;
     }
     value->name = name;
@@ -96,7 +90,7 @@ struct onnx_value *onnx_input(struct onnx_importer *im, const Onnx__Node *node, 
 struct onnx_value *onnx_output(struct onnx_importer *im, const Onnx__Node *node)
 {
     struct onnx_value *value = node->n_output > 0 ? onnx_find_value(im, node->output[0]) : NULL;
-    if (!value && !im->failed)
+    if (!value && !im->base.failed)
         onnx_damaged(im, node->op_type, N_("the node has no output"));
     if (value)
         value->producer = node->name ? node->name : "";
@@ -190,27 +184,16 @@ const int64_t *onnx_get_list(struct onnx_importer *im, const Onnx__Node *node, c
 
 bool onnx_lacks(struct onnx_importer *im, const Onnx__Node *node, const char *why)
 {
-    struct onnx_import_result *result = im->result;
     for (size_t i = 0; i < node->n_output; i++) {
         struct onnx_value *value = onnx_find_value(im, node->output[i]);
         if (value)
             value->kind = ONNX_UNKNOWN;
     }
-    if (!memory_grow(&result->missing, &result->missing_capacity, result->missing_count + 1,
-                     sizeof *result->missing, "the ONNX model", im->error)) {
-        im->failed = true;
-        return false;
-    }
-    struct onnx_missing *missing = &result->missing[result->missing_count++];
-    const char *name = node->name && node->name[0] ? node->name
-                       : node->n_output > 0        ? node->output[0]
-                                                   : "";
-    snprintf(missing->node, sizeof missing->node, "%s", name);
-    snprintf(missing->type, sizeof missing->type, "%s", node->op_type);
-    snprintf(missing->why, sizeof missing->why, "%s", language_text(why));
-    character_replace_hidden(missing->node);
-    character_replace_hidden(missing->type);
-    return false;
+    return importer_lacks(&im->base,
+                          node->name && node->name[0] ? node->name
+                          : node->n_output > 0        ? node->output[0]
+                                                      : "",
+                          node->op_type, why);
 }
 
 /* --- tensors --- */
@@ -341,11 +324,12 @@ static bool open_external(struct onnx_importer *im, const Onnx__Tensor *tensor, 
     struct stat status;
     *place = (struct place){location ? open_inside(im, location, &status) : -1, true, 0};
     if (place->file < 0) {
-        error_set(im->error, ERROR_INPUT, im->path, "copy it there, or export the model again",
+        error_set(im->base.error, ERROR_INPUT, im->base.path,
+                  "copy it there, or export the model again",
                   "%.100s: its values are in another file, %.100s, which is not in the model's "
                   "folder",
                   tensor->name, location ? location : "?");
-        im->failed = true;
+        im->base.failed = true;
         return false;
     }
     if ((!offset_text || text_to_uint64(offset_text, &place->offset)) &&

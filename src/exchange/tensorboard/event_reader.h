@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EVENT_HEAD = 64 }; /* bytes by which an event file is recognised */
-
 struct event_value {
     const char *tag;
     int64_t step;
@@ -25,10 +23,6 @@ struct event_value {
 typedef bool event_visit(void *context, const struct event_value *scalar, struct error *error);
 
 struct event_reader;
-
-/* Returns whether these first bytes of a file are those of an event file. EVENT_HEAD bytes are
- * enough. */
-bool event_reader_is(const char *bytes, size_t count);
 
 /* Returns a new reader, which the caller frees, or NULL with an error; ERROR_UNSUPPORTED if the
  * build has no protobuf-c. */

@@ -1,12 +1,13 @@
 /* The arrays are collected first, and then written from the largest type to the smallest, so that
  * each begins at a multiple of its size, as PyTorch's views of the file need. */
-#include "exchange/torch/torch.h"
+#include "exchange/frame/exporter.h"
 
 #include "base/float16.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "models/saved/evaluate.h"
-#include "models/saved/model_file.h"
+#include "engine/weights/weights_match.h"
+#include "engine/weights/weights_names.h"
 #include "models/saved/model_output.h"
 
 #include <stdio.h>
@@ -14,6 +15,15 @@
 #include <string.h>
 
 enum { NAME_SIZE = 128 };
+
+/* What a file has. */
+struct counts {
+    size_t arrays;     /* without the counters */
+    size_t counters;   /* num_batches_tracked of batch norms, which are 0 */
+    size_t zeros;      /* arrays that the network does not need, and PyTorch's does */
+    size_t identities; /* arrays that were left out: PyTorch's network has none there */
+    char names[WEIGHTS_NAMES_SIZE];
+};
 
 /* The arrays of the file. */
 struct state {
@@ -76,7 +86,7 @@ static enum safetensors_type type_of(enum weights_format format)
 /* Adds what PyTorch's network has beside a parameter: the bias that is subtracted from it, and the
  * counter of a batch norm. `name` is the parameter's in the file. */
 static bool add_beside(struct state *state, const struct parameter *parameter, const char *name,
-                       struct torch_export_result *result, struct error *error)
+                       struct counts *counts, struct error *error)
 {
     static const char mean[] = ".running_mean";
     static const int64_t no_batches = 0;
@@ -85,7 +95,7 @@ static bool add_beside(struct state *state, const struct parameter *parameter, c
     if (weights_names_subtracted(state->names, parameter->name, other, sizeof other)) {
         if (!add_rounded(state, other, parameter, type_of(state->format), true, error))
             return false;
-        result->zeros++;
+        counts->zeros++;
     }
     if (!weights_names_has_counters(state->names) || length < tail ||
         strcmp(name + length - tail, mean) != 0)
@@ -95,7 +105,7 @@ static bool add_beside(struct state *state, const struct parameter *parameter, c
         return error_set(error, ERROR_INPUT, name, "give the layer a shorter name",
                          "the name of an array has more than %d characters", NAME_SIZE - 1);
     add(state, other, SAFETENSORS_I64, NULL, &no_batches, NULL);
-    result->counters++;
+    counts->counters++;
     return true;
 }
 
@@ -144,25 +154,25 @@ static bool find_identity(const struct state *state, const struct parameter *par
 /* --- the file --- */
 
 static bool add_parameter(struct state *state, const struct parameter *parameter,
-                          struct torch_export_result *result, struct error *error)
+                          struct counts *counts, struct error *error)
 {
     char name[NAME_SIZE];
     bool left_out;
     if (!find_identity(state, parameter, &left_out, error))
         return false;
     if (left_out) {
-        result->identities++;
+        counts->identities++;
         return true;
     }
     if (!weights_names_translate_back(state->names, parameter->name, name, sizeof name))
         return error_set(error, ERROR_INPUT, parameter->name,
                          "choose another one with --names, or add a pair of names to it",
-                         "the mapping %s has no name for this array", result->names);
-    result->arrays++;
+                         "the mapping %s has no name for this array", counts->names);
+    counts->arrays++;
     return add_rounded(state, name, parameter,
                        weights_stored_type(state->weights, parameter, state->format), false,
                        error) &&
-           add_beside(state, parameter, name, result, error);
+           add_beside(state, parameter, name, counts, error);
 }
 
 static size_t size_of(enum safetensors_type type)
@@ -188,19 +198,19 @@ static bool sort(struct state *state, struct error *error)
 }
 
 static bool write_state(struct state *state, const struct network *network, const char *path,
-                        struct torch_export_result *result, struct error *error)
+                        struct counts *counts, struct error *error)
 {
     const struct graph *graph = state->weights->graph;
     const size_t most = 3 * graph->parameter_count + 1;
     char name[NETWORK_SHORT_NAME + 64];
     network_full_name(network, name, sizeof name);
-    const char *metadata[] = {"format", "pt", "network", name, "names", result->names, NULL};
+    const char *metadata[] = {"format", "pt", "network", name, "names", counts->names, NULL};
     state->arrays = memory_new(most, sizeof *state->arrays, "the weights' header", error);
     state->array_names = memory_new(most, sizeof *state->array_names, "the names", error);
     state->buffers = memory_new(most, sizeof *state->buffers, "the weights", error);
     bool good = state->arrays && state->array_names && state->buffers;
     for (size_t p = 0; good && p < graph->parameter_count; p++)
-        good = add_parameter(state, &graph->parameters[p], result, error);
+        good = add_parameter(state, &graph->parameters[p], counts, error);
     good = good && sort(state, error) &&
            safetensors_write(path, state->arrays, state->count, metadata, error);
     for (size_t i = 0; i < state->count; i++)
@@ -211,44 +221,71 @@ static bool write_state(struct state *state, const struct network *network, cons
     return good;
 }
 
-static bool export_model(const struct torch_export_request *request, const struct model *model,
-                         enum weights_format format, const char *path,
-                         struct torch_export_result *result, struct error *error)
+static bool export_model(const struct model_export *export, const struct exporter_model *exported,
+                         const char *path, struct counts *counts, struct error *error)
 {
     struct weights_names names;
+    const struct model *model = &exported->model;
     const char *chosen =
-        request->names[0] ? request->names : weights_names_of_network(model->network->name);
+        export->names[0] ? export->names : weights_names_of_network(model->network->name);
     if (graph_is_quantized(&model->network->graph))
-        return error_set(error, ERROR_UNSUPPORTED, request->model,
+        return error_set(error, ERROR_UNSUPPORTED, export->model,
                          "export the model that it was made from, or use --format onnx",
                          "a state dict cannot hold the grids of a quantized network");
     if (!weights_names_read(&names, chosen, error))
         return false;
-    snprintf(result->names, sizeof result->names, "%s", chosen);
-    struct state state = {.weights = &model->weights, .names = &names, .format = format};
-    const bool written = write_state(&state, model->network, path, result, error);
+    snprintf(counts->names, sizeof counts->names, "%s", chosen);
+    struct state state = {.weights = &model->weights, .names = &names, .format = exported->format};
+    const bool written = write_state(&state, model->network, path, counts, error);
     weights_names_free(&names);
     return written;
 }
 
-bool torch_export(const struct torch_export_request *request, const char *path,
-                  struct torch_export_result *result, struct error *error)
+static void report_arrays(const struct counts *counts, const char *path, struct text *out)
 {
-    struct model model = {0};
-    struct safetensors file;
-    *result = (struct torch_export_result){0};
-    if (!model_output_check(request->model, path, error) ||
-        !safetensors_open(&file, request->model, error))
+    if (strcmp(counts->names, WEIGHTS_NAMES_OWN) == 0)
+        exchange_tell(out,
+                      ngettext("%s: %zu array, with the names of the network\n",
+                               "%s: %zu arrays, with the names of the network\n", counts->arrays),
+                      path, counts->arrays);
+    else
+        exchange_tell(out,
+                      ngettext("%s: %zu array, with the names of the mapping %s\n",
+                               "%s: %zu arrays, with the names of the mapping %s\n",
+                               counts->arrays),
+                      path, counts->arrays, counts->names);
+    if (counts->counters)
+        exchange_tell(out,
+                      ngettext("  and %zu counter num_batches_tracked, which is 0\n",
+                               "  and %zu counters num_batches_tracked, which are 0\n",
+                               counts->counters),
+                      counts->counters);
+    if (counts->zeros)
+        exchange_tell(
+            out,
+            ngettext("  and %zu bias that PyTorch's network has and this one needs not: "
+                     "zeros\n",
+                     "  and %zu biases that PyTorch's network has and this one needs not: "
+                     "zeros\n",
+                     counts->zeros),
+            counts->zeros);
+    if (counts->identities)
+        exchange_tell(out,
+                      ngettext("  without %zu array that changes nothing\n",
+                               "  without %zu arrays that change nothing\n", counts->identities),
+                      counts->identities);
+}
+
+bool torch_export(const struct model_export *export, const char *path,
+                  struct exchange_report *report, struct error *error)
+{
+    struct exporter_model exported;
+    struct counts counts = {0};
+    if (!model_output_check(export->model, path, error))
         return false;
-    const enum weights_format format =
-        request->format_given ? request->format : weights_format_of(&file);
-    safetensors_close(&file);
-    const bool done =
-        model_file_describe(&model, request->model, error) &&
-        model_check_memory(model.network, &(struct model_use){0}, request->model, error) &&
-        weights_create(&model.weights, &model.network->graph, error) &&
-        weights_load(&model.weights, request->model, error) &&
-        export_model(request, &model, format, path, result, error);
-    model_free(&model);
+    const bool done = exporter_open(&exported, export, &(struct model_use){0}, error) &&
+                      export_model(export, &exported, path, &counts, error);
+    exporter_close(&exported);
+    report_arrays(&counts, path, &report->result);
     return done;
 }

@@ -31,11 +31,6 @@ struct watch_files {
     size_t count, capacity;
 };
 
-/* Looks for files. Returns false with an error; `files` starts as {0} and is freed by the caller.
- */
-bool watch_folder_scan(const char *folder, struct watch_files *files, struct error *error);
-void watch_files_free(struct watch_files *files);
-
 /* --- watch_tail.c --- */
 
 /* Reads a file that another program writes, as it grows.
@@ -69,13 +64,6 @@ bool watch_tail_open(struct watch_tail *tail, const char *path, struct error *er
 
 /* Takes an open pipe or file, which is closed at the end. */
 bool watch_tail_take(struct watch_tail *tail, int descriptor, struct error *error);
-
-/* Reads up to `size` bytes and sets *count. *old: they were there when the file was opened. */
-enum watch_news watch_tail_read(struct watch_tail *tail, char *bytes, size_t size, size_t *count,
-                                bool *old, struct error *error);
-
-/* Closes the file. {0} with a descriptor of -1 is allowed. */
-void watch_tail_close(struct watch_tail *tail);
 
 /* --- watch_source.c --- */
 

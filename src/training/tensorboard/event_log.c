@@ -1,10 +1,16 @@
 /* Messages are built on the stack and packed behind the records before them, since every iteration
  * of a run adds one. */
-#include "training/tensorboard/event_message.h"
-
+#include "base/memory.h"
 #include "training/tensorboard/internal.h"
 
+#include <events.pb-c.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum event_session_status { EVENT_SESSION_START = 1 };
+enum event_tensor_type { EVENT_TENSOR_FLOAT = 1, EVENT_TENSOR_STRING = 7 };
+enum event_end_status { EVENT_END_SUCCESS = 1, EVENT_END_FAILURE = 2 };
 
 /* --- CRC-32C --- */
 
@@ -97,7 +103,9 @@ static void event_message_add(struct event_log *log, Tb__Event *event, struct ev
     put_crc(log, record + FRAME_HEAD + length, record + FRAME_HEAD, length);
 }
 
-void event_message_add_value(struct event_log *log, struct event_time time, Tb__SummaryValue *value)
+/* Adds an event with one value. */
+static void event_message_add_value(struct event_log *log, struct event_time time,
+                                    Tb__SummaryValue *value)
 {
     Tb__Event event = TB__EVENT__INIT;
     Tb__Summary summary = TB__SUMMARY__INIT;
@@ -201,4 +209,150 @@ void event_log_add_image(struct event_log *log, struct event_time time, const ch
         value.metadata = &metadata;
     }
     event_message_add_value(log, time, &value);
+}
+
+/* --- histograms --- */
+
+/* The buckets have equal widths between the least and the greatest finite value. */
+
+enum { BUCKETS = 64 };
+
+/* Sets count, extremes and sums of the finite values. */
+static void sum_up(Tb__Histogram *histogram, const float *values, size_t count)
+{
+    double low = INFINITY, high = -INFINITY, sum = 0, squares = 0;
+    size_t finite = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double value = (double)values[i];
+        if (!isfinite(value))
+            continue;
+        low = value < low ? value : low;
+        high = value > high ? value : high;
+        sum += value;
+        squares += value * value;
+        finite++;
+    }
+    histogram->has_min = histogram->has_max = histogram->has_num = true;
+    histogram->has_sum = histogram->has_sum_squares = true;
+    histogram->min = low;
+    histogram->max = high;
+    histogram->num = (double)finite;
+    histogram->sum = sum;
+    histogram->sum_squares = squares;
+}
+
+void event_log_add_histogram(struct event_log *log, struct event_time time, const char *tag,
+                             const float *values, size_t count)
+{
+    double limits[BUCKETS], buckets[BUCKETS] = {0};
+    Tb__SummaryValue value = TB__SUMMARY_VALUE__INIT;
+    Tb__Histogram histogram = TB__HISTOGRAM__INIT;
+    sum_up(&histogram, values, count);
+    if (!(histogram.num > 0))
+        return;
+    const double low = histogram.min, width = histogram.max - low;
+    const size_t used = width > 0 ? BUCKETS : 1;
+    for (size_t i = 0; i < used; i++)
+        limits[i] = i + 1 < used ? low + width * (double)(i + 1) / (double)used : histogram.max;
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(values[i]))
+            continue;
+        const size_t at = width > 0 ? (size_t)(((double)values[i] - low) / width * BUCKETS) : 0;
+        buckets[at < used ? at : used - 1]++;
+    }
+    histogram.bucket_limit = limits;
+    histogram.bucket = buckets;
+    histogram.n_bucket_limit = histogram.n_bucket = used;
+    value.tag = (char *)tag;
+    value.histo = &histogram;
+    event_message_add_value(log, time, &value);
+}
+
+/* --- hyperparameters --- */
+
+/* The data of the hparams plugin are metadata of values that are empty themselves. TensorBoard
+ * finds out by itself which hyperparameters and metrics there are, over all runs of a folder: it
+ * looks at the start of each run, and at the scalars. */
+
+/* Adds a message of the plugin under its tag. */
+static void add_data(struct event_log *log, struct event_time time, const char *tag,
+                     const Tb__HParamsData *message)
+{
+    static char plugin[] = "hparams";
+    Tb__SummaryValue value = TB__SUMMARY_VALUE__INIT;
+    Tb__SummaryMetadata metadata = TB__SUMMARY_METADATA__INIT;
+    Tb__PluginData data = TB__PLUGIN_DATA__INIT;
+    Tb__Tensor tensor = TB__TENSOR__INIT;
+    Tb__TensorShape shape = TB__TENSOR_SHAPE__INIT;
+    Tb__TensorDimension none = TB__TENSOR_DIMENSION__INIT, *dims = &none;
+    const size_t bytes = tb__hparams_data__get_packed_size(message);
+    uint8_t *content = memory_new(bytes, 1, "an event", NULL);
+    if (!content) {
+        log->lost++;
+        return;
+    }
+    tb__hparams_data__pack(message, content);
+    none.has_size = true;
+    shape.dim = &dims;
+    shape.n_dim = 1;
+    tensor.has_dtype = true;
+    tensor.dtype = EVENT_TENSOR_FLOAT;
+    tensor.tensor_shape = &shape;
+    data.plugin_name = plugin;
+    data.has_content = true;
+    data.content = (ProtobufCBinaryData){bytes, content};
+    metadata.plugin_data = &data;
+    value.tag = (char *)tag;
+    value.tensor = &tensor;
+    value.metadata = &metadata;
+    event_message_add_value(log, time, &value);
+    free(content);
+}
+
+static void set_value(Tb__HParamValue *value, const struct event_hparam *hparam)
+{
+    value->has_number_value = hparam->type == EVENT_NUMBER;
+    value->number_value = hparam->number;
+    value->has_bool_value = hparam->type == EVENT_FLAG;
+    value->bool_value = hparam->flag;
+    if (hparam->type == EVENT_TEXT)
+        value->string_value = (char *)hparam->text;
+}
+
+void event_log_add_hparams(struct event_log *log, struct event_time time, const char *group,
+                           const struct event_hparam *hparams, size_t count)
+{
+    Tb__HParamEntry entries[EVENT_HPARAMS], *list[EVENT_HPARAMS];
+    Tb__HParamValue values[EVENT_HPARAMS];
+    Tb__SessionStart start = TB__SESSION_START__INIT;
+    Tb__HParamsData data = TB__HPARAMS_DATA__INIT;
+    count = count < EVENT_HPARAMS ? count : EVENT_HPARAMS;
+    for (size_t i = 0; i < count; i++) {
+        tb__hparam_entry__init(&entries[i]);
+        tb__hparam_value__init(&values[i]);
+        set_value(&values[i], &hparams[i]);
+        entries[i].key = (char *)hparams[i].name;
+        entries[i].value = &values[i];
+        list[i] = &entries[i];
+    }
+    start.hparams = list;
+    start.n_hparams = count;
+    start.group_name = (char *)group;
+    start.has_start_time_secs = true;
+    start.start_time_secs = time.wall;
+    data.has_version = true;
+    data.session_start_info = &start;
+    add_data(log, time, "_hparams_/session_start_info", &data);
+}
+
+void event_log_add_end(struct event_log *log, struct event_time time, bool success)
+{
+    Tb__SessionEnd end = TB__SESSION_END__INIT;
+    Tb__HParamsData data = TB__HPARAMS_DATA__INIT;
+    end.has_status = end.has_end_time_secs = true;
+    end.status = success ? EVENT_END_SUCCESS : EVENT_END_FAILURE;
+    end.end_time_secs = time.wall;
+    data.has_version = true;
+    data.session_end_info = &end;
+    add_data(log, time, "_hparams_/session_end_info", &data);
 }

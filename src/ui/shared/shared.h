@@ -4,7 +4,7 @@
 #define TINCA_UI_SHARED_SHARED_H
 
 #include "base/error.h"
-#include "exchange/export/export_job.h"
+#include "exchange/export_job.h"
 #include "runs/history/run_filter.h"
 #include "ui/plot/curves.h"
 #include "ui/shared/form.h"

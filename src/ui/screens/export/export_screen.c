@@ -6,6 +6,8 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "exchange/export/export.h"
+#include "exchange/tensorboard/tensorboard.h"
 #include "studies/compare/report.h"
 #include "ui/app/run_actions.h"
 
@@ -18,27 +20,29 @@
 enum { PICK_FORMAT, PICK_WHAT, PICKS };
 enum export_scope { SCOPE_SESSION, SCOPE_THIS, SCOPE_MARKED, SCOPES };
 
-static const struct {
-    const char *ending, *name;
-} formats[EXPORT_FORMATS] = {
-    [EXPORT_JSON] = {".json", N_("JSON: everything, a session file")},
-    [EXPORT_CSV] = {"", N_("CSV: the studies' two files, into a folder")},
-    [EXPORT_PNG] = {".png", N_("PNG: a picture of the curves")},
-    [EXPORT_SVG] = {".svg", N_("SVG: the curves as a vector graphic")},
-    [EXPORT_PDF] = {".pdf", N_("PDF: the curves as a figure for a paper")},
-    [EXPORT_REPORT] = {".md", N_("Markdown: a report")},
-    [EXPORT_REPORT_PICTURE] = {".md", N_("Markdown: a report and its picture")},
-    [EXPORT_CSV_LONG] = {".csv", N_("CSV: one table of all values, for pandas")},
-    [EXPORT_NPZ] = {".npz", N_("NPZ: the series as arrays, for NumPy")},
-    [EXPORT_TFEVENTS] = {"", N_("Event files for TensorBoard, into a folder")},
+/* A choice of format: one of the table, or a report with its picture. */
+struct choice {
+    const struct format *format; /* NULL: there are no more choices */
+    bool picture;
 };
-_Static_assert((size_t)EXPORT_FORMATS <= DIALOG_MAX_VALUES, "the dialog has no place for a format");
 
 /* The state of the open dialog. */
 struct export_state {
-    enum export_format format;        /* matches the name's extension */
+    size_t format;                    /* number of the choice that matches the name's extension */
     enum export_scope scopes[SCOPES]; /* what each choice in the row "What" exports */
 };
+
+/* Returns choice number `n`. */
+static struct choice choice_at(size_t n)
+{
+    for (size_t i = 0; i < format_count; i++) {
+        const size_t choices = !formats[i].dialog ? 0 : format_is_report(&formats[i]) ? 2 : 1;
+        if (n < choices)
+            return (struct choice){&formats[i], n == 1};
+        n -= choices;
+    }
+    return (struct choice){0};
+}
 
 static struct export_state *export_state(const struct app *app)
 {
@@ -90,20 +94,26 @@ static void describe(const struct app *app, enum export_scope scope, char *text,
 
 /* --- the name --- */
 
-static bool ends_in(const char *text, const char *ending)
+/* Returns whether a name ends as the files of a choice do; *length becomes that of the ending, 0 of
+ * folders. */
+static bool fits(const char *name, struct choice choice, size_t *length)
 {
-    size_t length = strlen(text), end = strlen(ending);
-    return end > 0 && length > end && strcmp(text + length - end, ending) == 0;
+    const size_t size = strlen(name);
+    *length = strcspn(choice.format->endings, " ");
+    return *length > 0 && size > *length &&
+           strncmp(name + size - *length, choice.format->endings, *length) == 0;
 }
 
 /* Gives the name the extension of the format that was chosen. */
-static void change_ending(struct dialog *dialog, enum export_format from, enum export_format to)
+static void change_ending(struct dialog *dialog, size_t from, size_t to)
 {
     char name[sizeof dialog->edit.text];
-    size_t length = strlen(dialog->edit.text);
-    if (ends_in(dialog->edit.text, formats[from].ending))
-        length -= strlen(formats[from].ending);
-    snprintf(name, sizeof name, "%.*s%s", (int)length, dialog->edit.text, formats[to].ending);
+    size_t length = strlen(dialog->edit.text), ending;
+    if (fits(dialog->edit.text, choice_at(from), &ending))
+        length -= ending;
+    ending = strcspn(choice_at(to).format->endings, " ");
+    snprintf(name, sizeof name, "%.*s%.*s", (int)length, dialog->edit.text, (int)ending,
+             choice_at(to).format->endings);
     line_edit_begin(&dialog->edit, name, sizeof dialog->edit.text, true);
 }
 
@@ -111,26 +121,27 @@ static void change_ending(struct dialog *dialog, enum export_format from, enum e
 static void follow_ending(struct app *app)
 {
     const char *name = app->dialog.edit.text;
-    if (ends_in(name, formats[export_state(app)->format].ending))
+    size_t length;
+    if (fits(name, choice_at(export_state(app)->format), &length))
         return;
-    for (size_t i = 0; i < EXPORT_FORMATS; i++)
-        if (ends_in(name, formats[i].ending)) {
-            export_state(app)->format = (enum export_format)i;
+    for (size_t i = 0; choice_at(i).format; i++)
+        if (fits(name, choice_at(i), &length)) {
+            export_state(app)->format = i;
             app->dialog.picks[PICK_FORMAT].selected = i;
             return;
         }
 }
 
 /* Returns whether the export would replace a file. */
-static bool replaces(enum export_format format, const char *path)
+static bool replaces(struct choice choice, const char *path)
 {
     char other[sizeof((struct dialog *)0)->edit.text + 32];
     glob_t found;
-    if (format == EXPORT_TFEVENTS)
+    if (choice.format->export_runs == tensorboard_export)
         return false; /* a folder that has the files of others is refused */
-    if (format != EXPORT_CSV) {
+    if (choice.format->export_runs != export_csv) {
         export_chart_path(path, other, sizeof other);
-        return file_exists(path) || (format == EXPORT_REPORT_PICTURE && file_exists(other));
+        return file_exists(path) || (choice.picture && file_exists(other));
     }
     snprintf(other, sizeof other, "%s/loss_*_tinca.csv", path);
     bool any = glob(other, GLOB_NOSORT, NULL, &found) == 0;
@@ -142,17 +153,18 @@ static bool replaces(enum export_format format, const char *path)
 static void edited(struct app *app)
 {
     struct dialog *dialog = &app->dialog;
-    enum export_format chosen = (enum export_format)dialog->picks[PICK_FORMAT].selected;
+    const size_t chosen = dialog->picks[PICK_FORMAT].selected;
     if (chosen != export_state(app)->format) {
         change_ending(dialog, export_state(app)->format, chosen);
         export_state(app)->format = chosen;
     } else
         follow_ending(app);
     dialog_note_path(app);
-    if (export_state(app)->format == EXPORT_CSV && dialog->edit.text[0])
+    run_exporter *const writer = choice_at(export_state(app)->format).format->export_runs;
+    if (writer == export_csv && dialog->edit.text[0])
         snprintf(dialog->note, sizeof dialog->note, "%s",
                  _("loss_HOST_tinca.csv and times_HOST_tinca.csv go into this folder."));
-    if (export_state(app)->format == EXPORT_TFEVENTS && dialog->edit.text[0])
+    if (writer == tensorboard_export && dialog->edit.text[0])
         snprintf(dialog->note, sizeof dialog->note, "%s",
                  _("Each run goes into a folder of its ID in this folder."));
 }
@@ -178,21 +190,23 @@ static struct export_item *collect_items(const struct app *app, enum export_scop
     return items;
 }
 
-static void answer_export(struct app *app, size_t choice)
+static void answer_export(struct app *app, size_t answer)
 {
     struct error error = {0};
     struct dialog *dialog = &app->dialog;
     enum export_scope scope = export_state(app)->scopes[dialog->picks[PICK_WHAT].selected];
+    const struct choice choice = choice_at(export_state(app)->format);
     size_t count;
-    (void)choice;
+    (void)answer;
     if (!dialog->edit.text[0] || scope == SCOPES) {
         dialog->open = scope != SCOPES;
         return;
     }
-    if (!dialog_may_write(dialog, replaces(export_state(app)->format, dialog->edit.text)))
+    if (!dialog_may_write(dialog, replaces(choice, dialog->edit.text)))
         return;
     struct export_item *items = collect_items(app, scope, &count, &error);
-    const struct export_request request = {.format = export_state(app)->format,
+    const struct export_request request = {.format = choice.format,
+                                           .picture = choice.picture,
                                            .items = items,
                                            .count = count,
                                            .path = dialog->edit.text,
@@ -214,9 +228,10 @@ static void fill_picks(struct app *app)
     dialog->pick_count = PICKS;
     format->label = _("Format");
     scope->label = _("What");
-    for (size_t i = 0; i < EXPORT_FORMATS; i++)
+    for (struct choice c;
+         (c = choice_at(format->count)).format && format->count < DIALOG_MAX_VALUES;)
         snprintf(format->values[format->count++], sizeof format->values[0], "%s",
-                 gettext(formats[i].name));
+                 c.picture ? _("Markdown: a report and its picture") : gettext(c.format->dialog));
     for (enum export_scope offer; (offer = offered(app, scope->count)) != SCOPES; scope->count++) {
         export_state(app)->scopes[scope->count] = offer;
         describe(app, offer, scope->values[scope->count], sizeof scope->values[0]);
@@ -244,7 +259,7 @@ static void ask_export(struct app *app)
     strftime(name, sizeof name, "tinca-%Y%m%d-%H%M%S.json", localtime_r(&now, &date));
     exporting_path(app, name, path, sizeof path);
     struct dialog *dialog = dialog_begin(app, _("Export"), answer_export);
-    export_state(app)->format = EXPORT_JSON;
+    export_state(app)->format = 0;
     fill_picks(app);
     dialog_begin_line(dialog, app->options->export_path ? app->options->export_path : path, true,
                       completion_of_paths, NULL);

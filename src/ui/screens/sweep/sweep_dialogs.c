@@ -96,7 +96,7 @@ static bool start_csv(struct app *app, const char *path, struct error *error)
         listed = error_set(error, ERROR_USAGE, sweep->grid.name, _("start it with r"),
                            _("no cell of it is computed yet"));
     const struct export_request request = {
-        .format = EXPORT_CSV, .items = items, .count = count, .path = path};
+        .format = format_named("csv", CARRIES_RUNS), .items = items, .count = count, .path = path};
     bool started = listed && export_job_start(&app->shared.export, &request, error);
     free(items);
     return started;

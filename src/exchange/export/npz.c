@@ -1,14 +1,140 @@
-/* A run's rows are read into memory, and then written column by column. */
+#include "exchange/export/internal.h"
+
+#include "base/host/memory_room.h"
 #include "base/json/json.h"
 #include "base/memory.h"
+#include "data/formats/npy.h"
+#include "engine/weights/safetensors.h"
 #include "exchange/export/export_tables.h"
-#include "exchange/export/internal.h"
+#include "exchange/frame/exchange.h"
 #include "runs/columns/run_rows.h"
 #include "runs/values/series.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { HEADER_MOST = 256, NAME_MOST = 300 };
+
+/* Begins the file. Returns false with an error. */
+static bool npz_file_open(struct npz_file *npz, const char *path, struct error *error)
+{
+    *npz = (struct npz_file){.zip = {.stream = NULL}};
+    if (!output_file_open(&npz->output, path, OUTPUT_BINARY, error))
+        return false;
+    npz->zip.stream = npz->output.stream;
+    return true;
+}
+
+/* Adds an array in row order; `type` is as in NumPy, "<f4". Returns false with an error. */
+static bool npz_file_add(struct npz_file *npz, const char *name, const char *type,
+                         const size_t *shape, size_t dimensions, const void *data, size_t bytes,
+                         struct error *error)
+{
+    uint8_t header[HEADER_MOST];
+    char member[NAME_MOST];
+    const size_t length = npy_header_write(header, type, shape, dimensions);
+    if ((size_t)snprintf(member, sizeof member, "%s.npy", name) >= sizeof member)
+        return error_set(error, ERROR_INPUT, name, NULL, "the name is too long for an array");
+    return zip_writer_add(&npz->zip, member, header, length, data, bytes, error);
+}
+
+/* Decodes UTF-8, and any byte that is none as itself. Returns the number of characters. */
+static size_t decode(const char *text, uint32_t *out)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t count = 0;
+    while (*at) {
+        const size_t more = *at >= 0xf0 && *at < 0xf5 ? 3 : *at >= 0xe0 ? 2 : *at >= 0xc2 ? 1 : 0;
+        uint32_t character = *at < 0xf5 && more > 0 ? *at & (0x3fu >> more) : *at;
+        size_t taken = 0;
+        while (taken < more && (at[1 + taken] & 0xc0) == 0x80)
+            character = character << 6 | (at[1 + taken++] & 0x3f);
+        const bool valid =
+            taken == more && character < 0x110000 && !(character >= 0xd800 && character < 0xe000);
+        out[count++] = valid ? character : *at;
+        at += valid ? 1 + more : 1;
+    }
+    return count;
+}
+
+/* Adds a text, as an array without dimensions of NumPy's type str. Returns false with an error. */
+static bool npz_file_add_text(struct npz_file *npz, const char *name, const char *text,
+                              struct error *error)
+{
+    char type[24];
+    uint32_t *characters = memory_new(strlen(text) + 1, sizeof *characters, "a text", error);
+    if (!characters)
+        return false;
+    const size_t count = decode(text, characters);
+    snprintf(type, sizeof type, "<U%zu", count > 0 ? count : 1);
+    const bool added = npz_file_add(npz, name, type, NULL, 0, characters,
+                                    (count > 0 ? count : 1) * sizeof *characters, error);
+    free(characters);
+    return added;
+}
+
+/* Completes the file if `complete`, or else leaves the target unchanged. Frees it in any case.
+ * Returns false if it is not complete, or with an error if it cannot be written. */
+static bool npz_file_close(struct npz_file *npz, bool complete, struct error *error)
+{
+    if (complete) {
+        zip_writer_end(&npz->zip);
+        return output_file_commit(&npz->output, error);
+    }
+    zip_writer_abandon(&npz->zip);
+    output_file_abandon(&npz->output);
+    return false;
+}
+
+/* --- models --- */
+
+/* NumPy's types by enum safetensors_type. */
+static const char *const types[] = {
+    [SAFETENSORS_F32] = "<f4", [SAFETENSORS_I32] = "<i4",  [SAFETENSORS_U8] = "|u1",
+    [SAFETENSORS_I64] = "<i8", [SAFETENSORS_BF16] = "<f4", [SAFETENSORS_F16] = "<f2",
+    [SAFETENSORS_I8] = "|i1"};
+
+static bool add_entry(struct npz_file *npz, struct safetensors *file,
+                      const struct safetensors_entry *entry, struct error *error)
+{
+    const bool widened = entry->type == SAFETENSORS_BF16;
+    const size_t count = (size_t)safetensors_count(entry);
+    const size_t bytes = widened ? count * sizeof(float) : (size_t)entry->bytes;
+    void *data = memory_room_check(file->path, bytes, error)
+                     ? memory_new_aligned(bytes > 0 ? bytes : 1, 1, entry->name, error)
+                     : NULL;
+    const bool added = data &&
+                       (widened ? safetensors_read_floats(file, entry, 0, count, data, error)
+                                : safetensors_read(file, entry, data, error)) &&
+                       npz_file_add(npz, entry->name, types[entry->type], entry->dims, entry->rank,
+                                    data, bytes, error);
+    free(data);
+    return added;
+}
+
+/* Writes the arrays of a saved model under their names. bf16, which NumPy does not have, becomes
+ * float32. */
+bool npz_export_model(const struct model_export *export, const char *path,
+                      struct exchange_report *report, struct error *error)
+{
+    const char *model = export->model;
+    (void)report;
+    struct safetensors file;
+    struct npz_file npz;
+    if (!safetensors_open(&file, model, error))
+        return false;
+    bool added = !safetensors_has_checksum(&file) || safetensors_check(&file, error);
+    const bool opened = added && npz_file_open(&npz, path, error);
+    for (size_t i = 0; opened && added && i < file.count; i++)
+        added = add_entry(&npz, &file, &file.entries[i], error);
+    safetensors_close(&file);
+    return opened && npz_file_close(&npz, added, error);
+}
+
+/* --- runs --- */
+
+/* A run's rows are read into memory, and then written column by column. */
 
 enum { NAME_SIZE = 280 };
 

@@ -3,30 +3,17 @@
  *
  * A job writes one document at a time. It borrows open runs until it has ended; the child reads the
  * folders of all of them. */
-#ifndef TINCA_EXCHANGE_EXPORT_EXPORT_JOB_H
-#define TINCA_EXCHANGE_EXPORT_EXPORT_JOB_H
+#ifndef TINCA_EXCHANGE_EXPORT_JOB_H
+#define TINCA_EXCHANGE_EXPORT_JOB_H
 
 #include "base/error.h"
+#include "exchange/formats.h"
 #include "runs/record/run.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-enum export_format {
-    EXPORT_JSON,
-    EXPORT_CSV, /* the path is a folder */
-    EXPORT_PNG,
-    EXPORT_SVG,
-    EXPORT_PDF,
-    EXPORT_REPORT,
-    EXPORT_REPORT_PICTURE, /* a report, and its chart in REPORT.png */
-    EXPORT_CSV_LONG,
-    EXPORT_NPZ,
-    EXPORT_TFEVENTS, /* the path is a folder */
-    EXPORT_FORMATS
-};
 
 struct export_item {
     struct run *run;     /* a run of this process; NULL: another one */
@@ -38,7 +25,8 @@ typedef bool export_report_writer(struct run *const *runs, size_t count, const c
                                   const char *path, struct error *error);
 
 struct export_request {
-    enum export_format format;
+    const struct format *format;
+    bool picture; /* of a report: its chart is written, too, to REPORT.png */
     const struct export_item *items;
     size_t count;
     const char *path;
@@ -48,7 +36,8 @@ struct export_request {
 /* Starts as {0}; do not move it while `on` is true. */
 struct export_job {
     bool on; /* the thread has not been joined yet */
-    enum export_format format;
+    const struct format *format;
+    bool picture;
     char path[512];
     struct export_item *items;
     size_t count;

@@ -1,11 +1,32 @@
-#include "exchange/onnx/onnx.h"
+/* A model goes with how it was trained: the record of its run. */
+#include "exchange/frame/exporter.h"
 
 #include "base/json/json.h"
 #include "runs/folder/run_files.h"
 #include "runs/record/run.h"
 #include "runs/settings/config_data.h"
 
-#include <math.h>
+bool exporter_open(struct exporter_model *exported, const struct model_export *export,
+                   const struct model_use *use, struct error *error)
+{
+    struct model *model = &exported->model;
+    *exported = (struct exporter_model){0};
+    if (!safetensors_open(&exported->file, export->model, error))
+        return false;
+    exported->format = export->format_given ? export->format : weights_format_of(&exported->file);
+    return model_file_describe(model, export->model, error) &&
+           model_check_memory(model->network, use, export->model, error) &&
+           weights_create(&model->weights, &model->network->graph, error) &&
+           weights_load(&model->weights, export->model, error);
+}
+
+void exporter_close(struct exporter_model *exported)
+{
+    safetensors_close(&exported->file);
+    model_free(&exported->model);
+}
+
+/* --- the record --- */
 
 static bool add_validation(struct json *root, const struct run_snapshot *snapshot)
 {
@@ -30,7 +51,7 @@ static bool add_test(struct json *root, const struct run_config *config,
            run_files_add_test(tree, test);
 }
 
-char *onnx_record(const struct run *run, struct error *error)
+char *model_record(const struct run *run, struct error *error)
 {
     const struct run_facts *facts = run_facts(run);
     struct run_snapshot snapshot;

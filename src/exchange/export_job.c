@@ -3,17 +3,13 @@
  * that the disk refuses is written by the thread itself, because its folder lacks what waits in
  * memory. The thread writes `written` and `error`, then sets `ended`; the caller reads them after
  * that. */
-#include "exchange/export/export_job.h"
+#include "exchange/export_job.h"
 
 #include "base/files/file.h"
 #include "base/host/spawn.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/threads/thread.h"
-#include "exchange/export/chart.h"
-#include "exchange/export/export.h"
-#include "exchange/export/export_tables.h"
-#include "exchange/tensorboard/tensorboard.h"
 #include "runs/record/run_open.h"
 
 #include <errno.h>
@@ -23,12 +19,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* The formats' names on the command line. */
-static const char *const names[EXPORT_FORMATS] = {
-    [EXPORT_JSON] = "json",         [EXPORT_CSV] = "csv",           [EXPORT_PNG] = "png",
-    [EXPORT_SVG] = "svg",           [EXPORT_PDF] = "pdf",           [EXPORT_REPORT] = "md",
-    [EXPORT_REPORT_PICTURE] = "md", [EXPORT_CSV_LONG] = "csv-long", [EXPORT_NPZ] = "npz",
-    [EXPORT_TFEVENTS] = "tfevents"};
 enum { WORDS = 10 }; /* of the command line, but for the runs */
 
 char *export_chart_path(const char *report, char *picture, size_t size)
@@ -39,44 +29,16 @@ char *export_chart_path(const char *report, char *picture, size_t size)
     return picture;
 }
 
-static bool write_chart(struct export_job *job, struct run *const *runs, enum canvas_format format,
-                        const char *path)
-{
-    const struct chart_settings settings = {.format = format};
-    return chart_write(runs, job->count, &settings, path, &job->error);
-}
-
-static bool write_report(struct export_job *job, struct run *const *runs)
-{
-    char picture[sizeof job->path + 8];
-    bool pictured = job->format == EXPORT_REPORT_PICTURE;
-    export_chart_path(job->path, picture, sizeof picture);
-    return (!pictured || write_chart(job, runs, CANVAS_PNG, picture)) &&
-           job->write_report(runs, job->count, pictured ? picture : NULL, job->path, &job->error);
-}
-
 static bool write_runs(struct export_job *job, struct run *const *runs)
 {
-    switch (job->format) {
-    case EXPORT_JSON:
-        return export_session(runs, job->count, job->path, &job->error);
-    case EXPORT_CSV:
-        return export_csv(runs, job->count, job->path, &job->error);
-    case EXPORT_CSV_LONG:
-        return export_csv_long(runs, job->count, job->path, &job->error);
-    case EXPORT_NPZ:
-        return export_npz(runs, job->count, job->path, &job->error);
-    case EXPORT_TFEVENTS:
-        return tensorboard_export(runs, job->count, job->path, &job->error);
-    case EXPORT_PNG:
-        return write_chart(job, runs, CANVAS_PNG, job->path);
-    case EXPORT_SVG:
-        return write_chart(job, runs, CANVAS_SVG, job->path);
-    case EXPORT_PDF:
-        return write_chart(job, runs, CANVAS_PDF, job->path);
-    default:
-        return write_report(job, runs);
-    }
+    const struct chart_settings settings = {.format = CANVAS_PNG};
+    char picture[sizeof job->path + 8];
+    export_chart_path(job->path, picture, sizeof picture);
+    if (!format_is_report(job->format))
+        return format_write_runs(job->format, runs, job->count, &settings, job->path, &job->error);
+    return (!job->picture || chart_write(runs, job->count, &settings, picture, &job->error)) &&
+           job->write_report(runs, job->count, job->picture ? picture : NULL, job->path,
+                             &job->error);
 }
 
 /* --- in this process --- */
@@ -170,14 +132,13 @@ static bool run_child(struct export_job *job, const char *const *words, FILE *me
  */
 static const char **make_words(struct export_job *job, const char *picture)
 {
-    const char *const first[] = {"tinca", "export", "--format", names[job->format],
-                                 "-o",    job->path};
+    const char *const first[] = {"tinca", "export", "--format", job->format->name, "-o", job->path};
     size_t count = sizeof first / sizeof *first;
     const char **words = memory_new(job->count + WORDS, sizeof *words, "an export", &job->error);
     if (!words)
         return NULL;
     memcpy(words, first, sizeof first);
-    if (job->format == EXPORT_REPORT_PICTURE) {
+    if (job->picture) {
         words[count++] = "--picture";
         words[count++] = picture;
     }
@@ -243,8 +204,10 @@ bool export_job_start(struct export_job *job, const struct export_request *reque
     if (strlen(request->path) + strlen("./") >= sizeof job->path)
         return error_set(error, ERROR_USAGE, "an export", "choose a shorter one",
                          "its path is too long");
-    *job = (struct export_job){
-        .format = request->format, .count = request->count, .write_report = request->write_report};
+    *job = (struct export_job){.format = request->format,
+                               .picture = request->picture,
+                               .count = request->count,
+                               .write_report = request->write_report};
     /* a file whose name begins with a hyphen, or is one, is no option and no standard output */
     snprintf(job->path, sizeof job->path, "%s%s", request->path[0] == '-' ? "./" : "",
              request->path);
