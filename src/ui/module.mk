@@ -4,7 +4,7 @@ libui_a_SOURCES = \
 	%D%/app/app.c \
 	%D%/app/app.h \
 	%D%/app/app_runs.c \
-	%D%/actions.inc \
+	%D%/app/actions.inc \
 	%D%/app/actions.c \
 	%D%/app/actions.h \
 	%D%/app/dialog.c \
@@ -73,6 +73,7 @@ libui_a_SOURCES = \
 	%D%/screens/run/loss_view.c \
 	%D%/screens/run/memory_view.c \
 	%D%/screens/run/ranks_view.c \
+	%D%/screens/run/run_legend.c \
 	%D%/screens/run/run_marks.c \
 	%D%/screens/run/curves_view.c \
 	%D%/screens/run/run_screen.c \
@@ -95,6 +96,7 @@ libui_a_SOURCES = \
 	%D%/screens/settings/settings_screen.c \
 	%D%/screens/setup/form_panel.c \
 	%D%/screens/setup/internal.h \
+	%D%/screens/setup/pictures_screen.c \
 	%D%/screens/setup/setup_model.c \
 	%D%/screens/setup/setup_screen.c \
 	%D%/screens/study/internal.h \

@@ -1,10 +1,23 @@
 /* The actions that mean the same on every screen, the keys that edit a line of text or choose in a
- * list, and which actions do something now. */
+ * list, which actions do something now, and the command palette.
+ *
+ * The palette lists the actions of the screen in front that do something now, those of all screens,
+ * and the screens to which none of these leads. A command is done by its key, exactly as if it had
+ * been pressed. The name of any other action, typed in full, does that one or says why not. Opened
+ * from the menu, it lists all screens, before the keys. */
+#include "base/clock.h"
 #include "base/language.h"
 #include "ui/app/app.h"
 #include "ui/terminal/terminal.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+static void open_menu(struct app *app)
+{
+    app->menu = (struct menu){.open = true};
+}
 
 static void open_commands(struct app *app)
 {
@@ -25,7 +38,7 @@ static const char *refused_in_dialog(const struct app *app)
 
 static const struct action everywhere[] = {
 #define ACTIONS_EVERYWHERE
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
 };
 const struct actions actions_everywhere = {ACTIONS(N_("Everywhere"), everywhere)};
 
@@ -51,20 +64,20 @@ static const struct action editing[] = {
 };
 const struct actions actions_editing = {ACTIONS(NULL, editing)};
 
-static const struct action menu[] = {
+static const struct action menu_keys[] = {
     {"Enter", "go", N_("go there"), NULL, .run = NULL},
     {"words", "words", N_("find a command"), NULL, .run = NULL},
     {"Esc", "close", N_("close"), NULL, .run = NULL},
 };
-static const struct actions actions_menu = {ACTIONS(NULL, menu)};
+static const struct actions actions_menu = {ACTIONS(NULL, menu_keys)};
 
-static const struct action commands[] = {
+static const struct action palette[] = {
     {"Enter", "do", N_("do it"), NULL, .run = NULL},
     {"Down", "next", N_("next"), NULL, .run = NULL},
     {"C-u", "clear", N_("clear"), NULL, .run = NULL},
     {"Esc", "close", N_("close"), NULL, .run = NULL},
 };
-static const struct actions actions_commands = {ACTIONS(NULL, commands)};
+static const struct actions actions_commands = {ACTIONS(NULL, palette)};
 
 static const struct action choosing[] = {
     {"Enter", "take", N_("take it"), NULL, .run = NULL},
@@ -184,4 +197,141 @@ void action_go(struct app *app, int screen)
 const char *action_refused_place(const struct app *app, int screen)
 {
     return app_offers_screen(app, (enum screen_id)screen) ? NULL : ACTION_EXPLAINS;
+}
+
+/* --- the command palette --- */
+
+enum screen_id commands_screen_of(const struct app *app, int letter)
+{
+    enum screen_id place = 0;
+    while (place < SCREEN_COUNT && app->screens[place]->letter != letter)
+        place++;
+    return place;
+}
+
+/* The list while it is made. */
+struct builder {
+    struct app *app;
+    struct chooser_item items[CHOOSER_MAX_ITEMS];
+    const char *keys[CHOOSER_MAX_ITEMS];
+    bool leads_to[SCREEN_COUNT]; /* a command of the list leads there */
+    bool all_screens;            /* the screens come first, with the menu's letters */
+};
+
+static void add(struct builder *builder, const struct command *command, const char *text,
+                const char *note)
+{
+    struct commands *commands = &builder->app->commands;
+    if (commands->count == CHOOSER_MAX_ITEMS)
+        return;
+    struct command *copy = &commands->list[commands->count];
+    *copy = *command;
+    builder->items[commands->count] = (struct chooser_item){text, note};
+    builder->keys[commands->count++] = copy->keys;
+}
+
+/* Returns whether the action only moves a selection or scrolls: no command needs that. */
+static bool only_moves(const struct action *action)
+{
+    static const int keys[] = {UI_UP, UI_DOWN, UI_PAGE_UP, UI_PAGE_DOWN, UI_HOME, UI_END, ':'};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (key_first(action->keys) == keys[i])
+            return true;
+    return false;
+}
+
+static void add_actions(struct builder *builder, const struct actions *actions)
+{
+    const struct app *app = builder->app;
+    for (size_t i = 0; i < actions->count; i++) {
+        const struct action *action = &actions->list[i];
+        const char *hint = action_hint(app, action);
+        const char *help = action->help ? gettext(action->help) : NULL;
+        if (only_moves(action) || !(hint || help) ||
+            !action_is_offered(app, app_screen(app), actions, action))
+            continue;
+        const int place = action_destination(action);
+        if (builder->all_screens && actions == &actions_everywhere && place != SCREEN_COUNT)
+            continue;
+        if (place != SCREEN_COUNT)
+            builder->leads_to[place] = true;
+        struct key_name name = {0};
+        key_take_name(action->keys, &name);
+        struct command command = {.action = action};
+        snprintf(command.keys, sizeof command.keys, "%s", name.name);
+        add(builder, &command, hint ? hint : help, hint && help ? help : "");
+    }
+}
+
+static void add_screens(struct builder *builder)
+{
+    struct app *app = builder->app;
+    for (size_t i = 0; i < SCREEN_COUNT; i++) {
+        const struct screen *screen = app->screens[i];
+        const bool needless = builder->leads_to[i] || screen == app_screen(app);
+        if ((needless && !builder->all_screens) || !app_offers_screen(app, (enum screen_id)i))
+            continue;
+        struct command command = {.place = (enum screen_id)i};
+        snprintf(command.keys, sizeof command.keys, "m %c", screen->letter);
+        add(builder, &command, gettext(screen->name), gettext(screen->purpose));
+    }
+}
+
+void commands_open(struct app *app, bool all_screens)
+{
+    struct builder builder = {.app = app, .all_screens = all_screens};
+    app->commands.count = 0;
+    app->commands.letter = 0;
+    if (all_screens)
+        add_screens(&builder);
+    add_actions(&builder, &app_screen(app)->actions);
+    add_actions(&builder, &actions_everywhere);
+    if (!all_screens)
+        add_screens(&builder);
+    chooser_begin(&app->commands.chooser, _("Commands"), builder.items, app->commands.count, "",
+                  false);
+    chooser_show_commands(&app->commands.chooser, builder.keys);
+}
+
+const struct action *commands_key(struct app *app, int key)
+{
+    struct chooser *chooser = &app->commands.chooser;
+    const enum screen_id place = commands_screen_of(app, app->commands.letter);
+    const struct action *named = actions_named(app, chooser->filter.text);
+    app->commands.letter = 0;
+    if (key == UI_ENTER && (place != SCREEN_COUNT || named)) {
+        chooser->open = false;
+        if (!named)
+            app_go(app, place);
+        return named;
+    }
+    const enum chooser_result result = chooser_key(chooser, key);
+    if (result == CHOOSER_OPEN)
+        return NULL;
+    chooser->open = false;
+    if (result == CHOOSER_CANCELLED)
+        return NULL;
+    const struct command *command = &app->commands.list[chooser->shown[chooser->selected]];
+    if (!command->action)
+        app_go(app, command->place);
+    return command->action;
+}
+
+double commands_seconds(const struct app *app)
+{
+    const struct commands *commands = &app->commands;
+    const uint64_t now = clock_nanoseconds();
+    if (!commands->chooser.open || !commands->letter)
+        return INFINITY;
+    return commands->letter_until > now ? clock_seconds(now, commands->letter_until) : 0;
+}
+
+enum screen_id commands_place(const struct app *app)
+{
+    return commands_screen_of(app, app->commands.letter);
+}
+
+void commands_draw(struct app *app)
+{
+    chooser_draw(&app->commands.chooser, &app->canvas);
 }

@@ -1,7 +1,7 @@
 /* actions.h: what a screen can do, one row an action. Keys, key hints, help, menu, clicks, the
  * command palette with its names, and the test that a key has one meaning come from these rows.
  *
- * A screen's list is in its file; rows that several screens share are in ui/actions.inc.
+ * A screen's list is in its file; rows that several screens share are in ui/app/actions.inc.
  */
 #ifndef TINCA_UI_APP_ACTIONS_H
 #define TINCA_UI_APP_ACTIONS_H

@@ -38,9 +38,10 @@ struct app {
     bool unicode; /* the locale and the terminal can show Unicode symbols */
     struct canvas canvas;
 
-    void *states[SCREEN_COUNT];         /* private to each screen */
-    enum screen_id stack[SCREEN_COUNT]; /* the last one is in front */
-    size_t depth;                       /* screens in the stack */
+    const struct screen *const *screens; /* SCREEN_COUNT of them, by enum screen_id */
+    void *states[SCREEN_COUNT];          /* private to each screen */
+    enum screen_id stack[SCREEN_COUNT];  /* the last one is in front */
+    size_t depth;                        /* screens in the stack */
 
     struct shared shared;
     struct other_runs *others;   /* polls runs of other processes, see other_runs.h */
@@ -58,7 +59,7 @@ struct app {
 
 /* Allocates the state of every screen and of the background readers. Returns false with an error
  * when there is no memory. */
-bool app_begin(struct app *app, struct error *error);
+bool app_begin(struct app *app, const struct screen *const *screens, struct error *error);
 /* Waits for an export that is being written, closes the screens and frees everything in `app`. */
 void app_end(struct app *app);
 
@@ -85,6 +86,9 @@ void app_leave(struct app *app, enum screen_id id);
 void app_back(struct app *app);
 /* Handles a key as if it had been pressed. */
 void app_press(struct app *app, int key);
+/* Returns whether a dialog, the menu, the palette, a list or a line of text covers the screen in
+ * front and takes its keys. */
+bool app_is_covered(const struct app *app);
 /* Returns whether a printable key would begin to edit a text of the screen in front. */
 bool app_takes_text(const struct app *app);
 /* Calls the `notice` function of every screen. `entry` is the run that the event concerns, or NULL.

@@ -26,8 +26,9 @@ static const double READ_SECONDS = 0.02;
 
 /* --- beginning and end --- */
 
-bool app_begin(struct app *app, struct error *error)
+bool app_begin(struct app *app, const struct screen *const *screens, struct error *error)
 {
+    app->screens = screens;
     app->others = memory_new(1, sizeof *app->others, "the workbench", error);
     app->loading = memory_new(1, sizeof *app->loading, "the workbench", error);
     if (!app->others || !app->loading)
@@ -47,8 +48,8 @@ void app_end(struct app *app)
     export_job_finish(&app->shared.export);
     completion_close(&app->dialog.completion);
     for (size_t i = 0; i < SCREEN_COUNT; i++) {
-        if (app->states[i] && screens[i]->close)
-            screens[i]->close(app);
+        if (app->states[i] && app->screens[i]->close)
+            app->screens[i]->close(app);
         free(app->states[i]);
         app->states[i] = NULL;
     }
@@ -262,7 +263,7 @@ static bool background_step(struct app *app)
 {
     bool more = false;
     for (size_t i = 0; i < SCREEN_COUNT; i++)
-        if (screens[i]->work && screens[i]->work(app))
+        if (app->screens[i]->work && app->screens[i]->work(app))
             more = true;
     disk_jobs_step(&app->shared.disk, app, 0);
     loading_step(app);
@@ -277,8 +278,8 @@ static double background_seconds_to_next(const struct app *app)
 {
     double seconds = INFINITY;
     for (size_t i = 0; i < SCREEN_COUNT; i++)
-        if (screens[i]->busy)
-            seconds = fmin(seconds, screens[i]->busy(app));
+        if (app->screens[i]->busy)
+            seconds = fmin(seconds, app->screens[i]->busy(app));
     if (disk_jobs_busy(&app->shared.disk) || loading_is_busy(app) || others_announce_busy(app))
         seconds = fmin(seconds, READ_SECONDS);
     return fmin(seconds, others_seconds_to_next(app));

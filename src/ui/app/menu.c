@@ -2,11 +2,6 @@
  * a wide terminal, its purpose. Enter and clicks lead to a screen, and so does its letter. But a
  * letter may also begin a word, so the palette opens with what is typed: LETTER_SECONDS after a
  * letter without another key, or with Enter, its screen is shown; anything else continues the word.
- *
- * The palette lists the actions of the screen in front that do something now, those of all screens,
- * and the screens to which none of these leads. A command is done by its key, exactly as if it had
- * been pressed. The name of any other action, typed in full, does that one or says why not. Opened
- * from the menu, it lists all screens, before the keys.
  */
 #include "ui/app/menu.h"
 
@@ -22,24 +17,10 @@ static const double LETTER_SECONDS = 0.5;
 
 enum { NAME_COLUMN = 5, WHAT_COLUMN = 19, WIDE = 84, NARROW = 26 };
 
-void menu_open(struct app *app)
-{
-    app->menu = (struct menu){.open = true};
-}
-
 static void go(struct app *app, enum screen_id place)
 {
     app->menu.open = false;
     app_go(app, place);
-}
-
-/* Returns the screen with this letter, or SCREEN_COUNT. */
-static enum screen_id screen_of(int letter)
-{
-    enum screen_id place = 0;
-    while (place < SCREEN_COUNT && screens[place]->letter != letter)
-        place++;
-    return place;
 }
 
 /* Opens the palette in place of the menu, with what was typed or pasted. m and q, which no screen
@@ -52,7 +33,8 @@ static void begin_word(struct app *app, int key)
     if (key == '/' || key == ':')
         return;
     chooser_key(&commands->chooser, key);
-    commands->letter = key == 'm' || key == 'q' || screen_of(key) != SCREEN_COUNT ? key : 0;
+    commands->letter =
+        key == 'm' || key == 'q' || commands_screen_of(app, key) != SCREEN_COUNT ? key : 0;
     commands->letter_until = clock_nanoseconds() + (uint64_t)(LETTER_SECONDS * 1e9);
 }
 
@@ -95,11 +77,11 @@ static void draw_place(struct app *app, struct rect list, int row, enum screen_i
         draw_fill(&app->canvas, line, ROLE_FOCUS);
     draw_text(&app->canvas, line, 0, 0, role, selected ? ">" : " ");
     draw_format(&app->canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_KEY, "%c",
-                screens[place]->letter);
-    draw_text(&app->canvas, line, 0, NAME_COLUMN, role, gettext(screens[place]->name));
+                app->screens[place]->letter);
+    draw_text(&app->canvas, line, 0, NAME_COLUMN, role, gettext(app->screens[place]->name));
     if (list.columns > NARROW)
         draw_text(&app->canvas, line, 0, WHAT_COLUMN, selected ? ROLE_FOCUS : ROLE_FAINT,
-                  gettext(screens[place]->purpose));
+                  gettext(app->screens[place]->purpose));
     if (selected)
         draw_cursor(&app->canvas, line, 0, 0);
 }
@@ -130,133 +112,4 @@ void menu_draw(struct app *app)
         draw_right(&app->canvas, inside, 0, ROLE_FAINT, app->canvas.glyphs->up);
     if (menu->top + room < count)
         draw_right(&app->canvas, inside, inside.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
-}
-
-/* --- the command palette --- */
-
-/* The list while it is made. */
-struct builder {
-    struct app *app;
-    struct chooser_item items[CHOOSER_MAX_ITEMS];
-    const char *keys[CHOOSER_MAX_ITEMS];
-    bool leads_to[SCREEN_COUNT]; /* a command of the list leads there */
-    bool all_screens;            /* the screens come first, with the menu's letters */
-};
-
-static void add(struct builder *builder, const struct command *command, const char *text,
-                const char *note)
-{
-    struct commands *commands = &builder->app->commands;
-    if (commands->count == CHOOSER_MAX_ITEMS)
-        return;
-    struct command *copy = &commands->list[commands->count];
-    *copy = *command;
-    builder->items[commands->count] = (struct chooser_item){text, note};
-    builder->keys[commands->count++] = copy->keys;
-}
-
-/* Returns whether the action only moves a selection or scrolls: no command needs that. */
-static bool only_moves(const struct action *action)
-{
-    static const int keys[] = {UI_UP, UI_DOWN, UI_PAGE_UP, UI_PAGE_DOWN, UI_HOME, UI_END, ':'};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (key_first(action->keys) == keys[i])
-            return true;
-    return false;
-}
-
-static void add_actions(struct builder *builder, const struct actions *actions)
-{
-    const struct app *app = builder->app;
-    for (size_t i = 0; i < actions->count; i++) {
-        const struct action *action = &actions->list[i];
-        const char *hint = action_hint(app, action);
-        const char *help = action->help ? gettext(action->help) : NULL;
-        if (only_moves(action) || !(hint || help) ||
-            !action_is_offered(app, app_screen(app), actions, action))
-            continue;
-        const int place = action_destination(action);
-        if (builder->all_screens && actions == &actions_everywhere && place != SCREEN_COUNT)
-            continue;
-        if (place != SCREEN_COUNT)
-            builder->leads_to[place] = true;
-        struct key_name name = {0};
-        key_take_name(action->keys, &name);
-        struct command command = {.action = action};
-        snprintf(command.keys, sizeof command.keys, "%s", name.name);
-        add(builder, &command, hint ? hint : help, hint && help ? help : "");
-    }
-}
-
-static void add_screens(struct builder *builder)
-{
-    struct app *app = builder->app;
-    for (size_t i = 0; i < SCREEN_COUNT; i++) {
-        const struct screen *screen = screens[i];
-        const bool needless = builder->leads_to[i] || screen == app_screen(app);
-        if ((needless && !builder->all_screens) || !app_offers_screen(app, (enum screen_id)i))
-            continue;
-        struct command command = {.place = (enum screen_id)i};
-        snprintf(command.keys, sizeof command.keys, "m %c", screen->letter);
-        add(builder, &command, gettext(screen->name), gettext(screen->purpose));
-    }
-}
-
-void commands_open(struct app *app, bool all_screens)
-{
-    struct builder builder = {.app = app, .all_screens = all_screens};
-    app->commands.count = 0;
-    app->commands.letter = 0;
-    if (all_screens)
-        add_screens(&builder);
-    add_actions(&builder, &app_screen(app)->actions);
-    add_actions(&builder, &actions_everywhere);
-    if (!all_screens)
-        add_screens(&builder);
-    chooser_begin(&app->commands.chooser, _("Commands"), builder.items, app->commands.count, "",
-                  false);
-    chooser_show_commands(&app->commands.chooser, builder.keys);
-}
-
-const struct action *commands_key(struct app *app, int key)
-{
-    struct chooser *chooser = &app->commands.chooser;
-    const enum screen_id place = screen_of(app->commands.letter);
-    const struct action *named = actions_named(app, chooser->filter.text);
-    app->commands.letter = 0;
-    if (key == UI_ENTER && (place != SCREEN_COUNT || named)) {
-        chooser->open = false;
-        if (!named)
-            app_go(app, place);
-        return named;
-    }
-    const enum chooser_result result = chooser_key(chooser, key);
-    if (result == CHOOSER_OPEN)
-        return NULL;
-    chooser->open = false;
-    if (result == CHOOSER_CANCELLED)
-        return NULL;
-    const struct command *command = &app->commands.list[chooser->shown[chooser->selected]];
-    if (!command->action)
-        app_go(app, command->place);
-    return command->action;
-}
-
-double commands_seconds(const struct app *app)
-{
-    const struct commands *commands = &app->commands;
-    const uint64_t now = clock_nanoseconds();
-    if (!commands->chooser.open || !commands->letter)
-        return INFINITY;
-    return commands->letter_until > now ? clock_seconds(now, commands->letter_until) : 0;
-}
-
-enum screen_id commands_place(const struct app *app)
-{
-    return screen_of(app->commands.letter);
-}
-
-void commands_draw(struct app *app)
-{
-    chooser_draw(&app->commands.chooser, &app->canvas);
 }

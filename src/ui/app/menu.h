@@ -18,8 +18,6 @@ struct menu {
     size_t selected, top; /* rows: the selected one and the first one in view */
 };
 
-/* Opens the menu over the screen in front. */
-void menu_open(struct app *app);
 /* Handles a key while the menu is open: Enter goes to the selected screen, Esc closes the menu, and
  * text opens the palette with it. */
 void menu_key(struct app *app, int key);
@@ -40,6 +38,8 @@ struct commands {
     uint64_t letter_until; /* then (clock_nanoseconds), unless another key comes; 0: no letter */
 };
 
+/* Returns the screen with this letter in the menu, or SCREEN_COUNT. */
+enum screen_id commands_screen_of(const struct app *app, int letter);
 /* Opens the palette over the screen in front. `all_screens`: every screen of the menu is listed,
  * before the keys. */
 void commands_open(struct app *app, bool all_screens);

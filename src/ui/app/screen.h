@@ -79,7 +79,4 @@ struct screen {
     void (*notice)(struct app *app, enum screen_event event, struct run_entry *entry);
 };
 
-/* All screens, by enum screen_id. */
-extern const struct screen *const screens[SCREEN_COUNT];
-
 #endif

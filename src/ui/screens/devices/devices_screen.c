@@ -84,7 +84,7 @@ static const struct action actions[] = {
     {"PgUp", "page-up", NULL, NULL, .run_with = scroll, .argument = MOVE_PAGE_UP},
     {"PgDn (space)", "page-down", NULL, NULL, .run_with = scroll, .argument = MOVE_PAGE_DOWN},
 #define ACTIONS_ENDS scroll, NULL
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
 };
 
 /* --- lines --- */

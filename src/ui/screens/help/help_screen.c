@@ -126,7 +126,7 @@ static const struct action actions[] = {
     {"PgUp", "page-up", NULL, NULL, scroll, NULL, .argument = MOVE_PAGE_UP},
     {"PgDn (space)", "page-down", N_("page"), NULL, scroll, NULL, .argument = MOVE_PAGE_DOWN},
 #define ACTIONS_ENDS scroll, NULL
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
     {"/", "search", N_("search"),
      N_("show only entries in which the text occurs; Esc shows all again"), .run = search},
     {"n", "next", N_("next"), N_("the next entry that was found"), .run = next,
@@ -218,18 +218,18 @@ static void put_all(struct writer *writer)
 {
     struct app *app = writer->app;
     const struct screen *here =
-        app->depth > 1 ? screens[app->stack[app->depth - 2]] : app_screen(app);
+        app->depth > 1 ? app->screens[app->stack[app->depth - 2]] : app_screen(app);
     if (here != app_screen(app))
         put_actions(writer, &here->actions, here);
     put_actions(writer, &actions_everywhere, here);
     put_actions(writer, &actions_completing, NULL);
     for (size_t i = 0; i < SCREEN_COUNT; i++)
-        if (screens[i] != here)
-            put_actions(writer, &screens[i]->actions, NULL);
+        if (app->screens[i] != here)
+            put_actions(writer, &app->screens[i]->actions, NULL);
     writer->heading = _("The menu (m)");
     for (size_t i = 0; i < SCREEN_COUNT; i++)
-        put_entry(writer, (char[2]){(char)screens[i]->letter},
-                  gettext(screens[i]->purpose));
+        put_entry(writer, (char[2]){(char)app->screens[i]->letter},
+                  gettext(app->screens[i]->purpose));
     writer->heading = _("Words and marks");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         put_entry(writer, gettext(words[i].word), gettext(words[i].meaning));

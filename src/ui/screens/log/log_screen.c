@@ -129,7 +129,7 @@ static const struct action actions[] = {
      N_("show only lines in which the text occurs; Esc shows all again"), .run = search,
      .refused = refuses_search},
 #define ACTIONS_LINES move, refuses_move
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
     {"PgUp", "page-up", N_("page"), NULL, move, refuses_move, .argument = MOVE_PAGE_UP},
     {"PgDn", "page-down", NULL, NULL, move, refuses_move, .argument = MOVE_PAGE_DOWN},
     {"Home", "first", NULL, NULL, move, refuses_move, .argument = MOVE_FIRST},

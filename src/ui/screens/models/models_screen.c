@@ -206,7 +206,7 @@ static const struct action actions[] = {
 #define ACTIONS_LINES move, refuses_move
 #define ACTIONS_PAGES move, refuses_move
 #define ACTIONS_ENDS  move, refuses_move
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
 };
 
 const struct screen models_screen = {

@@ -90,9 +90,8 @@ struct insight_table_view {
  * the selected row. */
 size_t insight_table_draw(struct insight_table_view *view, const struct insight_table *table,
                           struct canvas *canvas, struct rect area);
-/* Makes a move in the table of the view in front: to another row, or to be sorted by another
- * column. */
-void insight_table_move(struct app *app, const struct run_entry *entry, int how);
+/* Moves (enum move) to another row; sideways it sorts by another column. */
+void insight_table_move(struct insight_table_view *view, int how);
 /* Frees the sorted order. */
 void insight_table_free(struct insight_table_view *view);
 
@@ -253,6 +252,11 @@ void run_marks_draw_readout(const struct run_picture *picture, unsigned traces, 
 
 /* --- run_legend.c --- */
 
+/* Returns whether the trace is drawn with its letter, because the panel has more curves of its
+ * kind. */
+bool run_panel_is_lettered(const struct run_panel *panel, enum trace trace);
+/* Fills in the panel's legend. `brief`: values without the curves' names, for a narrow panel. */
+void run_panel_make_legend(const struct run_picture *picture, struct run_panel *panel, bool brief);
 /* Writes the value of a trace under the cursor. Returns `text`. */
 const char *run_panel_value(const struct run_picture *picture, enum trace trace, char *text,
                             size_t size);
@@ -330,7 +334,7 @@ struct view {
     void (*draw)(struct app *app, struct run_entry *entry, const struct run_layout *layout,
                  const struct run_display *display);
     unsigned moves; /* VIEW_MOVE of those that it has */
-    /* Makes one of these moves. NULL: it has none. */
+    /* Makes one of these moves. NULL: it has none, or they are those of its table. */
     void (*move)(struct app *app, const struct run_entry *entry, int how);
     size_t table; /* offset in struct run_model of the table whose rows it shows; 0: none */
 };

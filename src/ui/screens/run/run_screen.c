@@ -194,7 +194,11 @@ static void switch_run(struct app *app, int steps)
 static void move(struct app *app, int how)
 {
     const struct run_entry *entry = app_entry(app);
-    views_shown(app, entry)->move(app, entry, how);
+    const struct view *view = views_shown(app, entry);
+    if (view->table)
+        insight_table_move(views_table(app, view), how);
+    else
+        view->move(app, entry, how);
 }
 
 static void open_details(struct app *app)
@@ -477,7 +481,7 @@ static const struct action actions[] = {
      N_("a page; the cursor of the curves a tenth of the plot to the right"), move, refuses_move,
      .argument = MOVE_PAGE_DOWN},
 #define ACTIONS_ENDS move, refuses_move
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
     {"Left", "left", NULL,
      N_("sort a table by the column before; in the arena the plan before, in the loss lab the "
         "iteration before"),

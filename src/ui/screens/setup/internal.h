@@ -82,6 +82,8 @@ void setup_invalidate_past_time(struct setup_model *model);
 
 /* Shows the next (+1) or previous (-1) pictures; wraps around at the ends. */
 void setup_turn_pictures(struct setup_model *model, int direction);
+/* Shows the pictures as augmented in the next (+1) or previous (-1) epoch. */
+void setup_turn_epoch(struct setup_model *model, int direction);
 
 /* Draws the pictures, or why there are none. */
 void setup_draw_pictures(struct setup_model *model, const struct form *form, struct canvas *canvas,

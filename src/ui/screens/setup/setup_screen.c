@@ -182,7 +182,7 @@ static const struct action actions[] = {
     {"Home", "first", NULL, N_("the first field"), .run_with = move, .argument = MOVE_FIRST},
     {"End", "last", NULL, N_("the last field"), .run_with = move, .argument = MOVE_LAST},
 #define ACTIONS_PAGES move, NULL
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
 };
 
 /* --- drawing: the fields --- */

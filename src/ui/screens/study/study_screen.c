@@ -332,13 +332,13 @@ static const struct action actions[] = {
     {"Enter", "change", N_("change"), N_("change the field, or choose the run"),
      .run = open_focused, .word = open_word},
 #define ACTIONS_FIELDS move, NULL
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
     {"PgUp", "page-up", NULL, N_("scroll back"), scroll, refuses_scroll, .argument = MOVE_PAGE_UP},
     {"PgDn", "page-down", NULL, N_("scroll to the results"), scroll, refuses_scroll,
      .argument = MOVE_PAGE_DOWN},
     {"s", "stop", NULL, N_("cancel the making of pictures"), .run = stop, .refused = refuses_stop},
 #define ACTIONS_ENDS move, NULL
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
 };
 
 static void draw(struct app *app, struct rect body)

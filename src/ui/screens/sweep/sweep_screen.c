@@ -381,13 +381,13 @@ static const struct action actions[] = {
      .run = ask_sweep_export, .refused = refuses_export},
     {"f", "from-form", NULL, N_("set up: begin again with what the form says"), .run = begin_again},
 #define ACTIONS_LINES move, refuses_move
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
     {"Left", "left", NULL, N_("the value or cell to the left"), move, refuses_move,
      .argument = MOVE_LEFT},
     {"Right", "right", NULL, N_("the value or cell to the right"), move, refuses_move,
      .argument = MOVE_RIGHT},
 #define ACTIONS_ENDS move, refuses_move
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
 };
 
 /* --- drawing --- */

@@ -348,7 +348,7 @@ static const struct action actions[] = {
     {"PgUp", "page-up", NULL, N_("ten images or rows back"), move, refuses_move,
      .argument = MOVE_PAGE_UP},
 #define ACTIONS_ENDS move, refuses_move
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
 };
 
 /* --- drawing --- */
