@@ -100,13 +100,11 @@ libui_a_SOURCES = \
 	%D%/screens/setup/setup_model.c \
 	%D%/screens/setup/setup_screen.c \
 	%D%/screens/study/internal.h \
-	%D%/screens/study/study_model.c \
 	%D%/screens/study/study_screen.c \
 	%D%/screens/study/study_session.c \
 	%D%/screens/study/study_session.h \
 	%D%/screens/study/study_view.c \
 	%D%/screens/sweep/internal.h \
-	%D%/screens/sweep/sweep_dialogs.c \
 	%D%/screens/sweep/sweep_groups.c \
 	%D%/screens/sweep/sweep_model.c \
 	%D%/screens/sweep/sweep_screen.c \
@@ -114,7 +112,6 @@ libui_a_SOURCES = \
 	%D%/screens/sweep/sweep_view.c \
 	%D%/screens/tables/tables_screen.c \
 	%D%/screens/try/internal.h \
-	%D%/screens/try/try_matrix_view.c \
 	%D%/screens/try/try_model.c \
 	%D%/screens/try/try_screen.c \
 	%D%/screens/try/try_sources.c \

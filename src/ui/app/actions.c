@@ -118,7 +118,8 @@ const struct action *actions_find(const struct actions *actions, int key)
     return NULL;
 }
 
-const struct action *actions_named(const struct app *app, const char *name)
+/* Returns the action of the screen in front or of all screens that has this name, or NULL. */
+static const struct action *actions_named(const struct app *app, const char *name)
 {
     const struct actions *const lists[] = {&app_screen(app)->actions, &actions_everywhere};
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
@@ -163,6 +164,12 @@ static void run(struct app *app, const struct action *action)
         action->run(app);
 }
 
+/* Returns the screen that the action leads to, or SCREEN_COUNT. */
+static int action_destination(const struct action *action)
+{
+    return action->run_with == action_go ? action->argument : SCREEN_COUNT;
+}
+
 void action_run(struct app *app, const struct actions *actions, const struct action *action)
 {
     const char *why = refusal(app, actions, action);
@@ -182,11 +189,6 @@ const char *action_hint(const struct app *app, const struct action *action)
                        : action->word    ? action->word(app)
                                          : NULL;
     return word ? word : action->hint ? gettext(action->hint) : NULL;
-}
-
-int action_destination(const struct action *action)
-{
-    return action->run_with == action_go ? action->argument : SCREEN_COUNT;
 }
 
 void action_go(struct app *app, int screen)

@@ -103,7 +103,8 @@ static void work(void *state)
         qsort(listing->names, listing->count, sizeof *listing->names, compare);
 }
 
-struct folder_listing *folder_listing_start(const char *path, struct error *error)
+/* Begins to list a folder or a file. Returns NULL with an error if no thread can start. */
+static struct folder_listing *folder_listing_start(const char *path, struct error *error)
 {
     struct folder_listing *listing = memory_new(1, sizeof *listing, path, error);
     if (!listing)
