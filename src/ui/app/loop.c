@@ -10,6 +10,7 @@
 #include "runs/values/run_snapshot.h"
 #include "studies/sweep/sweep_process.h"
 #include "ui/app/other_runs.h"
+#include "ui/app/plot_actions.h"
 #include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
 #include "ui/shared/preferences.h"
@@ -202,21 +203,21 @@ static bool is_of_mouse(int key)
     return key == UI_CLICK || key == UI_DRAG || key == UI_WHEEL_UP || key == UI_WHEEL_DOWN;
 }
 
-/* Offers an event of the mouse to the screen in front. Returns whether the screen handled it. */
-static bool screen_takes_mouse(struct app *app, int event)
+/* Offers an event of the mouse to the plot in view. Returns whether the plot handled it. */
+static bool plot_takes_mouse(struct app *app, int event)
 {
-    const struct screen *screen = app_screen(app);
+    const struct targets *targets = &app->canvas.targets;
     int row, column;
-    if (!screen->take_mouse || app->closing || actions_open(app))
+    if (!targets->plot || app->closing)
         return false;
     terminal_click_position(&row, &column);
-    return screen->take_mouse(app, event, row, column);
+    return plot_take_mouse(targets->plot, targets->plot_area, event, row, column);
 }
 
 static void take_input(struct app *app, int key)
 {
     enum { WHEEL_STEPS = 3 };
-    if (is_of_mouse(key) && screen_takes_mouse(app, key))
+    if (is_of_mouse(key) && plot_takes_mouse(app, key))
         return;
     if (key == UI_CLICK)
         take_click(app);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "ui/app/app.h"
+#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -63,7 +64,7 @@ void menu_key(struct app *app, int key)
     else if (key == UI_DOWN || key == UI_TAB)
         menu->selected = (menu->selected + 1) % count;
     else if (key == UI_HOME || key == UI_END)
-        menu->selected = key == UI_HOME ? 0 : count - 1;
+        menu->selected = list_move(menu->selected, move_of_key(key), 1, count);
     else if (key == UI_PASTE || (key != ' ' && key_is_printable(key)))
         begin_word(app, key);
 }
@@ -98,18 +99,12 @@ void menu_draw(struct app *app)
     if (inside.rows <= 0)
         return;
     size_t room = (size_t)inside.rows;
-    if (menu->selected < menu->top)
-        menu->top = menu->selected;
-    if (menu->selected >= menu->top + room)
-        menu->top = menu->selected - room + 1;
+    menu->top = table_scroll(menu->top, menu->selected, room, count);
     for (size_t row = 0; row < room && menu->top + row < count; row++) {
         struct rect line = {inside.row + (int)row, inside.column, 1, inside.columns};
         const size_t index = menu->top + row;
         draw_place(app, inside, (int)row, places[index], index == menu->selected);
         targets_add_choice(&app->canvas.targets, line, index, menu->selected);
     }
-    if (menu->top > 0)
-        draw_right(&app->canvas, inside, 0, ROLE_FAINT, app->canvas.glyphs->up);
-    if (menu->top + room < count)
-        draw_right(&app->canvas, inside, inside.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
+    draw_scroll_marks(&app->canvas, inside, menu->top > 0, menu->top + room < count);
 }

@@ -239,6 +239,16 @@ const char *runs_id(const struct run_entry *entry)
     return entry->run ? run_facts(entry->run)->id : "";
 }
 
+bool runs_show(struct app *app, const char *id)
+{
+    for (size_t i = 0; id[0] && i < app_run_count(app); i++)
+        if (strcmp(runs_id(app_run_at(app, i)), id) == 0) {
+            app_show_run(app, i);
+            return true;
+        }
+    return false;
+}
+
 const char *runs_display_name(const struct run_entry *entry)
 {
     return entry->name[0] ? entry->name : runs_id(entry);

@@ -324,13 +324,6 @@ static bool take_key(struct app *app, int key)
            (model->kind == COMPARE_CURVES && plot_leave_cursor(&model->window, key));
 }
 
-static bool take_mouse(struct app *app, int event, int row, int column)
-{
-    struct compare_model *model = compare_model(app);
-    return model->kind == COMPARE_CURVES && !model->gathering.running && model->count > 0 &&
-           plot_take_mouse(&model->window, model->plot_area, event, row, column);
-}
-
 static const char *refuses(const struct app *app)
 {
     const struct compare_model *model = compare_model(app);
@@ -569,7 +562,6 @@ const struct screen compare_screen = {
     .close = close,
     .title = title,
     .take_key = take_key,
-    .take_mouse = take_mouse,
     .reachable = app_offers_comparison,
     .draw = draw,
     .over = over,

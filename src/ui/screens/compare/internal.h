@@ -351,7 +351,6 @@ struct compare_model {
     enum trace trace; /* drawn for every run */
     struct plot_window window;
     struct plot plot;
-    struct rect plot_area; /* where the plot was drawn; empty: nowhere */
 
     struct compare_scatter scatter;
     struct compare_parallel parallel;

@@ -353,10 +353,7 @@ static void draw(struct app *app, struct rect body)
         draw(app, body);
         return;
     }
-    if (model->scroll > 0)
-        draw_right(&app->canvas, body, 0, ROLE_FAINT, app->canvas.glyphs->up);
-    if (model->scroll < furthest)
-        draw_right(&app->canvas, body, body.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
+    draw_scroll_marks(&app->canvas, body, model->scroll > 0, model->scroll < furthest);
     draw_cursor(&app->canvas, body, 0, 1);
 }
 

@@ -313,7 +313,6 @@ static void run_plot_draw(struct app *app, const struct run_entry *entry,
     struct run_panel panels[UNITS];
     const struct plot_window *window = &run_model(app)->window;
     unsigned traces = run_plot_traces(app, entry, run);
-    run_model(app)->plot_area = (struct rect){0};
     if (run_model(app)->curves.series != picture.series)
         return;
     const enum curve_x x = curves_available_x(picture.series, app->shared.axes.x);
@@ -339,7 +338,8 @@ static void run_plot_draw(struct app *app, const struct run_entry *entry,
             report_left_out(&panels[0].legend, count - (size_t)layout.count);
         draw_panel(&picture, &panels[i]);
     }
-    run_model(app)->plot_area = plots_of(&layout);
+    app->canvas.targets.plot = &run_model(app)->window;
+    app->canvas.targets.plot_area = plots_of(&layout);
     plot_axes_draw_x(&app->canvas, layout.axis, &run_model(app)->curves.x, x,
                      layout.panels[0].labels.columns > 0);
     run_marks_draw_on_axis(&picture, layout.axis);

@@ -177,7 +177,6 @@ struct run_model {
     struct curve_marks changes;
     struct axis_marks axis_marks; /* of the last frame */
     struct plot plot;
-    struct rect plot_area;         /* where the panels' plots were drawn; empty: nowhere */
     struct axis_hold holds[UNITS]; /* the y axes of the panels */
     struct value_range range;      /* of the panel that is being measured */
     struct sample_model sample;

@@ -68,15 +68,6 @@ static bool take_key(struct app *app, int key)
     return true;
 }
 
-static bool take_mouse(struct app *app, int event, int row, int column)
-{
-    const struct run_entry *entry = app_entry(app);
-    struct run_model *model = run_model(app);
-    if (views_shown(app, entry) != &view_curves || !entry || !entry->run || model->choice.open)
-        return false;
-    return plot_take_mouse(&model->window, model->plot_area, event, row, column);
-}
-
 /* --- the dialog for another learning rate --- */
 
 static void answer_rate(struct app *app, size_t choice)
@@ -632,7 +623,6 @@ const struct screen run_screen = {
     .close = close,
     .title = title,
     .take_key = take_key,
-    .take_mouse = take_mouse,
     .over = over,
     .reachable = reachable,
     .draw = run_view_draw,

@@ -308,10 +308,8 @@ static void draw_fields(struct app *app, const struct form_layout *layout)
         if (error)
             row = draw_error(app, area, row + 1, error) - 1;
     }
-    if (form->top > 0)
-        draw_right(&app->canvas, area, 0, ROLE_FAINT, app->canvas.glyphs->up);
-    if (row >= area.rows && form->top + (size_t)area.rows < form->count)
-        draw_right(&app->canvas, area, area.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
+    draw_scroll_marks(&app->canvas, area, form->top > 0,
+                      row >= area.rows && form->top + (size_t)area.rows < form->count);
 }
 
 static void draw_help(struct app *app, struct rect area)

@@ -223,20 +223,9 @@ static void start(struct app *app)
 /* Shows the selected cell's run, of this session or an earlier one. */
 static void show_now(struct app *app)
 {
-    const struct sweep_model *model = sweep_model(app);
     const struct sweep_job *job = &app->shared.sweep;
-    const char *id = job->sweep.cells[model->selected].run;
-    for (size_t i = 0; id[0] && i < app_run_count(app); i++) {
-        const struct run_entry *entry = app_run_at(app, i);
-        const char *name = run_entry_is_saved(entry) ? file_base_name(entry->directory)
-                           : entry->run              ? run_facts(entry->run)->id
-                                                     : "";
-        if (strcmp(name, id) == 0) {
-            app_show_run(app, i);
-            return;
-        }
-    }
-    app_say(app, ROLE_WARNING, "%s", _("This cell has no run to show."));
+    if (!runs_show(app, job->sweep.cells[sweep_model(app)->selected].run))
+        app_say(app, ROLE_WARNING, "%s", _("This cell has no run to show."));
 }
 
 static void show_run(struct app *app)

@@ -416,10 +416,7 @@ static void draw(struct app *app, struct rect body)
         draw_fill(&app->canvas, area, ROLE_TEXT);
         draw_lines(app, area, text->data);
     }
-    if (model->scroll > 0)
-        draw_right(&app->canvas, area, 0, ROLE_FAINT, app->canvas.glyphs->up);
-    if (model->scroll < model->furthest)
-        draw_right(&app->canvas, area, area.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
+    draw_scroll_marks(&app->canvas, area, model->scroll > 0, model->scroll < model->furthest);
 }
 
 const struct screen tables_screen = {
