@@ -11,8 +11,6 @@ libui_a_SOURCES = \
 	%D%/app/dialog.h \
 	%D%/app/frame.c \
 	%D%/app/loop.c \
-	%D%/app/menu.c \
-	%D%/app/menu.h \
 	%D%/app/other_runs.c \
 	%D%/app/other_runs.h \
 	%D%/app/plot_actions.c \
@@ -77,7 +75,6 @@ libui_a_SOURCES = \
 	%D%/screens/run/run_marks.c \
 	%D%/screens/run/curves_view.c \
 	%D%/screens/run/run_screen.c \
-	%D%/screens/run/run_text.c \
 	%D%/screens/run/run_view.c \
 	%D%/screens/run/sample_view.c \
 	%D%/screens/run/views.c \
@@ -135,8 +132,6 @@ libui_a_SOURCES = \
 	%D%/terminal/columns.h \
 	%D%/terminal/draw.c \
 	%D%/terminal/draw.h \
-	%D%/terminal/glyphs.c \
-	%D%/terminal/glyphs.h \
 	%D%/terminal/graphics.c \
 	%D%/terminal/graphics.h \
 	%D%/terminal/graphics_terminal.c \

@@ -6,107 +6,15 @@
  * been pressed. The name of any other action, typed in full, does that one or says why not. Opened
  * from the menu, it lists all screens, before the keys. */
 #include "base/clock.h"
+
 #include "base/language.h"
 #include "ui/app/app.h"
 #include "ui/terminal/terminal.h"
+#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static void open_menu(struct app *app)
-{
-    app->menu = (struct menu){.open = true};
-}
-
-static void open_commands(struct app *app)
-{
-    commands_open(app, false);
-}
-
-static void redraw(struct app *app)
-{
-    (void)app;
-    terminal_redraw();
-}
-
-/* Keeps F5 from the hints of a dialog: one that would lose its text refuses F5. */
-static const char *refused_in_dialog(const struct app *app)
-{
-    return app->dialog.open ? ACTION_EXPLAINS : NULL;
-}
-
-static const struct action everywhere[] = {
-#define ACTIONS_EVERYWHERE
-#include "ui/app/actions.inc"
-};
-const struct actions actions_everywhere = {ACTIONS(N_("Everywhere"), everywhere)};
-
-static const struct action completing[] = {
-    {"Enter", "take", N_("take it"), N_("take the value"), .run = NULL},
-    {"Esc", "leave", N_("leave it"), N_("leave the value as it was"), .run = NULL},
-    {"Tab", "complete", N_("complete"),
-     N_("complete as far as it is certain, then choose among the candidates; in the form the "
-        "arrows choose too, Enter takes one, and Esc closes their list"),
-     .run = NULL},
-    {"C-u", "clear", N_("clear"),
-     N_("clear the line; C-w a word, C-k the rest, C-a and C-e to its ends"), .run = NULL},
-    {"F5", "run", N_("run"), NULL, .refused = refused_in_dialog},
-};
-const struct actions actions_completing = {
-    ACTIONS(N_("Typing a value (just begin, or Enter)"), completing)};
-
-static const struct action editing[] = {
-    {"Enter", "take", N_("take it"), NULL, .run = NULL},
-    {"Esc", "leave", N_("leave it"), NULL, .run = NULL},
-    {"C-u", "clear", N_("clear"), NULL, .run = NULL},
-    {"F5", "run", N_("run"), NULL, .refused = refused_in_dialog},
-};
-const struct actions actions_editing = {ACTIONS(NULL, editing)};
-
-static const struct action menu_keys[] = {
-    {"Enter", "go", N_("go there"), NULL, .run = NULL},
-    {"words", "words", N_("find a command"), NULL, .run = NULL},
-    {"Esc", "close", N_("close"), NULL, .run = NULL},
-};
-static const struct actions actions_menu = {ACTIONS(NULL, menu_keys)};
-
-static const struct action palette[] = {
-    {"Enter", "do", N_("do it"), NULL, .run = NULL},
-    {"Down", "next", N_("next"), NULL, .run = NULL},
-    {"C-u", "clear", N_("clear"), NULL, .run = NULL},
-    {"Esc", "close", N_("close"), NULL, .run = NULL},
-};
-static const struct actions actions_commands = {ACTIONS(NULL, palette)};
-
-static const struct action choosing[] = {
-    {"Enter", "take", N_("take it"), NULL, .run = NULL},
-    {"Down", "next", N_("next"), NULL, .run = NULL},
-    {"Esc", "close", N_("close"), NULL, .run = NULL},
-};
-const struct actions actions_choosing = {ACTIONS(NULL, choosing)};
-
-static const struct action choosing_text[] = {
-    {"Enter", "take", N_("take it"), NULL, .run = NULL},
-    {"Down", "next", N_("next"), NULL, .run = NULL},
-    {"Tab", "complete", N_("complete"), NULL, .run = NULL},
-    {"Esc", "close", N_("close"), NULL, .run = NULL},
-};
-const struct actions actions_choosing_text = {ACTIONS(NULL, choosing_text)};
-
-const struct actions *actions_open(const struct app *app)
-{
-    const struct screen *screen = app_screen(app);
-    if (app->dialog.open)
-        return app->dialog.choice_count > 0 ? &actions_choosing
-               : app->dialog.source         ? &actions_completing
-                                            : &actions_editing;
-    if (app->menu.open)
-        return &actions_menu;
-    if (app->commands.chooser.open)
-        return &actions_commands;
-    return screen->over ? screen->over(app) : NULL;
-}
 
 /* --- finding --- */
 
@@ -203,7 +111,8 @@ const char *action_refused_place(const struct app *app, int screen)
 
 /* --- the command palette --- */
 
-enum screen_id commands_screen_of(const struct app *app, int letter)
+/* Returns the screen with this letter in the menu, or SCREEN_COUNT. */
+static enum screen_id commands_screen_of(const struct app *app, int letter)
 {
     enum screen_id place = 0;
     while (place < SCREEN_COUNT && app->screens[place]->letter != letter)
@@ -279,7 +188,9 @@ static void add_screens(struct builder *builder)
     }
 }
 
-void commands_open(struct app *app, bool all_screens)
+/* Opens the palette over the screen in front. `all_screens`: every screen of the menu is listed,
+ * before the keys. */
+static void commands_open(struct app *app, bool all_screens)
 {
     struct builder builder = {.app = app, .all_screens = all_screens};
     app->commands.count = 0;
@@ -336,4 +247,203 @@ enum screen_id commands_place(const struct app *app)
 void commands_draw(struct app *app)
 {
     chooser_draw(&app->commands.chooser, &app->canvas);
+}
+
+/* --- menu ---
+ *
+ * The menu: one line for each screen that has something to show, with its letter, its name and, in
+ * a wide terminal, its purpose. Enter and clicks lead to a screen, and so does its letter. But a
+ * letter may also begin a word, so the palette opens with what is typed: LETTER_SECONDS after a
+ * letter without another key, or with Enter, its screen is shown; anything else continues the word.
+ */
+
+static const double LETTER_SECONDS = 0.5;
+
+enum { NAME_COLUMN = 5, WHAT_COLUMN = 19, WIDE = 84, NARROW = 26 };
+
+static void go(struct app *app, enum screen_id place)
+{
+    app->menu.open = false;
+    app_go(app, place);
+}
+
+/* Opens the palette in place of the menu, with what was typed or pasted. m and q, which no screen
+ * has, close it if no word follows. */
+static void begin_word(struct app *app, int key)
+{
+    struct commands *commands = &app->commands;
+    app->menu.open = false;
+    commands_open(app, true);
+    if (key == '/' || key == ':')
+        return;
+    chooser_key(&commands->chooser, key);
+    commands->letter =
+        key == 'm' || key == 'q' || commands_screen_of(app, key) != SCREEN_COUNT ? key : 0;
+    commands->letter_until = clock_nanoseconds() + (uint64_t)(LETTER_SECONDS * 1e9);
+}
+
+/* Writes the screens that have something to show, in the order of the menu. Returns their number.
+ */
+static size_t list_places(const struct app *app, enum screen_id places[SCREEN_COUNT])
+{
+    size_t count = 0;
+    for (enum screen_id i = 0; i < SCREEN_COUNT; i++)
+        if (app_offers_screen(app, i))
+            places[count++] = i;
+    return count;
+}
+
+void menu_key(struct app *app, int key)
+{
+    struct menu *menu = &app->menu;
+    enum screen_id places[SCREEN_COUNT];
+    const size_t count = list_places(app, places);
+    if (key == UI_ENTER)
+        go(app, places[menu->selected]);
+    else if (key == UI_ESCAPE || key == UI_F9)
+        menu->open = false;
+    else if (key == UI_UP || key == UI_BACK_TAB)
+        menu->selected = (menu->selected + count - 1) % count;
+    else if (key == UI_DOWN || key == UI_TAB)
+        menu->selected = (menu->selected + 1) % count;
+    else if (key == UI_HOME || key == UI_END)
+        menu->selected = list_move(menu->selected, move_of_key(key), 1, count);
+    else if (key == UI_PASTE || (key != ' ' && key_is_printable(key)))
+        begin_word(app, key);
+}
+
+static void draw_place(struct app *app, struct rect list, int row, enum screen_id place,
+                       bool selected)
+{
+    struct rect line = {list.row + row, list.column, 1, list.columns};
+    enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
+    if (selected)
+        draw_fill(&app->canvas, line, ROLE_FOCUS);
+    draw_text(&app->canvas, line, 0, 0, role, selected ? ">" : " ");
+    draw_format(&app->canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_KEY, "%c",
+                app->screens[place]->letter);
+    draw_text(&app->canvas, line, 0, NAME_COLUMN, role, gettext(app->screens[place]->name));
+    if (list.columns > NARROW)
+        draw_text(&app->canvas, line, 0, WHAT_COLUMN, selected ? ROLE_FOCUS : ROLE_FAINT,
+                  gettext(app->screens[place]->purpose));
+    if (selected)
+        draw_cursor(&app->canvas, line, 0, 0);
+}
+
+void menu_draw(struct app *app)
+{
+    struct menu *menu = &app->menu;
+    enum screen_id places[SCREEN_COUNT];
+    const size_t count = list_places(app, places);
+    struct rect box = layout_dialog(app->canvas.rows - 2, app->canvas.columns, (int)count + 2,
+                                    app->canvas.columns >= 72 ? WIDE : NARROW);
+    box.row += app->canvas.rows > 2;
+    struct rect inside = draw_box(&app->canvas, box, _("Go to"));
+    if (inside.rows <= 0)
+        return;
+    size_t room = (size_t)inside.rows;
+    menu->top = table_scroll(menu->top, menu->selected, room, count);
+    for (size_t row = 0; row < room && menu->top + row < count; row++) {
+        struct rect line = {inside.row + (int)row, inside.column, 1, inside.columns};
+        const size_t index = menu->top + row;
+        draw_place(app, inside, (int)row, places[index], index == menu->selected);
+        targets_add_choice(&app->canvas.targets, line, index, menu->selected);
+    }
+    draw_scroll_marks(&app->canvas, inside, menu->top > 0, menu->top + room < count);
+}
+
+/* --- the lists of all screens, and of what is open over one --- */
+
+static void open_menu(struct app *app)
+{
+    app->menu = (struct menu){.open = true};
+}
+
+static void open_commands(struct app *app)
+{
+    commands_open(app, false);
+}
+
+static void redraw(struct app *app)
+{
+    (void)app;
+    terminal_redraw();
+}
+
+/* Keeps F5 from the hints of a dialog: one that would lose its text refuses F5. */
+static const char *refused_in_dialog(const struct app *app)
+{
+    return app->dialog.open ? ACTION_EXPLAINS : NULL;
+}
+
+static const struct action everywhere[] = {
+#define ACTIONS_EVERYWHERE
+#include "ui/app/actions.inc"
+};
+const struct actions actions_everywhere = {ACTIONS(N_("Everywhere"), everywhere)};
+
+static const struct action completing[] = {
+    {"Enter", "take", N_("take it"), N_("take the value"), .run = NULL},
+    {"Esc", "leave", N_("leave it"), N_("leave the value as it was"), .run = NULL},
+    {"Tab", "complete", N_("complete"),
+     N_("complete as far as it is certain, then choose among the candidates; in the form the "
+        "arrows choose too, Enter takes one, and Esc closes their list"),
+     .run = NULL},
+    {"C-u", "clear", N_("clear"),
+     N_("clear the line; C-w a word, C-k the rest, C-a and C-e to its ends"), .run = NULL},
+    {"F5", "run", N_("run"), NULL, .refused = refused_in_dialog},
+};
+const struct actions actions_completing = {
+    ACTIONS(N_("Typing a value (just begin, or Enter)"), completing)};
+
+static const struct action editing[] = {
+    {"Enter", "take", N_("take it"), NULL, .run = NULL},
+    {"Esc", "leave", N_("leave it"), NULL, .run = NULL},
+    {"C-u", "clear", N_("clear"), NULL, .run = NULL},
+    {"F5", "run", N_("run"), NULL, .refused = refused_in_dialog},
+};
+const struct actions actions_editing = {ACTIONS(NULL, editing)};
+
+static const struct action menu_keys[] = {
+    {"Enter", "go", N_("go there"), NULL, .run = NULL},
+    {"words", "words", N_("find a command"), NULL, .run = NULL},
+    {"Esc", "close", N_("close"), NULL, .run = NULL},
+};
+static const struct actions actions_menu = {ACTIONS(NULL, menu_keys)};
+
+static const struct action palette[] = {
+    {"Enter", "do", N_("do it"), NULL, .run = NULL},
+    {"Down", "next", N_("next"), NULL, .run = NULL},
+    {"C-u", "clear", N_("clear"), NULL, .run = NULL},
+    {"Esc", "close", N_("close"), NULL, .run = NULL},
+};
+static const struct actions actions_commands = {ACTIONS(NULL, palette)};
+
+static const struct action choosing[] = {
+    {"Enter", "take", N_("take it"), NULL, .run = NULL},
+    {"Down", "next", N_("next"), NULL, .run = NULL},
+    {"Esc", "close", N_("close"), NULL, .run = NULL},
+};
+const struct actions actions_choosing = {ACTIONS(NULL, choosing)};
+
+static const struct action choosing_text[] = {
+    {"Enter", "take", N_("take it"), NULL, .run = NULL},
+    {"Down", "next", N_("next"), NULL, .run = NULL},
+    {"Tab", "complete", N_("complete"), NULL, .run = NULL},
+    {"Esc", "close", N_("close"), NULL, .run = NULL},
+};
+const struct actions actions_choosing_text = {ACTIONS(NULL, choosing_text)};
+
+const struct actions *actions_open(const struct app *app)
+{
+    const struct screen *screen = app_screen(app);
+    if (app->dialog.open)
+        return app->dialog.choice_count > 0 ? &actions_choosing
+               : app->dialog.source         ? &actions_completing
+                                            : &actions_editing;
+    if (app->menu.open)
+        return &actions_menu;
+    if (app->commands.chooser.open)
+        return &actions_commands;
+    return screen->over ? screen->over(app) : NULL;
 }

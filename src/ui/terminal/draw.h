@@ -6,7 +6,6 @@
 #ifndef TINCA_UI_TERMINAL_DRAW_H
 #define TINCA_UI_TERMINAL_DRAW_H
 
-#include "ui/terminal/glyphs.h"
 #include "ui/terminal/halfblock.h"
 #include "ui/terminal/layout.h"
 #include "ui/terminal/theme.h"

@@ -297,17 +297,6 @@ struct run_display {
     double smoothed; /* NaN: none yet */
 };
 
-/* Fills in `lines` (RUN_LINES_MAX of them) for a density and returns their number. DENSITY_NORMAL
- * and DENSITY_SMALL give a grid of RUN_GRID_ROWS rows, column by column. */
-size_t run_text_lines(const struct run_display *news, enum density density, struct run_line *lines);
-
-/* Writes "34.2 %  1:23 gone, 2:41 to go", shorter if it has more than `columns` columns. Returns
- * `text`. */
-char *run_text_progress(const struct run_display *news, int columns, char *text, size_t size);
-
-/* Returns the completed part of the run, 0..1. */
-double run_text_fraction(const struct run_snapshot *snapshot);
-
 /* --- views.c --- */
 
 /* The run screen's drawing. Each of its views is one file (NAME_view.c) with one table; views.c
