@@ -445,5 +445,9 @@ const struct actions *actions_open(const struct app *app)
         return &actions_menu;
     if (app->commands.chooser.open)
         return &actions_commands;
+    if (app->choosing.chooser.open)
+        return app->choosing.keys             ? app->choosing.keys
+               : app->choosing.chooser.source ? &actions_choosing_text
+                                              : &actions_choosing;
     return screen->over ? screen->over(app) : NULL;
 }

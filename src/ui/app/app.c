@@ -37,6 +37,7 @@ void app_show(struct app *app, enum screen_id id)
     size_t place = 0;
     while (place < app->depth && app->stack[place] != id)
         place++;
+    chooser_free(&app->choosing.chooser);
     app->stack[place] = id;
     app->depth = place + 1;
     if (app->screens[id]->open)
@@ -54,6 +55,7 @@ void app_go(struct app *app, enum screen_id id)
 void app_leave(struct app *app, enum screen_id id)
 {
     size_t depth = 0;
+    chooser_free(&app->choosing.chooser);
     for (size_t i = 0; i < app->depth; i++)
         if (app->stack[i] != id)
             app->stack[depth++] = app->stack[i];
@@ -66,7 +68,7 @@ bool app_is_covered(const struct app *app)
 {
     const struct screen *screen = app_screen(app);
     return app->dialog.open || app->menu.open || app->commands.chooser.open ||
-           (screen->over && screen->over(app));
+           app->choosing.chooser.open || (screen->over && screen->over(app));
 }
 
 bool app_takes_text(const struct app *app)
@@ -79,6 +81,13 @@ bool app_offers_screen(const struct app *app, enum screen_id id)
 {
     const struct screen *screen = app->screens[id];
     return !screen->reachable || screen->reachable(app);
+}
+
+struct chooser *app_choose(struct app *app, void (*chosen)(struct app *app))
+{
+    chooser_free(&app->choosing.chooser);
+    app->choosing = (struct choosing){.chosen = chosen};
+    return &app->choosing.chooser;
 }
 
 void app_notify(struct app *app, enum screen_event event, struct run_entry *entry)

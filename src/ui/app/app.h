@@ -74,6 +74,14 @@ const struct action *commands_key(struct app *app, int key);
 /* Draws the palette over the screen in front. */
 void commands_draw(struct app *app);
 
+/* A list over the screen in front, to choose a value from. */
+struct choosing {
+    struct chooser chooser;                     /* chooser.open: the list is open */
+    void (*chosen)(struct app *app);            /* takes chooser_choice, after Enter */
+    bool (*take_key)(struct app *app, int key); /* handles a key first; NULL: none */
+    const struct actions *keys;                 /* for the hints; NULL: those of every list */
+};
+
 struct app {
     const struct ui_options *options;
     struct theme theme;
@@ -93,6 +101,7 @@ struct app {
     struct dialog dialog;
     struct menu menu;
     struct commands commands;
+    struct choosing choosing; /* begun by app_choose */
     struct message message;
 
     enum closing closing; /* the program ends as soon as no run is active */
@@ -134,6 +143,8 @@ void app_press(struct app *app, int key);
 bool app_is_covered(const struct app *app);
 /* Returns whether a printable key would begin to edit a text of the screen in front. */
 bool app_takes_text(const struct app *app);
+/* Returns the chooser, which the caller begins (chooser_begin); `chosen` takes the value. */
+struct chooser *app_choose(struct app *app, void (*chosen)(struct app *app));
 /* Calls the `notice` function of every screen. `entry` is the run that the event concerns, or NULL.
  */
 void app_notify(struct app *app, enum screen_event event, struct run_entry *entry);

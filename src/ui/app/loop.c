@@ -48,6 +48,7 @@ void app_end(struct app *app)
 {
     export_job_finish(&app->shared.export);
     completion_close(&app->dialog.completion);
+    chooser_free(&app->choosing.chooser);
     for (size_t i = 0; i < SCREEN_COUNT; i++) {
         if (app->states[i] && app->screens[i]->close)
             app->screens[i]->close(app);
@@ -102,6 +103,7 @@ static bool make_way(struct app *app, int key)
 {
     const bool menu = app->menu.open, dialog = app->dialog.open;
     const bool runs = key == UI_F5 || key == UI_CTRL_R;
+    chooser_free(&app->choosing.chooser);
     if (!menu && !dialog && !app->commands.chooser.open)
         return true;
     if (dialog && key != UI_F10 && !(runs && dialog_may_be_left(&app->dialog))) {
@@ -112,6 +114,19 @@ static bool make_way(struct app *app, int key)
     if (dialog)
         dialog_close(&app->dialog);
     return key != UI_F10 && !(menu && key == UI_F9);
+}
+
+static void key_to_chooser(struct app *app, int key)
+{
+    const struct choosing *choosing = &app->choosing;
+    if (choosing->take_key && choosing->take_key(app, key))
+        return;
+    const enum chooser_result result = chooser_key(&app->choosing.chooser, key);
+    if (result == CHOOSER_OPEN)
+        return;
+    chooser_free(&app->choosing.chooser);
+    if (result == CHOOSER_CHOSEN)
+        choosing->chosen(app);
 }
 
 static void key_to_commands(struct app *app, int key)
@@ -146,6 +161,8 @@ static void dispatch_key(struct app *app, int key)
         menu_key(app, key);
     else if (app->commands.chooser.open)
         key_to_commands(app, key);
+    else if (app->choosing.chooser.open)
+        key_to_chooser(app, key);
     else if (key == UI_ESCAPE && loading_cancel(app))
         app_say(app, ROLE_STRONG, "Reading the run was cancelled.");
     else if (is_function_key(key) && !action && common)
@@ -306,7 +323,7 @@ static double rest(const struct app *app, uint64_t tick, bool frame_pending)
     if (run_list_is_busy(runs) || run_list_waiting(runs) > 0 || frame_pending ||
         detach_is_active(&app->detach) || sweep_job_is_live(&app->shared.sweep))
         seconds = fmin(seconds, seconds_until(tick));
-    if (exporting_is_active(app) ||
+    if (exporting_is_active(app) || chooser_is_waiting(&app->choosing.chooser) ||
         (app->dialog.open && completion_is_waiting(&app->dialog.completion)))
         seconds = fmin(seconds, EXPORT_SECONDS);
     if (app->message.text[0] && !app->message.holds)
@@ -367,6 +384,7 @@ static void loop(struct app *app)
         const bool gone_on = step_commands(app);
         exporting_poll(app);
         dialog_step(&app->dialog);
+        chooser_step(&app->choosing.chooser);
         busy = background_step(app) && !app->closing;
         if (clock_nanoseconds() >= tick) {
             check_ranks(app);

@@ -34,13 +34,13 @@ void runs_choose_columns(struct app *app);
 /* Asks for a name under which filter, columns, order and groups are saved. */
 void runs_ask_view_name(struct app *app);
 
-/* Handles a key of the list that is open. Returns false if none is. */
+/* Handles a key of the list of columns. Returns false if it is not open. */
 bool runs_choosers_key(struct app *app, int key);
 
-/* Returns the keys of the list that is open, or NULL. */
+/* Returns the keys of the list of columns if it is open, or NULL. */
 const struct actions *runs_choosers_over(const struct app *app);
 
-/* Draws the list that is open. */
+/* Draws the list of columns if it is open. */
 void runs_choosers_draw(struct app *app);
 
 /* --- runs_columns.c --- */
@@ -295,8 +295,6 @@ struct runs_group {
     struct runs_mean means[RUNS_MEANS]; /* of runs_mean_fields */
 };
 
-enum runs_choice { RUNS_CHOOSE_GROUP, RUNS_CHOOSE_VIEW };
-
 /* The selected row. It is stored as the run or the group that it shows, so that it stays selected
  * when the order changes. */
 struct runs_selection {
@@ -318,10 +316,8 @@ struct runs_filter_line {
 
 /* The list that is open above the table (runs_choosers.c). */
 struct runs_choosers {
-    struct chooser chooser;
-    enum runs_choice choice; /* what the open chooser is for */
-    bool choosing_columns;   /* the list of columns is open */
-    size_t column, top;      /* its selected line, the first one shown */
+    bool choosing_columns; /* the list of columns is open */
+    size_t column, top;    /* its selected line, the first one shown */
 };
 
 struct runs_model {

@@ -7,7 +7,6 @@
 #include "ui/app/app.h"
 #include "ui/plot/plot.h"
 #include "ui/shared/form.h"
-#include "ui/widgets/chooser.h"
 #include "ui/widgets/picture_grid.h"
 
 /* --- form_panel.c --- */
@@ -55,7 +54,6 @@ struct setup_model {
     struct plot plot;         /* learning rate over the run */
     struct run_config before; /* the form before setup_toggle_defaults */
     bool replaced;            /* the form holds the defaults; `before` is valid */
-    struct chooser chooser;   /* a menu of values for a field of the form */
     bool facts_shown;         /* the screen Pictures shows the forecast instead of pictures */
 };
 
