@@ -158,7 +158,7 @@ bool app_offers_export(const struct app *app);
 bool app_offers_comparison(const struct app *app);
 
 /* Starts work(state) in a thread, and calls done(app, state) between two frames once it is over
- * (ui/shared/disk_jobs.c); shows an error if that is impossible. */
+ * (ui/shared/shared.c); shows an error if that is impossible. */
 void app_start_disk_job(struct app *app, void (*work)(void *state),
                         void (*done)(struct app *app, void *state), void *state);
 

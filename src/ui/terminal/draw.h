@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-/* --- targets.c --- */
+/* --- targets --- */
 
 /* The places of a frame that a click acts on.
  *

@@ -112,7 +112,7 @@ void insight_draw_absence(struct canvas *canvas, struct rect area, const char *w
 void insight_draw_summary(struct canvas *canvas, struct rect area, enum role role,
                           const char *sentence, const char *brief);
 
-/* --- sample_model.c --- */
+/* --- sample_view.c --- */
 
 /* The newest sample picture that a run has saved, shown in character cells. A background thread
  * checks once a second whether there is a newer file, and decodes it. */
@@ -147,7 +147,7 @@ void sample_model_free(struct sample_model *model);
  * alone, at least one. */
 size_t sample_model_fit(size_t examples, size_t height, size_t width, int rows, int columns);
 
-/* --- run_model.c --- */
+/* --- views.c: what the views share --- */
 
 /* The state of the run screen: which view is in front, and each view's state. No drawing. */
 
@@ -206,7 +206,7 @@ void run_model_free(struct run_model *model);
 void run_model_change_axis(struct run_model *model, const struct series *series, enum curve_x from,
                            enum curve_x to);
 
-/* --- the panels of Curves: run_plot.c, run_legend.c, run_marks.c --- */
+/* --- the panels of Curves: curves_view.c, run_legend.c, run_marks.c --- */
 
 /* One plot of the Curves view while a frame is drawn: its axes, legend and
  * marks. */
@@ -260,7 +260,7 @@ void run_panel_make_legend(const struct run_picture *picture, struct run_panel *
 const char *run_panel_value(const struct run_picture *picture, enum trace trace, char *text,
                             size_t size);
 
-/* --- run_plot.c --- */
+/* --- curves_view.c --- */
 
 /* The curves of a run with axes, legends and marks. Each unit (loss, percent, learning rate) has
  * its own panel; the panels stand above each other and share the x axis. */
@@ -276,7 +276,7 @@ void run_plot_to_finding(struct app *app, const struct run_entry *entry);
 /* Moves the cursor to the next mark of any kind. */
 void run_plot_to_mark(struct app *app);
 
-/* --- run_text.c --- */
+/* --- run_view.c --- */
 
 /* The settings and values of a run as lines of text. No drawing. */
 

@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- run text ---
+/* --- the lines ---
  *
  * The lines of the run screen: losses, validation, speed, memory, settings and progress. Each
  * density of the layout has its own selection and order of lines. */

@@ -103,7 +103,7 @@ void runs_undo_last(struct app *app);
 /* Asks whether to remove all deleted runs for good. */
 void runs_ask_empty_trash(struct app *app);
 
-/* --- runs_filter_line.c --- */
+/* --- runs_choosers.c: the filter --- */
 
 /* The line below the run table in which a filter is typed, with completion. */
 
@@ -185,7 +185,7 @@ void runs_preview_work(struct app *app);
 /* Returns in how many seconds runs_preview_work has something to do; INFINITY: nothing. */
 double runs_preview_busy(const struct app *app);
 
-/* --- runs_undo.c --- */
+/* --- runs_labels.c: undo --- */
 
 /* The changes in the list of runs that can be undone: names, tags and notes as they were before
  * this session changed them, in one order with the deletions. No drawing. */
@@ -306,7 +306,7 @@ struct runs_selection {
     char group[RUNS_GROUP_VALUE];
 };
 
-/* The line in which the filter is edited (runs_filter_line.c). */
+/* The line in which the filter is edited (runs_choosers.c). */
 struct runs_filter_line {
     bool editing;
     struct error error;               /* why the text is no valid filter; kind ERROR_NONE: it is */
@@ -384,7 +384,7 @@ void runs_model_collapse(struct app *app, bool collapsed);
 /* Continues to read outlines of saved runs. Returns true if it should be called again at once. */
 bool runs_model_read_outlines(struct app *app);
 
-/* --- runs_pruning.c --- */
+/* --- runs_deletion.c: weights alone --- */
 
 /* Deletes weights of runs that are no longer needed. */
 
@@ -396,7 +396,7 @@ void runs_ask_pruning(struct app *app, size_t index);
 
 /* --- runs_queue.c --- */
 
-/* Runs of the list that wait in other processes (ui/shared/queue_list.c). */
+/* Runs of the list that wait in other processes (ui/shared/shared.c). */
 
 struct app;
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- runs filter line ---
+/* --- the filter ---
  *
  * Each key parses the text again, so the table follows the typing. Tab extends the last term as far
  * as all candidates agree; pressed again it takes one candidate after the other. */

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- study_model.c --- */
+/* --- study_screen.c --- */
 
 /* The state of the screen Study, which prepares perceptual studies: the participant, the runs whose
  * pictures are judged, the results of earlier votes, and the pictures that are being generated. No

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- study model ---
+/* --- state ---
  *
  * The state of the screen Study. A background job makes the pictures of one chosen run at a time.
  * When a setting changes, the job is cancelled, and its result is discarded even if it ends

@@ -13,12 +13,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* --- sweep_dialogs.c --- */
-
-/* The dialogs of the screen Sweep. */
-
-struct app;
-
 /* --- sweep_groups.c --- */
 
 /* The rows of means below the cells of a sweep that differ in their seed only. */

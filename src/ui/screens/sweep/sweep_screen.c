@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- sweep dialogs ---
+/* --- dialogs ---
  *
  * The dialogs of the screen Sweep: how to stop the sweep, and where to write its results. */
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* --- try_dialogs.c --- */
+/* --- try_sources.c: dialogs --- */
 
 /* The dialogs of the screen Try it. */
 

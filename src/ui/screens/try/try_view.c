@@ -238,7 +238,7 @@ void try_draw_image(struct try_model *model, struct canvas *canvas, struct rect 
         draw_classified(model, canvas, area);
 }
 
-/* --- try matrix view ---
+/* --- matrix and classes ---
  *
  * The confusion matrix: rows are true classes, columns predicted classes; at the right each class's
  * number of images and accuracy. The headings of the columns are class numbers; the rows show
