@@ -4,15 +4,13 @@ libui_a_SOURCES = \
 	%D%/app/app.c \
 	%D%/app/app.h \
 	%D%/app/app_runs.c \
-	%D%/actions.inc \
+	%D%/app/actions.inc \
 	%D%/app/actions.c \
 	%D%/app/actions.h \
 	%D%/app/dialog.c \
 	%D%/app/dialog.h \
 	%D%/app/frame.c \
 	%D%/app/loop.c \
-	%D%/app/menu.c \
-	%D%/app/menu.h \
 	%D%/app/other_runs.c \
 	%D%/app/other_runs.h \
 	%D%/app/plot_actions.c \
@@ -73,10 +71,10 @@ libui_a_SOURCES = \
 	%D%/screens/run/loss_view.c \
 	%D%/screens/run/memory_view.c \
 	%D%/screens/run/ranks_view.c \
+	%D%/screens/run/run_legend.c \
 	%D%/screens/run/run_marks.c \
 	%D%/screens/run/curves_view.c \
 	%D%/screens/run/run_screen.c \
-	%D%/screens/run/run_text.c \
 	%D%/screens/run/run_view.c \
 	%D%/screens/run/sample_view.c \
 	%D%/screens/run/views.c \
@@ -95,16 +93,15 @@ libui_a_SOURCES = \
 	%D%/screens/settings/settings_screen.c \
 	%D%/screens/setup/form_panel.c \
 	%D%/screens/setup/internal.h \
+	%D%/screens/setup/pictures_screen.c \
 	%D%/screens/setup/setup_model.c \
 	%D%/screens/setup/setup_screen.c \
 	%D%/screens/study/internal.h \
-	%D%/screens/study/study_model.c \
 	%D%/screens/study/study_screen.c \
 	%D%/screens/study/study_session.c \
 	%D%/screens/study/study_session.h \
 	%D%/screens/study/study_view.c \
 	%D%/screens/sweep/internal.h \
-	%D%/screens/sweep/sweep_dialogs.c \
 	%D%/screens/sweep/sweep_groups.c \
 	%D%/screens/sweep/sweep_model.c \
 	%D%/screens/sweep/sweep_screen.c \
@@ -112,7 +109,6 @@ libui_a_SOURCES = \
 	%D%/screens/sweep/sweep_view.c \
 	%D%/screens/tables/tables_screen.c \
 	%D%/screens/try/internal.h \
-	%D%/screens/try/try_matrix_view.c \
 	%D%/screens/try/try_model.c \
 	%D%/screens/try/try_screen.c \
 	%D%/screens/try/try_sources.c \
@@ -136,8 +132,6 @@ libui_a_SOURCES = \
 	%D%/terminal/columns.h \
 	%D%/terminal/draw.c \
 	%D%/terminal/draw.h \
-	%D%/terminal/glyphs.c \
-	%D%/terminal/glyphs.h \
 	%D%/terminal/graphics.c \
 	%D%/terminal/graphics.h \
 	%D%/terminal/graphics_terminal.c \

@@ -121,7 +121,7 @@ bool ui_run(const struct ui_options *options, struct error *error)
     struct app *app = memory_new(1, sizeof *app, "the workbench", error);
     if (!app)
         return false;
-    bool done = app_begin(app, error) && open_terminal(options, error);
+    bool done = app_begin(app, screens, error) && open_terminal(options, error);
     if (done) {
         prepare(app, options);
         guard_terminal(options);

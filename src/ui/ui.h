@@ -8,9 +8,13 @@
 #define TINCA_UI_UI_H
 
 #include "base/error.h"
+#include "ui/app/screen.h"
 #include "ui/shared/ui_options.h"
 
 #include <stdbool.h>
+
+/* All screens, by enum screen_id. */
+extern const struct screen *const screens[SCREEN_COUNT];
 
 /* Shows the workbench until the user quits. When it returns, every run has ended and is saved, and
  * the terminal is restored. Returns false with ERROR_USAGE if there is no suitable terminal (the

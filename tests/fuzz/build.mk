@@ -57,8 +57,8 @@ FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c %/canvas_cairo.c %/clust
 	$(SOURCE)/src/engine/devices/cpu/% $(LEFT_OUT) $(UNREACHED:%=$(SOURCE)/src/%/%) \
 	$(UNREACHED_FILES:%=$(SOURCE)/src/%.c),\
 	$(foreach folder,$(FOLDERS),$(shell find $(SOURCE)/$(folder) -name '*.c'))) \
-	$(addprefix $(SOURCE)/,src/ui/shared/preferences.c src/ui/plot/smoothing.c src/ui/terminal/theme.c \
-	src/ui/terminal/glyphs.c src/runs/history/run_trash.c) \
+	$(addprefix $(SOURCE)/,src/ui/shared/preferences.c src/ui/plot/trace.c src/ui/terminal/theme.c \
+	src/runs/history/run_trash.c) \
 	$(addprefix $(SOURCE)/src/engine/devices/cpu/,cpu.c measure_machine.c)
 PARSERS = $(FILES:$(SOURCE)/%.c=%.o)
 GENERATED = network_builtins.o names_builtins.o $(patsubst $(KERNELS)/%.c,%.o,$(wildcard $(KERNELS)/*.pb-c.c))

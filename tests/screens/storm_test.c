@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "exchange/export/export.h"
-#include "ui/app/screen.h"
 #include "ui/terminal/draw.h"
 #include "ui/ui.h"
 

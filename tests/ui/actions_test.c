@@ -3,7 +3,8 @@
  * from the same rows, so that what holds for these holds for them. */
 #include "tap.h"
 
-#include "ui/app/app.h"
+#include "ui/app/actions.h"
+#include "ui/ui.h"
 
 #include <stdio.h>
 #include <string.h>

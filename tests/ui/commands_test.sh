@@ -95,6 +95,23 @@ screen_keys Enter
 screen_shows '─ Export ─' "a click selects, Enter does"
 screen_keys Escape
 
+screen_keys ':'
+screen_wait 'Commands'
+screen_keys -l settings
+screen_keys Enter
+screen_wait '^ tinca [^ ]+ Settings'
+screen_keys ':'
+screen_wait 'Commands'
+screen_keys -l last
+screen_shows 'nothing matches|> ' "a key that only moves is not in the list"
+screen_keys Enter
+screen_shows '^> Shared runs' "but its name does what it does"
+screen_keys ':'
+screen_wait 'Commands'
+screen_keys -l default
+screen_keys Enter
+screen_shows 'has its default value' "and the name of an action that is refused says why"
+
 # --- the menu ---
 screen_keys m
 screen_wait 'Go to'

@@ -1,7 +1,7 @@
 /* actions.h: what a screen can do, one row an action. Keys, key hints, help, menu, clicks, the
  * command palette with its names, and the test that a key has one meaning come from these rows.
  *
- * A screen's list is in its file; rows that several screens share are in ui/actions.inc.
+ * A screen's list is in its file; rows that several screens share are in ui/app/actions.inc.
  */
 #ifndef TINCA_UI_APP_ACTIONS_H
 #define TINCA_UI_APP_ACTIONS_H
@@ -64,9 +64,6 @@ const struct actions *actions_open(const struct app *app);
 /* Returns the action with this key, or NULL. */
 const struct action *actions_find(const struct actions *actions, int key);
 
-/* Returns the action of the screen in front or of all screens that has this name, or NULL. */
-const struct action *actions_named(const struct app *app, const char *name);
-
 /* Returns whether the action of the screen's list or of another one does something on that screen
  * now, and the screen does not give its key another meaning. Key hints, help, menu and palette
  * leave out the rest; a key that is left out still explains itself when pressed. */
@@ -79,9 +76,6 @@ void action_run(struct app *app, const struct actions *actions, const struct act
 
 /* Returns the translated hint of an action in the present state. NULL: it has none. */
 const char *action_hint(const struct app *app, const struct action *action);
-
-/* Returns the screen that the action leads to, or SCREEN_COUNT. */
-int action_destination(const struct action *action);
 
 /* Goes to a screen as the menu does (app_go). Many actions do only this. */
 void action_go(struct app *app, int screen);

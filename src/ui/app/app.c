@@ -24,7 +24,7 @@ void *app_state(const struct app *app, enum screen_id id)
 
 const struct screen *app_screen(const struct app *app)
 {
-    return screens[app->stack[app->depth - 1]];
+    return app->screens[app->stack[app->depth - 1]];
 }
 
 bool app_is_in_front(const struct app *app, enum screen_id id)
@@ -37,16 +37,17 @@ void app_show(struct app *app, enum screen_id id)
     size_t place = 0;
     while (place < app->depth && app->stack[place] != id)
         place++;
+    chooser_free(&app->choosing.chooser);
     app->stack[place] = id;
     app->depth = place + 1;
-    if (screens[id]->open)
-        screens[id]->open(app);
+    if (app->screens[id]->open)
+        app->screens[id]->open(app);
 }
 
 void app_go(struct app *app, enum screen_id id)
 {
-    if (screens[id]->go)
-        screens[id]->go(app);
+    if (app->screens[id]->go)
+        app->screens[id]->go(app);
     else
         app_show(app, id);
 }
@@ -54,6 +55,7 @@ void app_go(struct app *app, enum screen_id id)
 void app_leave(struct app *app, enum screen_id id)
 {
     size_t depth = 0;
+    chooser_free(&app->choosing.chooser);
     for (size_t i = 0; i < app->depth; i++)
         if (app->stack[i] != id)
             app->stack[depth++] = app->stack[i];
@@ -62,23 +64,37 @@ void app_leave(struct app *app, enum screen_id id)
         app->stack[app->depth++] = SCREEN_RUNS;
 }
 
+bool app_is_covered(const struct app *app)
+{
+    const struct screen *screen = app_screen(app);
+    return app->dialog.open || app->menu.open || app->commands.chooser.open ||
+           app->choosing.chooser.open || (screen->over && screen->over(app));
+}
+
 bool app_takes_text(const struct app *app)
 {
-    return app_is_in_front(app, SCREEN_SETUP) && !actions_open(app) &&
+    return app_is_in_front(app, SCREEN_SETUP) && !app_is_covered(app) &&
            form_takes_text(&app->shared.form);
 }
 
 bool app_offers_screen(const struct app *app, enum screen_id id)
 {
-    const struct screen *screen = screens[id];
+    const struct screen *screen = app->screens[id];
     return !screen->reachable || screen->reachable(app);
+}
+
+struct chooser *app_choose(struct app *app, void (*chosen)(struct app *app))
+{
+    chooser_free(&app->choosing.chooser);
+    app->choosing = (struct choosing){.chosen = chosen};
+    return &app->choosing.chooser;
 }
 
 void app_notify(struct app *app, enum screen_event event, struct run_entry *entry)
 {
     for (size_t i = 0; i < SCREEN_COUNT; i++)
-        if (screens[i]->notice)
-            screens[i]->notice(app, event, entry);
+        if (app->screens[i]->notice)
+            app->screens[i]->notice(app, event, entry);
 }
 
 /* --- messages --- */

@@ -8,13 +8,14 @@
 #ifndef TINCA_UI_APP_APP_H
 #define TINCA_UI_APP_APP_H
 
+#include "ui/app/actions.h"
 #include "ui/app/dialog.h"
-#include "ui/app/menu.h"
 #include "ui/app/screen.h"
 #include "ui/shared/detach.h"
 #include "ui/shared/shared.h"
 #include "ui/shared/ui_options.h"
 #include "ui/terminal/draw.h"
+#include "ui/widgets/chooser.h"
 
 struct other_runs;
 struct run_loading;
@@ -31,6 +32,56 @@ struct message {
     uint64_t count;                       /* messages said so far */
 };
 
+/* --- menu ---
+ *
+ * The menu of screens, and the command palette: everything that can be done now, found by
+ * its words. Both are made from the lists of actions and of screens, so that they list what the
+ * keys do and nothing twice. */
+
+struct menu {
+    bool open;
+    size_t selected, top; /* rows: the selected one and the first one in view */
+};
+
+/* Handles a key while the menu is open: Enter goes to the selected screen, Esc closes the menu, and
+ * text opens the palette with it. */
+void menu_key(struct app *app, int key);
+/* Draws the menu over the screen in front. */
+void menu_draw(struct app *app);
+
+struct command {
+    const struct action *action; /* NULL: `place` is a screen of the menu */
+    enum screen_id place;        /* used if `action` is NULL */
+    char keys[16];               /* how its key, or the menu's letter, is written */
+};
+
+struct commands {
+    struct chooser chooser; /* chooser.open: the palette is open */
+    struct command list[CHOOSER_MAX_ITEMS];
+    size_t count;
+    int letter;            /* all that was typed after `m`; what it means in the menu is done */
+    uint64_t letter_until; /* then (clock_nanoseconds), unless another key comes; 0: no letter */
+};
+
+/* Returns in how many seconds a letter that was typed in the menu counts as the whole word;
+ * INFINITY: none was. */
+double commands_seconds(const struct app *app);
+/* Returns the screen that this letter means in the menu, or SCREEN_COUNT. */
+enum screen_id commands_place(const struct app *app);
+/* Handles a key while the palette is open: Enter does the selected command or the one whose name
+ * is typed, Esc closes it. Returns the action that the caller then does; NULL: none. */
+const struct action *commands_key(struct app *app, int key);
+/* Draws the palette over the screen in front. */
+void commands_draw(struct app *app);
+
+/* A list over the screen in front, to choose a value from. */
+struct choosing {
+    struct chooser chooser;                     /* chooser.open: the list is open */
+    void (*chosen)(struct app *app);            /* takes chooser_choice, after Enter */
+    bool (*take_key)(struct app *app, int key); /* handles a key first; NULL: none */
+    const struct actions *keys;                 /* for the hints; NULL: those of every list */
+};
+
 struct app {
     const struct ui_options *options;
     struct theme theme;
@@ -38,9 +89,10 @@ struct app {
     bool unicode; /* the locale and the terminal can show Unicode symbols */
     struct canvas canvas;
 
-    void *states[SCREEN_COUNT];         /* private to each screen */
-    enum screen_id stack[SCREEN_COUNT]; /* the last one is in front */
-    size_t depth;                       /* screens in the stack */
+    const struct screen *const *screens; /* SCREEN_COUNT of them, by enum screen_id */
+    void *states[SCREEN_COUNT];          /* private to each screen */
+    enum screen_id stack[SCREEN_COUNT];  /* the last one is in front */
+    size_t depth;                        /* screens in the stack */
 
     struct shared shared;
     struct other_runs *others;   /* polls runs of other processes, see other_runs.h */
@@ -49,6 +101,7 @@ struct app {
     struct dialog dialog;
     struct menu menu;
     struct commands commands;
+    struct choosing choosing; /* begun by app_choose */
     struct message message;
 
     enum closing closing; /* the program ends as soon as no run is active */
@@ -58,7 +111,7 @@ struct app {
 
 /* Allocates the state of every screen and of the background readers. Returns false with an error
  * when there is no memory. */
-bool app_begin(struct app *app, struct error *error);
+bool app_begin(struct app *app, const struct screen *const *screens, struct error *error);
 /* Waits for an export that is being written, closes the screens and frees everything in `app`. */
 void app_end(struct app *app);
 
@@ -85,8 +138,13 @@ void app_leave(struct app *app, enum screen_id id);
 void app_back(struct app *app);
 /* Handles a key as if it had been pressed. */
 void app_press(struct app *app, int key);
+/* Returns whether a dialog, the menu, the palette, a list or a line of text covers the screen in
+ * front and takes its keys. */
+bool app_is_covered(const struct app *app);
 /* Returns whether a printable key would begin to edit a text of the screen in front. */
 bool app_takes_text(const struct app *app);
+/* Returns the chooser, which the caller begins (chooser_begin); `chosen` takes the value. */
+struct chooser *app_choose(struct app *app, void (*chosen)(struct app *app));
 /* Calls the `notice` function of every screen. `entry` is the run that the event concerns, or NULL.
  */
 void app_notify(struct app *app, enum screen_event event, struct run_entry *entry);
@@ -100,7 +158,7 @@ bool app_offers_export(const struct app *app);
 bool app_offers_comparison(const struct app *app);
 
 /* Starts work(state) in a thread, and calls done(app, state) between two frames once it is over
- * (ui/shared/disk_jobs.c); shows an error if that is impossible. */
+ * (ui/shared/shared.c); shows an error if that is impossible. */
 void app_start_disk_job(struct app *app, void (*work)(void *state),
                         void (*done)(struct app *app, void *state), void *state);
 

@@ -13,7 +13,6 @@
 #include "runs/values/run_snapshot.h"
 #include "studies/compare/run_reader.h"
 #include "studies/sweep/sweep_table.h"
-#include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
 #include "ui/shared/form.h"
 #include "ui/shared/preferences.h"
@@ -383,30 +382,4 @@ void app_poll_runs(struct app *app)
 {
     poll_runs(app);
     poll_sweep(app);
-}
-
-/* --- what can be done with the runs --- */
-
-bool app_offers_export(const struct app *app)
-{
-    const struct screen *front = app_screen(app);
-    const struct run_entry *here = front->run ? front->run(app) : NULL;
-    for (size_t i = 0; i < app_run_count(app); i++) {
-        const struct run_entry *entry = app_run_at(app, i);
-        const bool offered =
-            entry == here || !run_entry_is_saved(entry) || (entry->marked && runs_match(app, i));
-        if (offered && run_entry_directory(entry))
-            return true;
-    }
-    return false;
-}
-
-bool app_offers_comparison(const struct app *app)
-{
-    for (size_t i = 0; i < app_run_count(app); i++) {
-        const struct run_entry *entry = app_run_at(app, i);
-        if (loading_is_unread(entry) || run_offers(entry, RUN_COMPARE))
-            return true;
-    }
-    return false;
 }

@@ -232,6 +232,10 @@ void frame_draw(struct app *app)
     draw_title(app, frame.title);
     targets_clear(&app->canvas.targets);
     app_screen(app)->draw(app, frame.body);
+    if (app->choosing.chooser.open) {
+        targets_clear(&app->canvas.targets); /* a click must not reach what the list covers */
+        chooser_draw(&app->choosing.chooser, &app->canvas);
+    }
     draw_bottom(app, &frame);
     if (app->menu.open || app->dialog.open || app->commands.chooser.open)
         targets_clear(&app->canvas.targets);

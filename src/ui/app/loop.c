@@ -10,6 +10,7 @@
 #include "runs/values/run_snapshot.h"
 #include "studies/sweep/sweep_process.h"
 #include "ui/app/other_runs.h"
+#include "ui/app/plot_actions.h"
 #include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
 #include "ui/shared/preferences.h"
@@ -26,8 +27,9 @@ static const double READ_SECONDS = 0.02;
 
 /* --- beginning and end --- */
 
-bool app_begin(struct app *app, struct error *error)
+bool app_begin(struct app *app, const struct screen *const *screens, struct error *error)
 {
+    app->screens = screens;
     app->others = memory_new(1, sizeof *app->others, "the workbench", error);
     app->loading = memory_new(1, sizeof *app->loading, "the workbench", error);
     if (!app->others || !app->loading)
@@ -46,9 +48,10 @@ void app_end(struct app *app)
 {
     export_job_finish(&app->shared.export);
     completion_close(&app->dialog.completion);
+    chooser_free(&app->choosing.chooser);
     for (size_t i = 0; i < SCREEN_COUNT; i++) {
-        if (app->states[i] && screens[i]->close)
-            screens[i]->close(app);
+        if (app->states[i] && app->screens[i]->close)
+            app->screens[i]->close(app);
         free(app->states[i]);
         app->states[i] = NULL;
     }
@@ -100,6 +103,7 @@ static bool make_way(struct app *app, int key)
 {
     const bool menu = app->menu.open, dialog = app->dialog.open;
     const bool runs = key == UI_F5 || key == UI_CTRL_R;
+    chooser_free(&app->choosing.chooser);
     if (!menu && !dialog && !app->commands.chooser.open)
         return true;
     if (dialog && key != UI_F10 && !(runs && dialog_may_be_left(&app->dialog))) {
@@ -110,6 +114,19 @@ static bool make_way(struct app *app, int key)
     if (dialog)
         dialog_close(&app->dialog);
     return key != UI_F10 && !(menu && key == UI_F9);
+}
+
+static void key_to_chooser(struct app *app, int key)
+{
+    const struct choosing *choosing = &app->choosing;
+    if (choosing->take_key && choosing->take_key(app, key))
+        return;
+    const enum chooser_result result = chooser_key(&app->choosing.chooser, key);
+    if (result == CHOOSER_OPEN)
+        return;
+    chooser_free(&app->choosing.chooser);
+    if (result == CHOOSER_CHOSEN)
+        choosing->chosen(app);
 }
 
 static void key_to_commands(struct app *app, int key)
@@ -144,6 +161,8 @@ static void dispatch_key(struct app *app, int key)
         menu_key(app, key);
     else if (app->commands.chooser.open)
         key_to_commands(app, key);
+    else if (app->choosing.chooser.open)
+        key_to_chooser(app, key);
     else if (key == UI_ESCAPE && loading_cancel(app))
         app_say(app, ROLE_STRONG, "Reading the run was cancelled.");
     else if (is_function_key(key) && !action && common)
@@ -201,21 +220,21 @@ static bool is_of_mouse(int key)
     return key == UI_CLICK || key == UI_DRAG || key == UI_WHEEL_UP || key == UI_WHEEL_DOWN;
 }
 
-/* Offers an event of the mouse to the screen in front. Returns whether the screen handled it. */
-static bool screen_takes_mouse(struct app *app, int event)
+/* Offers an event of the mouse to the plot in view. Returns whether the plot handled it. */
+static bool plot_takes_mouse(struct app *app, int event)
 {
-    const struct screen *screen = app_screen(app);
+    const struct targets *targets = &app->canvas.targets;
     int row, column;
-    if (!screen->take_mouse || app->closing || actions_open(app))
+    if (!targets->plot || app->closing)
         return false;
     terminal_click_position(&row, &column);
-    return screen->take_mouse(app, event, row, column);
+    return plot_take_mouse(targets->plot, targets->plot_area, event, row, column);
 }
 
 static void take_input(struct app *app, int key)
 {
     enum { WHEEL_STEPS = 3 };
-    if (is_of_mouse(key) && screen_takes_mouse(app, key))
+    if (is_of_mouse(key) && plot_takes_mouse(app, key))
         return;
     if (key == UI_CLICK)
         take_click(app);
@@ -262,7 +281,7 @@ static bool background_step(struct app *app)
 {
     bool more = false;
     for (size_t i = 0; i < SCREEN_COUNT; i++)
-        if (screens[i]->work && screens[i]->work(app))
+        if (app->screens[i]->work && app->screens[i]->work(app))
             more = true;
     disk_jobs_step(&app->shared.disk, app, 0);
     loading_step(app);
@@ -277,8 +296,8 @@ static double background_seconds_to_next(const struct app *app)
 {
     double seconds = INFINITY;
     for (size_t i = 0; i < SCREEN_COUNT; i++)
-        if (screens[i]->busy)
-            seconds = fmin(seconds, screens[i]->busy(app));
+        if (app->screens[i]->busy)
+            seconds = fmin(seconds, app->screens[i]->busy(app));
     if (disk_jobs_busy(&app->shared.disk) || loading_is_busy(app) || others_announce_busy(app))
         seconds = fmin(seconds, READ_SECONDS);
     return fmin(seconds, others_seconds_to_next(app));
@@ -304,7 +323,7 @@ static double rest(const struct app *app, uint64_t tick, bool frame_pending)
     if (run_list_is_busy(runs) || run_list_waiting(runs) > 0 || frame_pending ||
         detach_is_active(&app->detach) || sweep_job_is_live(&app->shared.sweep))
         seconds = fmin(seconds, seconds_until(tick));
-    if (exporting_is_active(app) ||
+    if (exporting_is_active(app) || chooser_is_waiting(&app->choosing.chooser) ||
         (app->dialog.open && completion_is_waiting(&app->dialog.completion)))
         seconds = fmin(seconds, EXPORT_SECONDS);
     if (app->message.text[0] && !app->message.holds)
@@ -365,6 +384,7 @@ static void loop(struct app *app)
         const bool gone_on = step_commands(app);
         exporting_poll(app);
         dialog_step(&app->dialog);
+        chooser_step(&app->choosing.chooser);
         busy = background_step(app) && !app->closing;
         if (clock_nanoseconds() >= tick) {
             check_ranks(app);

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- other runs text ---
+/* --- words about a run of another process ---
  *
  * Texts about a run that another process computes: the line above its curves, messages about its
  * changes, and the answers to commands that it cannot take from here. The line exists in three

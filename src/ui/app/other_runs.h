@@ -42,7 +42,7 @@ void others_step(struct app *app);
 /* Returns in how many seconds others_step must be called again. */
 double others_seconds_to_next(const struct app *app);
 
-/* --- other_runs_text.c --- */
+/* --- words about such a run --- */
 
 /* Draws one line about the process that computes the run and how it ended. Returns false if there
  * is nothing to draw or the rectangle is empty. */

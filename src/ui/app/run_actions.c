@@ -239,6 +239,16 @@ const char *runs_id(const struct run_entry *entry)
     return entry->run ? run_facts(entry->run)->id : "";
 }
 
+bool runs_show(struct app *app, const char *id)
+{
+    for (size_t i = 0; id[0] && i < app_run_count(app); i++)
+        if (strcmp(runs_id(app_run_at(app, i)), id) == 0) {
+            app_show_run(app, i);
+            return true;
+        }
+    return false;
+}
+
 const char *runs_display_name(const struct run_entry *entry)
 {
     return entry->name[0] ? entry->name : runs_id(entry);
@@ -485,4 +495,30 @@ void exporting_reopen_dialog(struct app *app, const struct error *error)
     app->dialog.open = true;
     snprintf(app->dialog.note, sizeof app->dialog.note, "%.120s: %.70s", error->why, error->advice);
     app_say_error(app, error);
+}
+
+/* --- what can be done with the runs --- */
+
+bool app_offers_export(const struct app *app)
+{
+    const struct screen *front = app_screen(app);
+    const struct run_entry *here = front->run ? front->run(app) : NULL;
+    for (size_t i = 0; i < app_run_count(app); i++) {
+        const struct run_entry *entry = app_run_at(app, i);
+        const bool offered =
+            entry == here || !run_entry_is_saved(entry) || (entry->marked && runs_match(app, i));
+        if (offered && run_entry_directory(entry))
+            return true;
+    }
+    return false;
+}
+
+bool app_offers_comparison(const struct app *app)
+{
+    for (size_t i = 0; i < app_run_count(app); i++) {
+        const struct run_entry *entry = app_run_at(app, i);
+        if (loading_is_unread(entry) || run_offers(entry, RUN_COMPARE))
+            return true;
+    }
+    return false;
 }

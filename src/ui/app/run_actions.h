@@ -47,6 +47,9 @@ bool runs_match(const struct app *app, size_t index);
 /* Returns whether any run that the filter lets pass is marked. */
 bool runs_any_marked(const struct app *app);
 
+/* Shows the run with this ID on the run screen. Returns false if no list has it. */
+bool runs_show(struct app *app, const char *id);
+
 /* Returns the run's ID; "": the run has not started. */
 const char *runs_id(const struct run_entry *entry);
 /* Returns the run's name, or its ID if it has none. */

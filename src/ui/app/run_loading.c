@@ -185,7 +185,7 @@ static bool is_below(const struct app *app, enum screen_id screen)
 
 static bool is_in_front(const struct app *app)
 {
-    return app_is_in_front(app, app->loading->waiting) && !actions_open(app);
+    return app_is_in_front(app, app->loading->waiting) && !app_is_covered(app);
 }
 
 static void end_waiting(struct app *app)

@@ -54,10 +54,6 @@ struct screen {
     /* Handles a key before the list of actions is searched. Returns whether it did. NULL: the
      * screen handles no key itself. */
     bool (*take_key)(struct app *app, int key);
-    /* Handles an event of the mouse (UI_CLICK, UI_DRAG, UI_WHEEL_*) at a place of the
-     * terminal, before clicks are turned into keys. Returns whether it did. NULL: it handles none.
-     */
-    bool (*take_mouse)(struct app *app, int event, int row, int column);
     /* Returns the keys of what is open over the screen and takes all keys: a line in which text is
      * typed (actions_editing), a list (actions_choosing); else NULL. NULL: nothing ever is. */
     const struct actions *(*over)(const struct app *app);
@@ -78,8 +74,5 @@ struct screen {
      * events. */
     void (*notice)(struct app *app, enum screen_event event, struct run_entry *entry);
 };
-
-/* All screens, by enum screen_id. */
-extern const struct screen *const screens[SCREEN_COUNT];
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "base/axis.h"
 #include "base/error.h"
-#include "ui/terminal/glyphs.h"
+#include "ui/terminal/theme.h"
 
 #include <stdbool.h>
 #include <stddef.h>

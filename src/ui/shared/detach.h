@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* --- background_command.c --- */
+/* --- a command in the background --- */
 
 /* This program with another command line, in a process without a terminal that outlives the
  * workbench. */

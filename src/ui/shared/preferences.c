@@ -10,7 +10,6 @@
 #include "runs/settings/settings.h"
 #include "runs/settings/user_settings.h"
 #include "ui/plot/trace.h"
-#include "ui/terminal/glyphs.h"
 #include "ui/terminal/theme.h"
 
 #include <stdio.h>

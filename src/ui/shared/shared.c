@@ -1,3 +1,4 @@
+/* The small parts of struct shared: jobs of the disk, the log, the queue of all processes. */
 #include "ui/shared/shared.h"
 
 #include "base/threads/detached_task.h"

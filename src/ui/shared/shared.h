@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* --- disk_jobs.c --- */
+/* --- work of the disk --- */
 
 /* Functions that read or change files, each in a thread of its own, and what follows from their
  * results. A key that needs the disk starts a job, and the frames go on meanwhile, so that a slow
@@ -55,7 +55,7 @@ bool disk_jobs_busy(const struct disk_jobs *jobs);
 /* Forgets all jobs; their threads end by themselves. */
 void disk_jobs_drop(struct disk_jobs *jobs);
 
-/* --- log_model.c --- */
+/* --- the log --- */
 
 /* The messages of this session: findings, starts and ends of runs, errors. They form a ring buffer
  * of LOG_LINES lines, in which new lines replace the oldest. No drawing. */
@@ -86,7 +86,7 @@ const struct log_line *log_line(const struct log *log, size_t n);
 /* Returns whether the line contains the text in upper or lower case; every line contains "". */
 bool log_matches(const struct log_line *line, const char *search);
 
-/* --- queue_list.c --- */
+/* --- the queue --- */
 
 /* The runs that wait in other processes (runs/history/run_queue.h) are shown in the list of
  * runs. A new run that waits has an entry of its own here; one that waits to be resumed is marked

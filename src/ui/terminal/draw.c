@@ -82,6 +82,14 @@ int draw_sentence(struct canvas *canvas, struct rect area, int row, int column, 
     return draw_text(canvas, area, row, column, role, canvas->glyphs->cut);
 }
 
+void draw_scroll_marks(struct canvas *canvas, struct rect area, bool above, bool below)
+{
+    if (above)
+        draw_right(canvas, area, 0, ROLE_FAINT, canvas->glyphs->up);
+    if (below)
+        draw_right(canvas, area, area.rows - 1, ROLE_FAINT, canvas->glyphs->down);
+}
+
 int draw_wrapped(struct canvas *canvas, struct rect area, int row, enum role role, const char *text)
 {
     char line[LINE_BYTES];
@@ -317,6 +325,7 @@ void draw_cursor(struct canvas *canvas, struct rect area, int row, int column)
 void targets_clear(struct targets *targets)
 {
     targets->count = 0;
+    targets->plot = NULL;
 }
 
 void targets_add(struct targets *targets, struct rect area, int key, size_t times)

@@ -6,14 +6,13 @@
 #ifndef TINCA_UI_TERMINAL_DRAW_H
 #define TINCA_UI_TERMINAL_DRAW_H
 
-#include "ui/terminal/glyphs.h"
 #include "ui/terminal/halfblock.h"
 #include "ui/terminal/layout.h"
 #include "ui/terminal/theme.h"
 
 #include <stddef.h>
 
-/* --- targets.c --- */
+/* --- targets --- */
 
 /* The places of a frame that a click acts on.
  *
@@ -31,9 +30,13 @@ struct target {
 
 enum { TARGETS_MAX = 4096 }; /* enough for the cells of a large grid and everything around it */
 
+struct plot_window;
+
 struct targets {
     struct target list[TARGETS_MAX];
     size_t count;
+    struct plot_window *plot; /* takes the mouse within `plot_area` (plot_take_mouse); NULL: none */
+    struct rect plot_area;
 };
 
 /* Removes all places, at the start of a frame. */
@@ -98,6 +101,9 @@ int draw_format(struct canvas *canvas, struct rect area, int row, int column, en
 
 /* Draws a text flush with the right edge, as draw_fitted_value does if it is too long. */
 void draw_right(struct canvas *canvas, struct rect area, int row, enum role role, const char *text);
+
+/* Draws marks at the right edge: that there is more above or below the rows of the area. */
+void draw_scroll_marks(struct canvas *canvas, struct rect area, bool above, bool below);
 
 /* Draws a paragraph from `row` on, broken at spaces; glyphs->cut stands for the words that do not
  * fit into the area. Returns the row after it. */

@@ -293,7 +293,7 @@ bool palette_make(struct palette *palette, const struct image *image, struct err
     return true;
 }
 
-/* --- graphics write ---
+/* --- pictures ---
  *
  * Writes pictures in the three ways that terminals understand: half blocks, Kitty's protocol, and
  * sixels. */

@@ -79,8 +79,8 @@ bool graphics_write_cells(struct text *out, const struct image *image, struct re
  * columns x rows cells at the cursor. */
 void graphics_write_kitty(struct text *out, const struct image *image, int columns, int rows);
 
-/* Appends the RGB picture as sixel, pixel by pixel, in at most 256 colours chosen for it
- * (palette.h). Returns false with an error if out of memory. */
+/* Appends the RGB picture as sixel, pixel by pixel, in at most 256 colours chosen for it.
+ * Returns false with an error if out of memory. */
 bool graphics_write_sixel(struct text *out, const struct image *image, struct error *error);
 
 /* --- sending --- */

@@ -3,8 +3,8 @@
 #include "ui/terminal/graphics.h"
 
 #include "base/clock.h"
-#include "ui/terminal/glyphs.h"
 #include "ui/terminal/terminal.h"
+#include "ui/terminal/theme.h"
 
 #include <curses.h>
 #include <errno.h>

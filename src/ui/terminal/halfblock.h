@@ -1,7 +1,7 @@
 /* halfblock.h: scales a picture to character cells of two pixels each.
  *
  * A cell shows the glyph U+2580 (upper half block): the foreground colour is the upper pixel, the
- * background colour the lower one. This module computes the colours; draw.c and graphics_write.c
+ * background colour the lower one. This module computes the colours; draw.c and graphics.c
  * send them to the terminal.
  */
 #ifndef TINCA_UI_TERMINAL_HALFBLOCK_H

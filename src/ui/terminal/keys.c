@@ -1,3 +1,4 @@
+/* The names of keys: one row each. A character is its own name. */
 #include "ui/terminal/keys.h"
 
 #include "base/character.h"
@@ -55,7 +56,8 @@ const char *key_take_name(const char *keys, struct key_name *name)
     char word[sizeof name->name];
     keys += strspn(keys, " ");
     size_t length = strcspn(keys, " ");
-    if (strncmp(keys, ".. ", 3) == 0) /* of "1 .. 9" only the first is a key: others have the rest */
+    if (strncmp(keys, ".. ", 3) ==
+        0) /* of "1 .. 9" only the first is a key: others have the rest */
         length += 1 + strcspn(keys + 3, " ");
     const bool hidden = length > 2 && keys[0] == '(';
     if (length == 0)

@@ -6,6 +6,7 @@
 #include "ui/terminal/columns.h"
 #include "ui/terminal/draw.h"
 #include "ui/terminal/keys.h"
+#include "ui/widgets/table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -109,8 +110,7 @@ static void move(struct chooser *chooser, long steps)
         chooser->typed = false;
         steps = steps > 0 ? steps - 1 : steps;
     }
-    long last = (long)chooser->shown_count - 1, to = (long)chooser->selected + steps;
-    chooser->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
+    chooser->selected = list_step(chooser->selected, steps, chooser->shown_count);
 }
 
 /* Handles a key that edits or completes what is typed. */
@@ -128,17 +128,12 @@ static void edit_key(struct chooser *chooser, int key)
 
 enum chooser_result chooser_key(struct chooser *chooser, int key)
 {
-    static const struct {
-        int key;
-        long steps;
-    } moves[] = {{UI_UP, -1},       {UI_DOWN, 1},     {UI_PAGE_UP, -8},
-                 {UI_PAGE_DOWN, 8}, {UI_HOME, -1000}, {UI_END, 1000}};
     const bool completes = completion_is_shown(&chooser->completion);
-    for (size_t i = 0; !completes && i < sizeof moves / sizeof *moves; i++)
-        if (moves[i].key == key) {
-            move(chooser, moves[i].steps);
-            return CHOOSER_OPEN;
-        }
+    const enum move how = move_of_key(key);
+    if (!completes && how < MOVE_LEFT) {
+        move(chooser, move_steps(how, 8, CHOOSER_MAX_ITEMS));
+        return CHOOSER_OPEN;
+    }
     if (key == UI_ESCAPE && !completes)
         return CHOOSER_CANCELLED;
     if (key == UI_ENTER && chooser->completion.selected == 0)
@@ -254,10 +249,8 @@ void chooser_draw(struct chooser *chooser, struct canvas *canvas)
     if (list.rows <= 0)
         return;
     size_t visible_rows = (size_t)list.rows;
-    if (chooser->selected < chooser->top)
-        chooser->top = chooser->selected;
-    if (chooser->selected >= chooser->top + visible_rows)
-        chooser->top = chooser->selected - visible_rows + 1;
+    chooser->top =
+        table_scroll(chooser->top, chooser->selected, visible_rows, chooser->shown_count);
     for (int row = 0; row < list.rows && chooser->top + (size_t)row < chooser->shown_count; row++) {
         struct rect line = {list.row + row, list.column, 1, list.columns};
         draw_item(chooser, canvas, list, row, texts, texts + widest + 2);

@@ -103,7 +103,8 @@ static void work(void *state)
         qsort(listing->names, listing->count, sizeof *listing->names, compare);
 }
 
-struct folder_listing *folder_listing_start(const char *path, struct error *error)
+/* Begins to list a folder or a file. Returns NULL with an error if no thread can start. */
+static struct folder_listing *folder_listing_start(const char *path, struct error *error)
 {
     struct folder_listing *listing = memory_new(1, sizeof *listing, path, error);
     if (!listing)
@@ -488,8 +489,6 @@ void completion_draw(struct completion *completion, struct canvas *canvas, struc
         const struct rect line = {inside.row + (int)i, inside.column, 1, inside.columns};
         draw_candidate(completion, canvas, line, completion->top + i, widest + 4);
     }
-    if (completion->top > 0)
-        draw_right(canvas, inside, 0, ROLE_FAINT, canvas->glyphs->up);
-    if (completion->top + rows < completion->count)
-        draw_right(canvas, inside, inside.rows - 1, ROLE_FAINT, canvas->glyphs->down);
+    draw_scroll_marks(canvas, inside, completion->top > 0,
+                      completion->top + rows < completion->count);
 }

@@ -130,7 +130,4 @@ struct folder_name {
     bool is_folder;
 };
 
-/* Begins to list a folder or a file. Returns NULL with an error if no thread can start. */
-struct folder_listing *folder_listing_start(const char *path, struct error *error);
-
 #endif

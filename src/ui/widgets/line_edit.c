@@ -3,6 +3,7 @@
 #include "ui/widgets/line_edit.h"
 
 #include "ui/terminal/columns.h"
+#include "ui/terminal/draw.h"
 #include "ui/terminal/keys.h"
 #include "ui/terminal/terminal.h"
 
@@ -142,4 +143,40 @@ size_t line_edit_window(const struct line_edit *edit, size_t columns, size_t *cu
         start = columns_after(before, start);
     *cursor_column = columns_of(before + start);
     return start;
+}
+
+void search_line_begin(struct search_line *search)
+{
+    search->typing = true;
+    line_edit_begin(&search->edit, "", sizeof search->edit.text, false);
+}
+
+bool search_line_key(struct search_line *search, int key)
+{
+    if (!search->typing && !(key == UI_ESCAPE && search->edit.text[0]))
+        return false;
+    if (key == UI_UP || key == UI_DOWN)
+        return false;
+    if (key == UI_ENTER || key == UI_ESCAPE) {
+        search->typing = false;
+        if (key == UI_ESCAPE)
+            search->edit.text[0] = '\0';
+    } else
+        line_edit_key(&search->edit, key);
+    return true;
+}
+
+bool search_line_is_shown(const struct search_line *search)
+{
+    return search->typing || search->edit.text[0];
+}
+
+void search_line_draw(const struct search_line *search, struct canvas *canvas, struct rect area,
+                      int columns)
+{
+    const int start = draw_text(canvas, area, 0, 1, ROLE_KEY, "/ "), room = columns - start - 1;
+    size_t cursor, from = line_edit_window(&search->edit, room > 1 ? (size_t)room : 1, &cursor);
+    draw_text(canvas, area, 0, start, ROLE_TEXT, search->edit.text + from);
+    if (search->typing)
+        draw_cursor(canvas, area, 0, start + (int)cursor);
 }

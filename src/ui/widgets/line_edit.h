@@ -2,6 +2,8 @@
 #ifndef TINCA_UI_WIDGETS_LINE_EDIT_H
 #define TINCA_UI_WIDGETS_LINE_EDIT_H
 
+#include "ui/terminal/layout.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,5 +25,24 @@ bool line_edit_key(struct line_edit *edit, int key);
 /* Returns the byte offset where the visible part begins so that the cursor lies within `columns`
  * columns, and sets the cursor's column in that part. */
 size_t line_edit_window(const struct line_edit *edit, size_t columns, size_t *cursor_column);
+
+struct canvas;
+
+/* A line for what is searched in a list or a text; its `text` is "" where everything is shown. */
+struct search_line {
+    bool typing;
+    struct line_edit edit;
+};
+
+/* Begins to type into an empty line. */
+void search_line_begin(struct search_line *search);
+/* Handles a key while something is typed; Esc also empties the line later. Returns whether the key
+ * was one of these: Up and Down move through what was found. */
+bool search_line_key(struct search_line *search, int key);
+/* Returns whether the line has to be shown. */
+bool search_line_is_shown(const struct search_line *search);
+/* Draws the line in `columns` columns of the area, with the cursor while something is typed. */
+void search_line_draw(const struct search_line *search, struct canvas *canvas, struct rect area,
+                      int columns);
 
 #endif

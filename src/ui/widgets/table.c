@@ -1,3 +1,5 @@
+/* Columns that do not fit are left out by priority, the least important first; what is left over
+ * goes to those that grow. */
 #include "ui/widgets/table.h"
 
 #include "ui/terminal/columns.h"

@@ -465,7 +465,7 @@ static const struct action actions[] = {
      N_("the next choice, or type a number; on a missing value: train or measure"),
      .run = open_focused, .refused = refuses_open, .word = open_word},
 #define ACTIONS_FIELDS move, NULL
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
     {"Left", "previous-choice", NULL, N_("the choice before"), cycle, refuses_cycle,
      .argument = -1},
     {"Right", "next-choice", NULL, N_("the next choice"), cycle, refuses_cycle, .argument = 1},
@@ -484,7 +484,7 @@ static const struct action actions[] = {
     {"Del (Backspace)", "remove-limit", NULL, N_("remove a limit"), .run = remove_limit,
      .refused = refuses_remove},
 #define ACTIONS_ENDS move, NULL
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
 };
 
 static void draw(struct app *app, struct rect body)

@@ -326,10 +326,7 @@ static void draw_answers(struct advisor_model *model, struct canvas *canvas, str
         canvas->targets.count = targets;
         lines = write_all(model, canvas, area, &writer);
     }
-    if (scroll > 0)
-        draw_right(canvas, area, 0, ROLE_FAINT, canvas->glyphs->up);
-    if (lines > scroll + area.rows)
-        draw_right(canvas, area, area.rows - 1, ROLE_FAINT, canvas->glyphs->down);
+    draw_scroll_marks(canvas, area, scroll > 0, lines > scroll + area.rows);
 }
 
 void advisor_draw(struct advisor_model *model, struct canvas *canvas, struct rect body)

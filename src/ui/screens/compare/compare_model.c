@@ -340,7 +340,7 @@ void compare_model_clear(struct compare_model *model)
     for (size_t i = 0; i < model->count; i++)
         compare_files_free(&model->files[i]);
     model->count = model->selected = model->top = model->left = model->scroll = 0;
-    model->outdated = model->choice.chooser.open = false;
+    model->outdated = false;
     model->difference_count = 0;
     model->window = (struct plot_window){0};
     stop_gathering(&model->gathering);

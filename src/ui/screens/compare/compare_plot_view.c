@@ -315,7 +315,8 @@ static void draw_curves(struct app *app, struct rect area)
         app_say_error(app, &error);
         return;
     }
-    model->plot_area = layout.plot;
+    app->canvas.targets.plot = &model->window;
+    app->canvas.targets.plot_area = layout.plot;
     add_curves(app, &y);
     draw_legend(app, layout.legend, &y);
     plot_axes_draw_y(&app->canvas, layout.labels, &y);

@@ -185,6 +185,18 @@ static void move(struct app *app, int how)
 
 /* --- choosing a figure --- */
 
+static void take_figure(struct app *app)
+{
+    struct compare_model *model = compare_model(app);
+    const char *figure = chooser_choice(&app->choosing.chooser);
+    if (model->kind == COMPARE_PARALLEL)
+        compare_parallel_show(&model->parallel, figure);
+    else {
+        snprintf(model->scatter.names[model->choice.axis], FIGURE_NAME, "%s", figure);
+        model->outdated = true;
+    }
+}
+
 /* Opens the chooser of the figures with numbers, for an axis of the scatter plot. */
 static void choose_scatter_figure(struct app *app, enum scatter_axis axis)
 {
@@ -199,7 +211,7 @@ static void choose_scatter_figure(struct app *app, enum scatter_axis axis)
             items[listed++] = (struct chooser_item){name, ""};
         }
     model->choice.axis = axis;
-    chooser_begin(&model->choice.chooser,
+    chooser_begin(app_choose(app, take_figure),
                   axis == SCATTER_X ? _("Which figure on the x axis?")
                                     : _("Which figure on the y axis?"),
                   items, listed, model->scatter.names[axis], false);
@@ -220,25 +232,8 @@ static void choose_axis(struct app *app)
     if (listed == 0)
         app_say(app, ROLE_FAINT, "All axes are shown.");
     else
-        chooser_begin(&model->choice.chooser, _("Which axis?"), items, listed, items[0].text,
+        chooser_begin(app_choose(app, take_figure), _("Which axis?"), items, listed, items[0].text,
                       false);
-}
-
-/* Applies a key to the chooser, and takes the figure that was chosen. Returns true. */
-static bool take_chooser_key(struct compare_model *model, int key)
-{
-    const enum chooser_result result = chooser_key(&model->choice.chooser, key);
-    if (result == CHOOSER_OPEN)
-        return true;
-    model->choice.chooser.open = false;
-    if (result == CHOOSER_CHOSEN && model->kind == COMPARE_PARALLEL)
-        compare_parallel_show(&model->parallel, chooser_choice(&model->choice.chooser));
-    else if (result == CHOOSER_CHOSEN) {
-        snprintf(model->scatter.names[model->choice.axis], FIGURE_NAME, "%s",
-                 chooser_choice(&model->choice.chooser));
-        model->outdated = true;
-    }
-    return true;
 }
 
 /* Returns whether the points of two figures are shown. */
@@ -320,15 +315,7 @@ static bool take_key(struct app *app, int key)
     struct compare_model *model = compare_model(app);
     if (actions_find(&app_screen(app)->actions, key) && compare_gather_hold(app, key))
         return true;
-    return (model->choice.chooser.open && take_chooser_key(model, key)) ||
-           (model->kind == COMPARE_CURVES && plot_leave_cursor(&model->window, key));
-}
-
-static bool take_mouse(struct app *app, int event, int row, int column)
-{
-    struct compare_model *model = compare_model(app);
-    return model->kind == COMPARE_CURVES && !model->gathering.running && model->count > 0 &&
-           plot_take_mouse(&model->window, model->plot_area, event, row, column);
+    return model->kind == COMPARE_CURVES && plot_leave_cursor(&model->window, key);
 }
 
 static const char *refuses(const struct app *app)
@@ -522,10 +509,6 @@ static void draw(struct app *app, struct rect body)
     draw_body(app, body);
     if (app->canvas.cursor_row < 0)
         draw_cursor(&app->canvas, body, 0, 0);
-    if (model->choice.chooser.open) {
-        targets_clear(&app->canvas.targets); /* a click must not reach what the chooser covers */
-        chooser_draw(&model->choice.chooser, &app->canvas);
-    }
 }
 
 static void title(const struct app *app, char *text, size_t size)
@@ -554,11 +537,6 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
     }
 }
 
-static const struct actions *over(const struct app *app)
-{
-    return compare_model(app)->choice.chooser.open ? &actions_choosing : NULL;
-}
-
 const struct screen compare_screen = {
     .name = N_("Compare"),
     .letter = 'c',
@@ -569,10 +547,8 @@ const struct screen compare_screen = {
     .close = close,
     .title = title,
     .take_key = take_key,
-    .take_mouse = take_mouse,
     .reachable = app_offers_comparison,
     .draw = draw,
-    .over = over,
     .work = compare_gather_work,
     .busy = compare_gather_busy,
     .notice = notice,

@@ -326,7 +326,6 @@ struct compare_table_columns {
 
 /* The list that chooses a figure for an axis of the scatter plot or of the parallel coordinates. */
 struct compare_choice {
-    struct chooser chooser;
     char items[CHOOSER_MAX_ITEMS][FIGURE_NAME];
     enum scatter_axis axis; /* of the scatter plot */
 };
@@ -351,7 +350,6 @@ struct compare_model {
     enum trace trace; /* drawn for every run */
     struct plot_window window;
     struct plot plot;
-    struct rect plot_area; /* where the plot was drawn; empty: nowhere */
 
     struct compare_scatter scatter;
     struct compare_parallel parallel;

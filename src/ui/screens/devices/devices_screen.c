@@ -84,7 +84,7 @@ static const struct action actions[] = {
     {"PgUp", "page-up", NULL, NULL, .run_with = scroll, .argument = MOVE_PAGE_UP},
     {"PgDn (space)", "page-down", NULL, NULL, .run_with = scroll, .argument = MOVE_PAGE_DOWN},
 #define ACTIONS_ENDS scroll, NULL
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
 };
 
 /* --- lines --- */
@@ -353,10 +353,7 @@ static void draw(struct app *app, struct rect body)
         draw(app, body);
         return;
     }
-    if (model->scroll > 0)
-        draw_right(&app->canvas, body, 0, ROLE_FAINT, app->canvas.glyphs->up);
-    if (model->scroll < furthest)
-        draw_right(&app->canvas, body, body.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
+    draw_scroll_marks(&app->canvas, body, model->scroll > 0, model->scroll < furthest);
     draw_cursor(&app->canvas, body, 0, 1);
 }
 

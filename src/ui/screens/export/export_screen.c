@@ -1,6 +1,6 @@
 /* The dialog Export asks for the runs, the format and the name of the file. Changing the format
  * changes the name's extension, and the other way round. A job of exchange/export writes the file
- * in the background; ui/app/exporting.c reports its end. */
+ * in the background; ui/app/run_actions.c reports its end. */
 #include "ui/app/app.h"
 
 #include "base/files/file.h"

@@ -5,6 +5,7 @@
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
+#include "ui/widgets/line_edit.h"
 #include "ui/widgets/table.h"
 
 #include <stdio.h>
@@ -45,11 +46,10 @@ static const struct {
 enum { PAGE = 10, END = 10000 /* lines by which a key scrolls */ };
 
 struct help_state {
-    int scroll; /* first line shown */
-    bool searching;
-    struct line_edit search; /* "": every entry is shown */
-    size_t found, current;   /* entries in which the text occurs, and the one that n has reached */
-    bool follow;             /* the next frame scrolls to that entry */
+    int scroll;                /* first line shown */
+    struct search_line search; /* "": every entry is shown */
+    size_t found, current; /* entries in which the text occurs, and the one that n has reached */
+    bool follow;           /* the next frame scrolls to that entry */
 };
 
 static struct help_state *help_state(const struct app *app)
@@ -62,16 +62,8 @@ static struct help_state *help_state(const struct app *app)
 static bool take_key(struct app *app, int key)
 {
     struct help_state *state = help_state(app);
-    if (!state->searching && !(key == UI_ESCAPE && state->search.text[0]))
+    if (!search_line_key(&state->search, key))
         return false;
-    if (key == UI_UP || key == UI_DOWN)
-        return false;
-    if (key == UI_ENTER || key == UI_ESCAPE) {
-        state->searching = false;
-        if (key == UI_ESCAPE)
-            state->search.text[0] = '\0';
-    } else
-        line_edit_key(&state->search, key);
     state->current = 0;
     state->follow = true;
     return true;
@@ -80,10 +72,10 @@ static bool take_key(struct app *app, int key)
 static void go_to_found(struct app *app, size_t steps)
 {
     struct help_state *state = help_state(app);
-    if (!state->search.text[0] || state->found == 0) {
+    if (!state->search.edit.text[0] || state->found == 0) {
         app_say(app, ROLE_FAINT, "%s",
-                state->search.text[0] ? _("Nothing was found.")
-                                      : _("/ searches; n goes to the next entry then."));
+                state->search.edit.text[0] ? _("Nothing was found.")
+                                           : _("/ searches; n goes to the next entry then."));
         return;
     }
     state->current = (state->current + steps) % state->found;
@@ -103,7 +95,7 @@ static void previous(struct app *app)
 static const char *refuses_found(const struct app *app)
 {
     const struct help_state *state = help_state(app);
-    return state->search.text[0] && state->found > 0 ? NULL : ACTION_EXPLAINS;
+    return state->search.edit.text[0] && state->found > 0 ? NULL : ACTION_EXPLAINS;
 }
 
 static void scroll(struct app *app, int how)
@@ -115,9 +107,7 @@ static void scroll(struct app *app, int how)
 
 static void search(struct app *app)
 {
-    struct help_state *state = help_state(app);
-    state->searching = true;
-    line_edit_begin(&state->search, "", sizeof state->search.text, false);
+    search_line_begin(&help_state(app)->search);
 }
 
 static const struct action actions[] = {
@@ -126,7 +116,7 @@ static const struct action actions[] = {
     {"PgUp", "page-up", NULL, NULL, scroll, NULL, .argument = MOVE_PAGE_UP},
     {"PgDn (space)", "page-down", N_("page"), NULL, scroll, NULL, .argument = MOVE_PAGE_DOWN},
 #define ACTIONS_ENDS scroll, NULL
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
     {"/", "search", N_("search"),
      N_("show only entries in which the text occurs; Esc shows all again"), .run = search},
     {"n", "next", N_("next"), N_("the next entry that was found"), .run = next,
@@ -154,7 +144,7 @@ static int row_of(const struct writer *writer)
 /* Draws again what was searched, where it occurs in the text, so that it stands out. */
 static void highlight(struct writer *writer, int row, int column, const char *text)
 {
-    const char *search = help_state(writer->app)->search.text;
+    const char *search = help_state(writer->app)->search.edit.text;
     char shown[512];
     for (const char *at = text; search[0] && (at = strcasestr(at, search)); at += strlen(search)) {
         snprintf(shown, sizeof shown, "%.*s", (int)(at - text), text);
@@ -178,7 +168,7 @@ static void put_heading(struct writer *writer)
 static void put_entry(struct writer *writer, const char *name, const char *text)
 {
     char line[512];
-    const char *search = help_state(writer->app)->search.text;
+    const char *search = help_state(writer->app)->search.edit.text;
     const int start = writer->area.columns >= 50 ? 14 : 8;
     const int beside = (int)columns_of(name) + 3; /* a long name shifts its text */
     const int indent = beside > start ? beside : start;
@@ -218,18 +208,18 @@ static void put_all(struct writer *writer)
 {
     struct app *app = writer->app;
     const struct screen *here =
-        app->depth > 1 ? screens[app->stack[app->depth - 2]] : app_screen(app);
+        app->depth > 1 ? app->screens[app->stack[app->depth - 2]] : app_screen(app);
     if (here != app_screen(app))
         put_actions(writer, &here->actions, here);
     put_actions(writer, &actions_everywhere, here);
     put_actions(writer, &actions_completing, NULL);
     for (size_t i = 0; i < SCREEN_COUNT; i++)
-        if (screens[i] != here)
-            put_actions(writer, &screens[i]->actions, NULL);
+        if (app->screens[i] != here)
+            put_actions(writer, &app->screens[i]->actions, NULL);
     writer->heading = _("The menu (m)");
     for (size_t i = 0; i < SCREEN_COUNT; i++)
-        put_entry(writer, (char[2]){(char)screens[i]->letter},
-                  gettext(screens[i]->purpose));
+        put_entry(writer, (char[2]){(char)app->screens[i]->letter},
+                  gettext(app->screens[i]->purpose));
     writer->heading = _("Words and marks");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         put_entry(writer, gettext(words[i].word), gettext(words[i].meaning));
@@ -244,13 +234,8 @@ static void draw_search(struct app *app, struct rect area)
         snprintf(count, sizeof count, _("%zu of %zu"), state->current + 1, state->found);
     else
         snprintf(count, sizeof count, "%s", _("nothing matches"));
-    const int end = draw_text(&app->canvas, area, 0, 1, ROLE_KEY, "/ ");
-    const int room = area.columns - end - (int)columns_of(count) - 2;
-    size_t cursor, start = line_edit_window(&state->search, room > 1 ? (size_t)room : 1, &cursor);
-    draw_text(&app->canvas, area, 0, end, ROLE_TEXT, state->search.text + start);
+    search_line_draw(&state->search, &app->canvas, area, area.columns - (int)columns_of(count) - 1);
     draw_right(&app->canvas, area, 0, state->found > 0 ? ROLE_FAINT : ROLE_WARNING, count);
-    if (state->searching)
-        draw_cursor(&app->canvas, area, 0, end + (int)cursor);
 }
 
 /* Returns the scroll position nearest to the present one at which the text fills the screen and,
@@ -269,7 +254,7 @@ static int wanted_scroll(const struct help_state *state, const struct writer *wr
 static void draw(struct app *app, struct rect body)
 {
     struct help_state *state = help_state(app);
-    const bool searches = (state->searching || state->search.text[0]) && body.rows > 1;
+    const bool searches = search_line_is_shown(&state->search) && body.rows > 1;
     const struct rect text = {body.row, body.column, body.rows - searches, body.columns};
     struct writer writer = {app, text, 0, NULL, 0, 0, 0};
     put_all(&writer);
@@ -282,10 +267,7 @@ static void draw(struct app *app, struct rect body)
         writer = (struct writer){app, text, 0, NULL, 0, 0, 0};
         put_all(&writer);
     }
-    if (scroll > 0)
-        draw_right(&app->canvas, text, 0, ROLE_FAINT, app->canvas.glyphs->up);
-    if (scroll + text.rows < end)
-        draw_right(&app->canvas, text, text.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
+    draw_scroll_marks(&app->canvas, text, scroll > 0, scroll + text.rows < end);
     draw_cursor(&app->canvas, text, searches ? writer.current - scroll : 0, searches ? 0 : 1);
     if (searches)
         draw_search(app, (struct rect){body.row + body.rows - 1, body.column, 1, body.columns});
@@ -298,7 +280,7 @@ static void open(struct app *app)
 
 static const struct actions *over(const struct app *app)
 {
-    return help_state(app)->searching ? &actions_editing : NULL;
+    return help_state(app)->search.typing ? &actions_editing : NULL;
 }
 
 const struct screen help_screen = {

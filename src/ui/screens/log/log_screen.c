@@ -4,6 +4,7 @@
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
+#include "ui/widgets/line_edit.h"
 #include "ui/widgets/table.h"
 
 #include <stdio.h>
@@ -16,8 +17,7 @@ enum { PAGE = 10, DETAIL_ROWS = 3 };
 struct log_state {
     size_t selected, top; /* counted among the lines that match the search */
     bool left_end;        /* the user has moved up: new lines do not move the selection */
-    bool searching;
-    struct line_edit search;
+    struct search_line search;
 };
 
 static struct log_state *log_state(const struct app *app)
@@ -29,33 +29,24 @@ static size_t match_count(const struct app *app)
 {
     size_t count = 0;
     for (size_t i = 0; i < app->shared.log.count; i++)
-        count += log_matches(log_line(&app->shared.log, i), log_state(app)->search.text);
+        count += log_matches(log_line(&app->shared.log, i), log_state(app)->search.edit.text);
     return count;
 }
 
 static const struct log_line *nth_match(const struct app *app, size_t nth)
 {
     for (size_t i = 0; i < app->shared.log.count; i++)
-        if (log_matches(log_line(&app->shared.log, i), log_state(app)->search.text) && nth-- == 0)
+        if (log_matches(log_line(&app->shared.log, i), log_state(app)->search.edit.text) &&
+            nth-- == 0)
             return log_line(&app->shared.log, i);
     return NULL;
 }
 
 static bool take_key(struct app *app, int key)
 {
-    struct log_state *view = log_state(app);
-    if (!view->searching && !(key == UI_ESCAPE && view->search.text[0]))
-        return false;
-    if (key == UI_UP || key == UI_DOWN)
-        return false;
-    if (key == UI_ENTER || key == UI_ESCAPE) {
-        view->searching = false;
-        if (key == UI_ESCAPE)
-            view->search.text[0] = '\0';
-    } else
-        line_edit_key(&view->search, key);
-    view->left_end = false;
-    return true;
+    const bool taken = search_line_key(&log_state(app)->search, key);
+    log_state(app)->left_end = log_state(app)->left_end && !taken;
+    return taken;
 }
 
 /* Returns the index of the run that the selected line concerns; app_run_count: none. */
@@ -110,8 +101,7 @@ static void open_line(struct app *app)
 
 static void search(struct app *app)
 {
-    log_state(app)->searching = true;
-    line_edit_begin(&log_state(app)->search, "", sizeof log_state(app)->search.text, false);
+    search_line_begin(&log_state(app)->search);
 }
 
 static void move(struct app *app, int how)
@@ -129,7 +119,7 @@ static const struct action actions[] = {
      N_("show only lines in which the text occurs; Esc shows all again"), .run = search,
      .refused = refuses_search},
 #define ACTIONS_LINES move, refuses_move
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
     {"PgUp", "page-up", N_("page"), NULL, move, refuses_move, .argument = MOVE_PAGE_UP},
     {"PgDn", "page-down", NULL, NULL, move, refuses_move, .argument = MOVE_PAGE_DOWN},
     {"Home", "first", NULL, NULL, move, refuses_move, .argument = MOVE_FIRST},
@@ -153,24 +143,13 @@ static void draw_line(struct app *app, struct rect row, const struct log_line *l
     draw_sentence(&app->canvas, row, 0, 10, selected ? ROLE_FOCUS : line->role, line->text);
 }
 
-static void draw_search(struct app *app, struct rect area)
-{
-    const struct log_state *view = log_state(app);
-    int column = draw_text(&app->canvas, area, 0, 1, ROLE_KEY, "/ ");
-    size_t cursor, room = area.columns > column + 2 ? (size_t)(area.columns - column - 1) : 1;
-    size_t start = line_edit_window(&view->search, room, &cursor);
-    draw_text(&app->canvas, area, 0, column, ROLE_TEXT, view->search.text + start);
-    if (view->searching)
-        draw_cursor(&app->canvas, area, 0, column + (int)cursor);
-}
-
 /* Draws the selected message in full, below the list. */
 static void draw_detail(struct app *app, struct rect area, const struct log_line *line)
 {
     struct log_state *view = log_state(app);
-    if (view->searching || view->search.text[0]) {
+    if (search_line_is_shown(&view->search)) {
         struct rect row = {area.row, area.column, area.rows > 0, area.columns};
-        draw_search(app, row);
+        search_line_draw(&view->search, &app->canvas, row, row.columns);
         area.row += row.rows;
         area.rows -= row.rows;
     }
@@ -197,7 +176,7 @@ static void draw(struct app *app, struct rect body)
     size_t nth = 0;
     for (size_t i = 0; i < app->shared.log.count; i++) {
         const struct log_line *line = log_line(&app->shared.log, i);
-        if (!log_matches(line, view->search.text))
+        if (!log_matches(line, view->search.edit.text))
             continue;
         size_t place = nth++;
         if (place < view->top || place >= view->top + rows)
@@ -216,7 +195,7 @@ static void open(struct app *app)
 
 static const struct actions *over(const struct app *app)
 {
-    return log_state(app)->searching ? &actions_editing : NULL;
+    return log_state(app)->search.typing ? &actions_editing : NULL;
 }
 
 const struct screen log_screen = {

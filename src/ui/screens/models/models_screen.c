@@ -2,6 +2,7 @@
  * Pareto front of accuracy against time, bytes or FLOPs. What is missing is measured in the
  * background, once (studies/models). */
 #include "ui/app/app.h"
+#include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
 #include "ui/screens/models/internal.h"
 #include "ui/widgets/table.h"
@@ -46,18 +47,8 @@ static double busy(const struct app *app)
 static void show_now(struct app *app)
 {
     const struct models_model *model = models_model(app);
-    const char *id = model->table.rows[model->selected].shown;
-    for (size_t i = 0; i < app_run_count(app); i++) {
-        const struct run_entry *entry = app_run_at(app, i);
-        const char *name = run_entry_is_saved(entry) ? file_base_name(entry->directory)
-                           : entry->run              ? run_facts(entry->run)->id
-                                                     : "";
-        if (strcmp(name, id) == 0) {
-            app_show_run(app, i);
-            return;
-        }
-    }
-    app_say(app, ROLE_WARNING, "%s", _("The run of this model is not in the list."));
+    if (!runs_show(app, model->table.rows[model->selected].shown))
+        app_say(app, ROLE_WARNING, "%s", _("The run of this model is not in the list."));
 }
 
 static void move(struct app *app, int how)
@@ -206,7 +197,7 @@ static const struct action actions[] = {
 #define ACTIONS_LINES move, refuses_move
 #define ACTIONS_PAGES move, refuses_move
 #define ACTIONS_ENDS  move, refuses_move
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
 };
 
 const struct screen models_screen = {

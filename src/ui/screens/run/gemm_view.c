@@ -164,5 +164,4 @@ const struct view view_gemm = {.name = N_("GEMM"),
                                .inspects = true,
                                .draw = draw,
                                .moves = VIEW_TABLE,
-                               .move = insight_table_move,
                                .table = offsetof(struct run_model, gemm)};

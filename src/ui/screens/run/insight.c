@@ -178,9 +178,8 @@ static bool sort_rows(struct insight_table_view *view, const struct insight_tabl
     return true;
 }
 
-void insight_table_move(struct app *app, const struct run_entry *entry, int how)
+void insight_table_move(struct insight_table_view *view, int how)
 {
-    struct insight_table_view *view = views_table(app, views_shown(app, entry));
     const size_t page = view->page > 1 ? (size_t)view->page - 1 : 1;
     if (how == MOVE_LEFT || how == MOVE_RIGHT) {
         view->turn += how == MOVE_LEFT ? -1 : 1;

@@ -90,9 +90,8 @@ struct insight_table_view {
  * the selected row. */
 size_t insight_table_draw(struct insight_table_view *view, const struct insight_table *table,
                           struct canvas *canvas, struct rect area);
-/* Makes a move in the table of the view in front: to another row, or to be sorted by another
- * column. */
-void insight_table_move(struct app *app, const struct run_entry *entry, int how);
+/* Moves (enum move) to another row; sideways it sorts by another column. */
+void insight_table_move(struct insight_table_view *view, int how);
 /* Frees the sorted order. */
 void insight_table_free(struct insight_table_view *view);
 
@@ -113,7 +112,7 @@ void insight_draw_absence(struct canvas *canvas, struct rect area, const char *w
 void insight_draw_summary(struct canvas *canvas, struct rect area, enum role role,
                           const char *sentence, const char *brief);
 
-/* --- sample_model.c --- */
+/* --- sample_view.c --- */
 
 /* The newest sample picture that a run has saved, shown in character cells. A background thread
  * checks once a second whether there is a newer file, and decodes it. */
@@ -148,7 +147,7 @@ void sample_model_free(struct sample_model *model);
  * alone, at least one. */
 size_t sample_model_fit(size_t examples, size_t height, size_t width, int rows, int columns);
 
-/* --- run_model.c --- */
+/* --- views.c: what the views share --- */
 
 /* The state of the run screen: which view is in front, and each view's state. No drawing. */
 
@@ -178,7 +177,6 @@ struct run_model {
     struct curve_marks changes;
     struct axis_marks axis_marks; /* of the last frame */
     struct plot plot;
-    struct rect plot_area;         /* where the panels' plots were drawn; empty: nowhere */
     struct axis_hold holds[UNITS]; /* the y axes of the panels */
     struct value_range range;      /* of the panel that is being measured */
     struct sample_model sample;
@@ -208,7 +206,7 @@ void run_model_free(struct run_model *model);
 void run_model_change_axis(struct run_model *model, const struct series *series, enum curve_x from,
                            enum curve_x to);
 
-/* --- the panels of Curves: run_plot.c, run_legend.c, run_marks.c --- */
+/* --- the panels of Curves: curves_view.c, run_legend.c, run_marks.c --- */
 
 /* One plot of the Curves view while a frame is drawn: its axes, legend and
  * marks. */
@@ -253,11 +251,16 @@ void run_marks_draw_readout(const struct run_picture *picture, unsigned traces, 
 
 /* --- run_legend.c --- */
 
+/* Returns whether the trace is drawn with its letter, because the panel has more curves of its
+ * kind. */
+bool run_panel_is_lettered(const struct run_panel *panel, enum trace trace);
+/* Fills in the panel's legend. `brief`: values without the curves' names, for a narrow panel. */
+void run_panel_make_legend(const struct run_picture *picture, struct run_panel *panel, bool brief);
 /* Writes the value of a trace under the cursor. Returns `text`. */
 const char *run_panel_value(const struct run_picture *picture, enum trace trace, char *text,
                             size_t size);
 
-/* --- run_plot.c --- */
+/* --- curves_view.c --- */
 
 /* The curves of a run with axes, legends and marks. Each unit (loss, percent, learning rate) has
  * its own panel; the panels stand above each other and share the x axis. */
@@ -273,7 +276,7 @@ void run_plot_to_finding(struct app *app, const struct run_entry *entry);
 /* Moves the cursor to the next mark of any kind. */
 void run_plot_to_mark(struct app *app);
 
-/* --- run_text.c --- */
+/* --- run_view.c --- */
 
 /* The settings and values of a run as lines of text. No drawing. */
 
@@ -293,17 +296,6 @@ struct run_display {
     struct run_snapshot now, steady;
     double smoothed; /* NaN: none yet */
 };
-
-/* Fills in `lines` (RUN_LINES_MAX of them) for a density and returns their number. DENSITY_NORMAL
- * and DENSITY_SMALL give a grid of RUN_GRID_ROWS rows, column by column. */
-size_t run_text_lines(const struct run_display *news, enum density density, struct run_line *lines);
-
-/* Writes "34.2 %  1:23 gone, 2:41 to go", shorter if it has more than `columns` columns. Returns
- * `text`. */
-char *run_text_progress(const struct run_display *news, int columns, char *text, size_t size);
-
-/* Returns the completed part of the run, 0..1. */
-double run_text_fraction(const struct run_snapshot *snapshot);
 
 /* --- views.c --- */
 
@@ -330,7 +322,7 @@ struct view {
     void (*draw)(struct app *app, struct run_entry *entry, const struct run_layout *layout,
                  const struct run_display *display);
     unsigned moves; /* VIEW_MOVE of those that it has */
-    /* Makes one of these moves. NULL: it has none. */
+    /* Makes one of these moves. NULL: it has none, or they are those of its table. */
     void (*move)(struct app *app, const struct run_entry *entry, int how);
     size_t table; /* offset in struct run_model of the table whose rows it shows; 0: none */
 };

@@ -202,5 +202,4 @@ const struct view view_layers = {.name = N_("Layers"),
                                  .inspects = true,
                                  .draw = draw,
                                  .moves = VIEW_TABLE,
-                                 .move = insight_table_move,
                                  .table = offsetof(struct run_model, layers)};

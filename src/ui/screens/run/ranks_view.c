@@ -128,5 +128,4 @@ const struct view view_ranks = {.name = N_("Ranks"),
                                 .available = available,
                                 .draw = draw,
                                 .moves = VIEW_TABLE,
-                                .move = insight_table_move,
                                 .table = offsetof(struct run_model, rank_table)};

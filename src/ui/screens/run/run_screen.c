@@ -68,15 +68,6 @@ static bool take_key(struct app *app, int key)
     return true;
 }
 
-static bool take_mouse(struct app *app, int event, int row, int column)
-{
-    const struct run_entry *entry = app_entry(app);
-    struct run_model *model = run_model(app);
-    if (views_shown(app, entry) != &view_curves || !entry || !entry->run || model->choice.open)
-        return false;
-    return plot_take_mouse(&model->window, model->plot_area, event, row, column);
-}
-
 /* --- the dialog for another learning rate --- */
 
 static void answer_rate(struct app *app, size_t choice)
@@ -194,7 +185,11 @@ static void switch_run(struct app *app, int steps)
 static void move(struct app *app, int how)
 {
     const struct run_entry *entry = app_entry(app);
-    views_shown(app, entry)->move(app, entry, how);
+    const struct view *view = views_shown(app, entry);
+    if (view->table)
+        insight_table_move(views_table(app, view), how);
+    else
+        view->move(app, entry, how);
 }
 
 static void open_details(struct app *app)
@@ -477,7 +472,7 @@ static const struct action actions[] = {
      N_("a page; the cursor of the curves a tenth of the plot to the right"), move, refuses_move,
      .argument = MOVE_PAGE_DOWN},
 #define ACTIONS_ENDS move, refuses_move
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
     {"Left", "left", NULL,
      N_("sort a table by the column before; in the arena the plan before, in the loss lab the "
         "iteration before"),
@@ -628,7 +623,6 @@ const struct screen run_screen = {
     .close = close,
     .title = title,
     .take_key = take_key,
-    .take_mouse = take_mouse,
     .over = over,
     .reachable = reachable,
     .draw = run_view_draw,

@@ -241,7 +241,7 @@ static void sample_model_draw(struct sample_model *model, struct canvas *canvas,
         draw_wrapped(canvas, inside, 1, ROLE_BAD, error_format(&model->error, text, sizeof text));
 }
 
-/* --- sample view ---
+/* --- the view ---
  *
  * The view Sample: the newest pictures of a network that generates images. */
 

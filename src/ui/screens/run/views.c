@@ -116,7 +116,7 @@ void views_draw_tabs(struct app *app, const struct run_entry *entry, struct rect
     }
 }
 
-/* --- findings view ---
+/* --- findings ---
  *
  * The findings about a run, each with the iteration at which it began and what it means. */
 

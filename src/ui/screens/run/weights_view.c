@@ -231,5 +231,4 @@ const struct view view_weights = {.name = N_("Weights"),
                                   .inspects = true,
                                   .draw = draw,
                                   .moves = VIEW_TABLE,
-                                  .move = insight_table_move,
                                   .table = offsetof(struct run_model, weights)};

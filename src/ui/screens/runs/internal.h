@@ -34,13 +34,13 @@ void runs_choose_columns(struct app *app);
 /* Asks for a name under which filter, columns, order and groups are saved. */
 void runs_ask_view_name(struct app *app);
 
-/* Handles a key of the list that is open. Returns false if none is. */
+/* Handles a key of the list of columns. Returns false if it is not open. */
 bool runs_choosers_key(struct app *app, int key);
 
-/* Returns the keys of the list that is open, or NULL. */
+/* Returns the keys of the list of columns if it is open, or NULL. */
 const struct actions *runs_choosers_over(const struct app *app);
 
-/* Draws the list that is open. */
+/* Draws the list of columns if it is open. */
 void runs_choosers_draw(struct app *app);
 
 /* --- runs_columns.c --- */
@@ -103,7 +103,7 @@ void runs_undo_last(struct app *app);
 /* Asks whether to remove all deleted runs for good. */
 void runs_ask_empty_trash(struct app *app);
 
-/* --- runs_filter_line.c --- */
+/* --- runs_choosers.c: the filter --- */
 
 /* The line below the run table in which a filter is typed, with completion. */
 
@@ -185,7 +185,7 @@ void runs_preview_work(struct app *app);
 /* Returns in how many seconds runs_preview_work has something to do; INFINITY: nothing. */
 double runs_preview_busy(const struct app *app);
 
-/* --- runs_undo.c --- */
+/* --- runs_labels.c: undo --- */
 
 /* The changes in the list of runs that can be undone: names, tags and notes as they were before
  * this session changed them, in one order with the deletions. No drawing. */
@@ -295,8 +295,6 @@ struct runs_group {
     struct runs_mean means[RUNS_MEANS]; /* of runs_mean_fields */
 };
 
-enum runs_choice { RUNS_CHOOSE_GROUP, RUNS_CHOOSE_VIEW };
-
 /* The selected row. It is stored as the run or the group that it shows, so that it stays selected
  * when the order changes. */
 struct runs_selection {
@@ -308,7 +306,7 @@ struct runs_selection {
     char group[RUNS_GROUP_VALUE];
 };
 
-/* The line in which the filter is edited (runs_filter_line.c). */
+/* The line in which the filter is edited (runs_choosers.c). */
 struct runs_filter_line {
     bool editing;
     struct error error;               /* why the text is no valid filter; kind ERROR_NONE: it is */
@@ -318,10 +316,8 @@ struct runs_filter_line {
 
 /* The list that is open above the table (runs_choosers.c). */
 struct runs_choosers {
-    struct chooser chooser;
-    enum runs_choice choice; /* what the open chooser is for */
-    bool choosing_columns;   /* the list of columns is open */
-    size_t column, top;      /* its selected line, the first one shown */
+    bool choosing_columns; /* the list of columns is open */
+    size_t column, top;    /* its selected line, the first one shown */
 };
 
 struct runs_model {
@@ -388,7 +384,7 @@ void runs_model_collapse(struct app *app, bool collapsed);
 /* Continues to read outlines of saved runs. Returns true if it should be called again at once. */
 bool runs_model_read_outlines(struct app *app);
 
-/* --- runs_pruning.c --- */
+/* --- runs_deletion.c: weights alone --- */
 
 /* Deletes weights of runs that are no longer needed. */
 
@@ -400,7 +396,7 @@ void runs_ask_pruning(struct app *app, size_t index);
 
 /* --- runs_queue.c --- */
 
-/* Runs of the list that wait in other processes (ui/shared/queue_list.c). */
+/* Runs of the list that wait in other processes (ui/shared/shared.c). */
 
 struct app;
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- runs filter line ---
+/* --- the filter ---
  *
  * Each key parses the text again, so the table follows the typing. Tab extends the last term as far
  * as all candidates agree; pressed again it takes one candidate after the other. */
@@ -181,10 +181,14 @@ static bool can_group(size_t field)
            field != FIELD_NOTE && field != FIELD_DISK;
 }
 
+static void take_group(struct app *app)
+{
+    runs_model_group(app, run_field_find(chooser_choice(&app->choosing.chooser)));
+}
+
 void runs_choose_group(struct app *app)
 {
     struct runs_model *model = runs_model(app);
-    struct runs_choosers *choosers = &model->choosers;
     struct chooser_item items[CHOOSER_MAX_ITEMS];
     size_t count = 0;
     items[count++] = (struct chooser_item){_("none"), _("no groups")};
@@ -193,8 +197,7 @@ void runs_choose_group(struct app *app)
             if (can_group(field) && (runs_columns_place(&model->columns, field) > 0) == differing)
                 items[count++] =
                     (struct chooser_item){run_field_key(field), gettext(run_field_help(field))};
-    choosers->choice = RUNS_CHOOSE_GROUP;
-    chooser_begin(&choosers->chooser, _("Group by"), items, count,
+    chooser_begin(app_choose(app, take_group), _("Group by"), items, count,
                   model->group == FIELD_NONE ? items[0].text : run_field_key(model->group), false);
 }
 
@@ -207,20 +210,6 @@ static void save_views(struct app *app)
         app_say_error(app, &error);
 }
 
-void runs_choose_view(struct app *app)
-{
-    struct runs_model *model = runs_model(app);
-    struct runs_choosers *choosers = &model->choosers;
-    struct chooser_item items[CHOOSER_MAX_ITEMS];
-    size_t count = 0;
-    items[count++] = (struct chooser_item){_("all runs"), _("no filter, no groups, newest first")};
-    for (size_t i = 0; i < model->views.count; i++)
-        items[count++] =
-            (struct chooser_item){model->views.list[i].name, model->views.list[i].filter};
-    choosers->choice = RUNS_CHOOSE_VIEW;
-    chooser_begin(&choosers->chooser, _("Saved views (Del removes one)"), items, count, "", false);
-}
-
 static void use_view(struct app *app, const struct saved_view *view)
 {
     struct runs_model *model = runs_model(app);
@@ -230,6 +219,54 @@ static void use_view(struct app *app, const struct saved_view *view)
     model->backwards = view->backwards;
     runs_model_group(app, view->group);
     runs_filter_set(app, view->filter);
+}
+
+static void take_view(struct app *app)
+{
+    const struct saved_view none = {.sort = FIELD_NONE, .group = FIELD_NONE};
+    const struct saved_view *view =
+        saved_views_find(&runs_model(app)->views, chooser_choice(&app->choosing.chooser));
+    use_view(app, view ? view : &none);
+}
+
+/* Removes the selected view, and opens the list again, which borrows the names. */
+static bool remove_view(struct app *app, int key)
+{
+    struct runs_model *model = runs_model(app);
+    const char *name = chooser_choice(&app->choosing.chooser);
+    if (key != UI_DELETE)
+        return false;
+    if (!name || !saved_views_find(&model->views, name)) {
+        app_refuse(app, _("Only saved views can be removed."));
+        return true;
+    }
+    app_say(app, ROLE_GOOD, _("The view \"%s\" is removed."), name);
+    saved_views_remove(&model->views, name);
+    save_views(app);
+    runs_choose_view(app);
+    return true;
+}
+
+void runs_choose_view(struct app *app)
+{
+    struct runs_model *model = runs_model(app);
+    static const struct action keys[] = {
+        {"Enter", "take", N_("take it"), NULL, .run = NULL},
+        {"Down", "next", N_("next"), NULL, .run = NULL},
+        {"Del", "remove", N_("remove"), NULL, .run = NULL},
+        {"Esc", "close", N_("close"), NULL, .run = NULL},
+    };
+    static const struct actions of_views = {ACTIONS(NULL, keys)};
+    struct chooser_item items[CHOOSER_MAX_ITEMS];
+    size_t count = 0;
+    items[count++] = (struct chooser_item){_("all runs"), _("no filter, no groups, newest first")};
+    for (size_t i = 0; i < model->views.count; i++)
+        items[count++] =
+            (struct chooser_item){model->views.list[i].name, model->views.list[i].filter};
+    chooser_begin(app_choose(app, take_view), _("Saved views (Del removes one)"), items, count, "",
+                  false);
+    app->choosing.take_key = remove_view;
+    app->choosing.keys = &of_views;
 }
 
 static void answer_view_name(struct app *app, size_t choice)
@@ -261,22 +298,6 @@ void runs_ask_view_name(struct app *app)
         dialog->text, sizeof dialog->text, "%s",
         _("Filter, columns, order and groups are saved. A view of the same name is replaced."));
     line_edit_begin(&dialog->edit, "", VIEW_NAME, false);
-}
-
-static void delete_view(struct app *app)
-{
-    struct runs_model *model = runs_model(app);
-    struct runs_choosers *choosers = &model->choosers;
-    const char *name = chooser_choice(&choosers->chooser);
-    if (!name || !saved_views_find(&model->views, name)) {
-        app_refuse(app, _("Only saved views can be removed."));
-        return;
-    }
-    app_say(app, ROLE_GOOD, _("The view \"%s\" is removed."), name);
-    saved_views_remove(&model->views, name);
-    save_views(app);
-    choosers->chooser.open = false; /* its texts are borrowed from the list */
-    runs_choose_view(app);
 }
 
 /* --- columns --- */
@@ -355,42 +376,9 @@ static void draw_columns(struct app *app)
                                               : _("automatic; space toggles, Esc ends"));
 }
 
-/* --- the open list --- */
-
-static void take_choice(struct app *app)
-{
-    struct runs_model *model = runs_model(app);
-    struct runs_choosers *choosers = &model->choosers;
-    const char *chosen = chooser_choice(&choosers->chooser);
-    const struct saved_view none = {.sort = FIELD_NONE, .group = FIELD_NONE};
-    if (!chosen)
-        return;
-    if (choosers->choice == RUNS_CHOOSE_GROUP)
-        runs_model_group(app, run_field_find(chosen));
-    else if (saved_views_find(&model->views, chosen))
-        use_view(app, saved_views_find(&model->views, chosen));
-    else
-        use_view(app, &none);
-}
-
 bool runs_choosers_key(struct app *app, int key)
 {
-    struct runs_choosers *choosers = &runs_model(app)->choosers;
-    if (choosers->choosing_columns)
-        return columns_key(app, key);
-    if (!choosers->chooser.open)
-        return false;
-    if (key == UI_DELETE && choosers->choice == RUNS_CHOOSE_VIEW) {
-        delete_view(app);
-        return true;
-    }
-    const enum chooser_result result = chooser_key(&choosers->chooser, key);
-    if (result == CHOOSER_OPEN)
-        return true;
-    choosers->chooser.open = false;
-    if (result == CHOOSER_CHOSEN)
-        take_choice(app);
-    return true;
+    return runs_model(app)->choosers.choosing_columns && columns_key(app, key);
 }
 
 const struct actions *runs_choosers_over(const struct app *app)
@@ -401,29 +389,14 @@ const struct actions *runs_choosers_over(const struct app *app)
         {"a", "automatic", N_("automatic"), NULL, .run = NULL},
         {"Esc", "close", N_("close"), NULL, .run = NULL},
     };
-    static const struct action views[] = {
-        {"Enter", "take", N_("take it"), NULL, .run = NULL},
-        {"Down", "next", N_("next"), NULL, .run = NULL},
-        {"Del", "remove", N_("remove"), NULL, .run = NULL},
-        {"Esc", "close", N_("close"), NULL, .run = NULL},
-    };
     static const struct actions of_columns = {ACTIONS(NULL, columns)};
-    static const struct actions of_views = {ACTIONS(NULL, views)};
-    const struct runs_choosers *choosers = &runs_model(app)->choosers;
-    if (choosers->choosing_columns)
-        return &of_columns;
-    if (!choosers->chooser.open)
-        return NULL;
-    return choosers->choice == RUNS_CHOOSE_VIEW ? &of_views : &actions_choosing;
+    return runs_model(app)->choosers.choosing_columns ? &of_columns : NULL;
 }
 
 void runs_choosers_draw(struct app *app)
 {
-    struct runs_choosers *choosers = &runs_model(app)->choosers;
-    if (choosers->choosing_columns || choosers->chooser.open)
-        targets_clear(&app->canvas.targets);
-    if (choosers->choosing_columns)
-        draw_columns(app);
-    else if (choosers->chooser.open)
-        chooser_draw(&choosers->chooser, &app->canvas);
+    if (!runs_model(app)->choosers.choosing_columns)
+        return;
+    targets_clear(&app->canvas.targets);
+    draw_columns(app);
 }

@@ -223,7 +223,7 @@ void runs_ask_empty_trash(struct app *app)
     dialog_offer(dialog, 'd', 'y', _("delete"));
 }
 
-/* --- runs pruning ---
+/* --- weights alone ---
  *
  * Pruning deletes weights and checkpoints for good (runs/folder/run_prune.h), unlike a
  * deletion, whose files wait in the trash: it is there to free space, and the question says so.

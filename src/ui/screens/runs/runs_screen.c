@@ -330,7 +330,7 @@ static const struct action actions[] = {
     {"Down", "down", NULL, N_("the run below"), move, refuses_move, .argument = MOVE_DOWN},
 #define ACTIONS_PAGES move, refuses_move
 #define ACTIONS_ENDS  move, refuses_move
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
     {"s", "stop", N_("stop"),
      N_("stop the run that is on: asks how; take one that waits in another process out of the "
         "queue: asks"),

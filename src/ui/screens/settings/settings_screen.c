@@ -201,10 +201,7 @@ static void draw_rows(struct app *app, struct rect list)
         draw_row(app, list, (int)row, view->top + row, value_column);
         targets_add_row(&app->canvas.targets, line, view->top + row, view->selected);
     }
-    if (view->top > 0)
-        draw_right(&app->canvas, list, 0, ROLE_FAINT, app->canvas.glyphs->up);
-    if (view->top + room < PREFERENCE_COUNT)
-        draw_right(&app->canvas, list, list.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
+    draw_scroll_marks(&app->canvas, list, view->top > 0, view->top + room < PREFERENCE_COUNT);
 }
 
 static void draw(struct app *app, struct rect body)

@@ -7,7 +7,6 @@
 #include "ui/app/app.h"
 #include "ui/plot/plot.h"
 #include "ui/shared/form.h"
-#include "ui/widgets/chooser.h"
 #include "ui/widgets/picture_grid.h"
 
 /* --- form_panel.c --- */
@@ -55,7 +54,6 @@ struct setup_model {
     struct plot plot;         /* learning rate over the run */
     struct run_config before; /* the form before setup_toggle_defaults */
     bool replaced;            /* the form holds the defaults; `before` is valid */
-    struct chooser chooser;   /* a menu of values for a field of the form */
     bool facts_shown;         /* the screen Pictures shows the forecast instead of pictures */
 };
 
@@ -82,6 +80,8 @@ void setup_invalidate_past_time(struct setup_model *model);
 
 /* Shows the next (+1) or previous (-1) pictures; wraps around at the ends. */
 void setup_turn_pictures(struct setup_model *model, int direction);
+/* Shows the pictures as augmented in the next (+1) or previous (-1) epoch. */
+void setup_turn_epoch(struct setup_model *model, int direction);
 
 /* Draws the pictures, or why there are none. */
 void setup_draw_pictures(struct setup_model *model, const struct form *form, struct canvas *canvas,

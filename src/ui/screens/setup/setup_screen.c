@@ -19,6 +19,14 @@ static const double ANSWER_SECONDS = 0.05;
 
 /* --- keys --- */
 
+static void take_value(struct app *app)
+{
+    char chosen[FORM_TEXT];
+    snprintf(chosen, sizeof chosen, "%s", chooser_choice(&app->choosing.chooser));
+    form_set(&app->shared.form, chosen);
+    app_form_changed(app);
+}
+
 static void open_list(struct app *app)
 {
     struct form *form = &app->shared.form;
@@ -32,15 +40,13 @@ static void open_list(struct app *app)
     } else if (count == 0)
         form_edit(form, NULL);
     else
-        chooser_begin(&setup_model(app)->chooser, gettext(field->label), items, count,
+        chooser_begin(app_choose(app, take_value), gettext(field->label), items, count,
                       form_value(form, form->focus, value, sizeof value),
                       field->kind != CONFIG_CHOICE && !field->choices);
 }
 
 static const struct actions *over(const struct app *app)
 {
-    if (setup_model(app)->chooser.open)
-        return &actions_choosing;
     if (!app->shared.form.editing)
         return NULL;
     return completion_has_source(form_focused(&app->shared.form)) ? &actions_completing
@@ -56,39 +62,11 @@ static void toggle_defaults(struct app *app)
                      : _("What was there before the defaults."));
 }
 
-static void key_to_chooser(struct app *app, int key)
-{
-    struct chooser *chooser = &setup_model(app)->chooser;
-    struct form *form = &app->shared.form;
-    char chosen[FORM_TEXT];
-    const enum chooser_result result = chooser_key(chooser, key);
-    if (result == CHOOSER_OPEN)
-        return;
-    chooser->open = false;
-    if (result == CHOOSER_CANCELLED)
-        return;
-    snprintf(chosen, sizeof chosen, "%s", chooser_choice(chooser));
-    form_set(form, chosen);
-    app_form_changed(app);
-}
-
-/* Returns whether the key is a command although a text or a list takes the letters. */
-static bool runs_the_form(int key)
-{
-    return key == UI_F5 || key == UI_CTRL_R;
-}
-
 static bool take_key(struct app *app, int key)
 {
     struct form *form = &app->shared.form;
-    if (runs_the_form(key)) {
-        setup_model(app)->chooser.open = false;
+    if (key == UI_F5 || key == UI_CTRL_R) /* commands although a text takes the letters */
         return false;
-    }
-    if (setup_model(app)->chooser.open) {
-        key_to_chooser(app, key);
-        return true;
-    }
     if (form->editing) {
         form_edit_key(form, key);
         app_form_changed(app);
@@ -182,7 +160,7 @@ static const struct action actions[] = {
     {"Home", "first", NULL, N_("the first field"), .run_with = move, .argument = MOVE_FIRST},
     {"End", "last", NULL, N_("the last field"), .run_with = move, .argument = MOVE_LAST},
 #define ACTIONS_PAGES move, NULL
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
 };
 
 /* --- drawing: the fields --- */
@@ -308,10 +286,8 @@ static void draw_fields(struct app *app, const struct form_layout *layout)
         if (error)
             row = draw_error(app, area, row + 1, error) - 1;
     }
-    if (form->top > 0)
-        draw_right(&app->canvas, area, 0, ROLE_FAINT, app->canvas.glyphs->up);
-    if (row >= area.rows && form->top + (size_t)area.rows < form->count)
-        draw_right(&app->canvas, area, area.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
+    draw_scroll_marks(&app->canvas, area, form->top > 0,
+                      row >= area.rows && form->top + (size_t)area.rows < form->count);
 }
 
 static void draw_help(struct app *app, struct rect area)
@@ -334,7 +310,8 @@ static void draw_help(struct app *app, struct rect area)
         : field->kind == CONFIG_CHOICE || field->kind == CONFIG_FLAG || field->choices
             ? _("Left and right change it; Enter lists the choices.")
             : _("Left and right change it; Enter lists the choices; or type a value.");
-    if (area.rows >= 2 && columns_of(help) <= (size_t)area.columns && !over(app))
+    if (area.rows >= 2 && columns_of(help) <= (size_t)area.columns && !app->choosing.chooser.open &&
+        !over(app))
         draw_text(&app->canvas, area, 1, 0, ROLE_FAINT, keys);
 }
 
@@ -370,10 +347,6 @@ static void draw(struct app *app, struct rect body)
     draw_summary_and_help(app, &layout);
     if (app->shared.form.editing && completion_is_shown(&app->shared.form.completion))
         draw_candidates(app, &layout);
-    if (setup_model(app)->chooser.open) {
-        targets_clear(&app->canvas.targets); /* a click must not reach what the chooser covers */
-        chooser_draw(&setup_model(app)->chooser, &app->canvas);
-    }
 }
 
 static void close(struct app *app)

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- study_model.c --- */
+/* --- study_screen.c --- */
 
 /* The state of the screen Study, which prepares perceptual studies: the participant, the runs whose
  * pictures are judged, the results of earlier votes, and the pictures that are being generated. No
@@ -56,38 +56,6 @@ struct study_model {
     struct study_job job;
     size_t done, of; /* progress of `background_job` in pictures */
 };
-
-/* Sets the fields' initial values on the first call. */
-void study_model_begin(struct study_model *model);
-/* Cancels the making of pictures and frees the model's memory. */
-void study_model_free(struct study_model *model);
-
-/* Reads the results file again. A failure is stored in file_error. */
-void study_model_read_results(struct study_model *model);
-
-/* Adds a run to the list unless it is there already. Returns false with an error when there is no
- * memory. */
-bool study_model_add_run(struct study_model *model, const char *directory, const char *network,
-                         struct error *error);
-
-/* Checks `text` and stores it in the focused field. Returns false with an error if it is invalid.
- */
-bool study_model_set(struct study_model *model, const char *text, struct error *error);
-
-/* Returns the first chosen run from number `from` on; run_count: there is none. */
-size_t study_model_chosen(const struct study_model *model, size_t from);
-
-/* Starts to make the pictures of a run in the background, with `threads` threads (0: all cores).
- * Returns false with an error if it cannot be started. */
-bool study_model_start_pictures(struct study_model *model, size_t run, size_t threads,
-                                struct error *error);
-/* Returns whether the pictures were being made and this has just ended. Then *made is true, or
- * false with an error. */
-bool study_model_poll_pictures(struct study_model *model, bool *made, struct error *error);
-/* Frees pictures that are ready, or cancels their making. Call it when a setting has changed. */
-void study_model_invalidate_pictures(struct study_model *model);
-/* Frees the pictures. If they are being made, it waits for that to end. */
-void study_model_free_pictures(struct study_model *model);
 
 /* --- study_view.c --- */
 

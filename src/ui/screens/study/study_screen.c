@@ -2,13 +2,15 @@
  * session (study_session.h) uses the whole terminal, and the workbench returns when the vote is
  * saved. An active run continues meanwhile. */
 #include "ui/app/app.h"
-#include "ui/app/run_loading.h"
 
+#include "base/files/file.h"
 #include "base/files/user_path.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "runs/settings/config_paths.h"
 #include "runs/settings/settings.h"
+#include "ui/app/run_loading.h"
 #include "ui/screens/study/internal.h"
 #include "ui/screens/study/study_session.h"
 #include "ui/terminal/terminal.h"
@@ -18,6 +20,189 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- state ---
+ *
+ * The state of the screen Study. A background job makes the pictures of one chosen run at a time.
+ * When a setting changes, the job is cancelled, and its result is discarded even if it ends
+ * regularly. */
+
+static const double MIN_SECONDS = 0.05, MAX_SECONDS = 60;
+enum { MIN_PICTURES = 4 };
+
+/* Sets the fields' initial values on the first call. */
+static void set_defaults(struct study_model *model)
+{
+    const char *name = getenv("LOGNAME") ? getenv("LOGNAME") : getenv("USER");
+    if (model->begun)
+        return;
+    model->begun = true;
+    snprintf(model->values[STUDY_PARTICIPANT], STUDY_NAME_SIZE, "%s", name ? name : "");
+    snprintf(model->values[STUDY_SECONDS], sizeof model->values[0], "1");
+    snprintf(model->values[STUDY_RESULTS], sizeof model->values[0], STUDY_FILE);
+}
+
+/* Frees the pictures. If they are being made, it waits for that to end. */
+static void free_pictures(struct study_model *model)
+{
+    if (model->background_job)
+        background_job_finish(model->background_job, NULL);
+    model->background_job = NULL;
+    study_pictures_free(&model->job.pictures);
+    study_free(&model->job.study);
+    model->state = STUDY_IDLE;
+    model->outdated = false;
+}
+
+/* Frees pictures that are ready, or cancels their making. Call it when a setting has changed. */
+static void invalidate_pictures(struct study_model *model)
+{
+    if (model->state == STUDY_READY)
+        free_pictures(model);
+    else if (model->background_job) { /* poll_pictures notices its end */
+        model->outdated = true;
+        background_job_cancel(model->background_job);
+    }
+}
+
+/* Cancels the making of pictures and frees the model's memory. */
+static void free_model(struct study_model *model)
+{
+    if (model->background_job)
+        background_job_cancel(model->background_job);
+    free_pictures(model);
+    study_file_free(&model->file);
+    free(model->runs);
+    completion_close(&model->completion);
+    *model = (struct study_model){0};
+}
+
+/* Reads the results file again. A failure is stored in file_error. */
+static void read_results(struct study_model *model)
+{
+    study_file_free(&model->file);
+    model->file_error.kind = ERROR_NONE;
+    if (!study_file_read(&model->file, model->values[STUDY_RESULTS], false, &model->file_error))
+        model->file = (struct study_file){0};
+}
+
+/* Adds a run to the list unless it is there already. Returns false with an error when there is no
+ * memory. */
+static bool add_run(struct study_model *model, const char *directory, const char *network,
+                    struct error *error)
+{
+    for (size_t i = 0; i < model->run_count; i++)
+        if (strcmp(model->runs[i].directory, directory) == 0)
+            return true;
+    if (!memory_grow(&model->runs, &model->run_capacity, model->run_count + 1, sizeof *model->runs,
+                     "the list of runs", error))
+        return false;
+    struct study_run *run = &model->runs[model->run_count++];
+    *run = (struct study_run){0};
+    snprintf(run->directory, sizeof run->directory, "%s", directory);
+    snprintf(run->name, sizeof run->name, "%.95s", file_base_name(directory));
+    snprintf(run->network, sizeof run->network, "%.95s", network);
+    return true;
+}
+
+/* --- fields --- */
+
+static bool check_pictures(const char *text, struct error *error)
+{
+    size_t count;
+    if (!text[0] || (text_to_size(text, &count) && count >= MIN_PICTURES &&
+                     count <= STUDY_MAX_IMAGES && count % 2 == 0))
+        return true;
+    return error_set(error, ERROR_USAGE, _("Pictures"),
+                     _("half of them are real, half generated; empty: 50, or what there is"),
+                     _("expected an even number from %d to %d"), MIN_PICTURES, STUDY_MAX_IMAGES);
+}
+
+static bool check_seconds(const char *text, struct error *error)
+{
+    double seconds;
+    if (text_to_double(text, &seconds) && seconds >= MIN_SECONDS && seconds <= MAX_SECONDS)
+        return true;
+    return error_set(error, ERROR_USAGE, _("Seconds"), _("give how long each picture is shown"),
+                     _("expected a number of %g to %g"), MIN_SECONDS, MAX_SECONDS);
+}
+
+static bool check_results(const char *text, struct error *error)
+{
+    if (text[0] && !file_is_directory(text))
+        return true;
+    return error_set(error, ERROR_USAGE, _("Results"), _("give a file name"),
+                     text[0] ? _("this is a folder") : _("the votes need a file"));
+}
+
+/* Checks `text` and stores it in the focused field. Returns false with an error if it is invalid.
+ */
+static bool set(struct study_model *model, const char *text, struct error *error)
+{
+    bool good = model->focus == STUDY_PARTICIPANT ? study_check_name(text, _("Participant"), error)
+                : model->focus == STUDY_PICTURES  ? check_pictures(text, error)
+                : model->focus == STUDY_SECONDS   ? check_seconds(text, error)
+                                                  : check_results(text, error);
+    if (!good)
+        return false;
+    snprintf(model->values[model->focus], sizeof model->values[0], "%s", text);
+    if (model->focus == STUDY_RESULTS)
+        read_results(model);
+    if (model->focus != STUDY_RESULTS && model->focus != STUDY_PARTICIPANT)
+        invalidate_pictures(model);
+    return true;
+}
+
+/* --- pictures --- */
+
+/* Returns the first chosen run from number `from` on; run_count: there is none. */
+static size_t chosen(const struct study_model *model, size_t from)
+{
+    while (from < model->run_count && !model->runs[from].chosen)
+        from++;
+    return from;
+}
+
+/* Starts to make the pictures of a run in the background, with `threads` threads (0: all cores).
+ * Returns false with an error if it cannot be started. */
+static bool start_pictures(struct study_model *model, size_t run, size_t threads,
+                           struct error *error)
+{
+    struct study_job *job = &model->job;
+    free_pictures(model);
+    *job = (struct study_job){.threads = threads, .study.seed = 1};
+    snprintf(job->directory, sizeof job->directory, "%s", model->runs[run].directory);
+    text_to_size(model->values[STUDY_PICTURES], &job->wanted);
+    text_to_double(model->values[STUDY_SECONDS], &job->study.seconds);
+    model->current = run;
+    model->done = model->of = 0;
+    model->background_job = study_pictures_start(job, error);
+    model->state = model->background_job ? STUDY_MAKING : STUDY_IDLE;
+    return model->background_job;
+}
+
+/* Returns whether the pictures were being made and this has just ended. Then *made is true, or
+ * false with an error. */
+static bool poll_pictures(struct study_model *model, bool *made, struct error *error)
+{
+    uint64_t done, of;
+    if (!model->background_job)
+        return false;
+    bool over = background_job_poll(model->background_job, &done, &of);
+    model->done = (size_t)done;
+    model->of = (size_t)of;
+    if (!over)
+        return false;
+    *made = background_job_finish(model->background_job, error);
+    model->background_job = NULL;
+    if (*made && model->outdated) /* it was cancelled after its last step */
+        *made =
+            error_set(error, ERROR_INTERRUPTED, "the study", NULL, "something else is asked for");
+    model->state = STUDY_READY;
+    if (!*made)
+        free_pictures(model);
+    return true;
+}
 
 static const double POLL_SECONDS = 0.25, LISTING_SECONDS = 0.05;
 
@@ -51,8 +236,7 @@ static bool find_runs(struct app *app, struct error *error)
         snprintf(network, sizeof network, "%s%s%s",
                  config_network_name(network_settings(&entry->config).network, name, sizeof name),
                  plain ? "" : "-", plain ? "" : technique);
-        if (entry->models[RUN_SAVED_LAST] &&
-            !study_model_add_run(study_model(app), directory, network, error))
+        if (entry->models[RUN_SAVED_LAST] && !add_run(study_model(app), directory, network, error))
             return false;
     }
     return true;
@@ -73,8 +257,8 @@ static void open_now(struct app *app)
     struct error error;
     if (!find_runs(app, &error))
         app_say_error(app, &error);
-    study_model_begin(study_model(app));
-    study_model_read_results(study_model(app));
+    set_defaults(study_model(app));
+    read_results(study_model(app));
     check_display(study_model(app));
     app_show(app, SCREEN_STUDY);
 }
@@ -90,8 +274,7 @@ static void go(struct app *app)
 static void make(struct app *app, size_t run)
 {
     struct error error;
-    if (!study_model_start_pictures(study_model(app), run,
-                                    run_list_is_busy(&app->shared.runs) ? 1 : 0, &error))
+    if (!start_pictures(study_model(app), run, run_list_is_busy(&app->shared.runs) ? 1 : 0, &error))
         app_say_error(app, &error);
 }
 
@@ -100,7 +283,7 @@ static void take_pictures(struct app *app)
     struct study_model *model = study_model(app);
     struct error error = {0};
     bool made = false;
-    if (!study_model_poll_pictures(model, &made, &error))
+    if (!poll_pictures(model, &made, &error))
         return;
     if (made && app_is_in_front(app, SCREEN_STUDY))
         app_say(app, ROLE_GOOD, "%s", _("The pictures are ready: r begins."));
@@ -119,8 +302,8 @@ static void go_to_next(struct app *app)
 {
     struct study_model *model = study_model(app);
     model->runs[model->current].chosen = false;
-    size_t next = study_model_chosen(model, 0);
-    study_model_free_pictures(model);
+    size_t next = chosen(model, 0);
+    free_pictures(model);
     if (next < model->run_count)
         make(app, next);
 }
@@ -136,7 +319,7 @@ static void save_vote(struct app *app, const struct study_vote *vote)
     }
     app_say(app, ROLE_GOOD, _("Thank you. This is vote number %zu on %s, in %s."), voters,
             model->job.study.network, model->values[STUDY_RESULTS]);
-    study_model_read_results(model);
+    read_results(model);
     go_to_next(app);
 }
 
@@ -176,7 +359,7 @@ static void begin(struct app *app)
 {
     struct study_model *model = study_model(app);
     struct study_display display;
-    const size_t run = study_model_chosen(model, 0);
+    const size_t run = chosen(model, 0);
     if (model->state == STUDY_READY)
         start_session(app);
     else if (study_display_detect_in_workbench(&display,
@@ -201,7 +384,7 @@ static void take_text(struct app *app)
     struct error error;
     char *text = model->focus == STUDY_RESULTS ? user_path_expand(model->edit.text)
                                                : memory_copy_text(model->edit.text, NULL);
-    if (text && study_model_set(model, text, &error)) {
+    if (text && set(model, text, &error)) {
         model->editing = false;
         snprintf(app->shared.votes, sizeof app->shared.votes, "%s", model->values[STUDY_RESULTS]);
     } else if (text)
@@ -234,7 +417,7 @@ static void choose(struct app *app)
     const size_t run = model->focus - STUDY_FIELDS;
     model->runs[run].chosen = !model->runs[run].chosen;
     if (run == model->current && !model->runs[run].chosen)
-        study_model_invalidate_pictures(model);
+        invalidate_pictures(model);
 }
 
 static void open_focused(struct app *app)
@@ -289,9 +472,7 @@ static const char *refuses_to_begin(const struct app *app)
         return _("Who takes part? Enter on the first line asks for the name.");
     if (model->run_count == 0)
         return no_run();
-    return study_model_chosen(model, 0) < model->run_count
-               ? NULL
-               : _("Choose a run first: space on its line.");
+    return chosen(model, 0) < model->run_count ? NULL : _("Choose a run first: space on its line.");
 }
 
 static const char *refuses_choice(const struct app *app)
@@ -332,13 +513,13 @@ static const struct action actions[] = {
     {"Enter", "change", N_("change"), N_("change the field, or choose the run"),
      .run = open_focused, .word = open_word},
 #define ACTIONS_FIELDS move, NULL
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
     {"PgUp", "page-up", NULL, N_("scroll back"), scroll, refuses_scroll, .argument = MOVE_PAGE_UP},
     {"PgDn", "page-down", NULL, N_("scroll to the results"), scroll, refuses_scroll,
      .argument = MOVE_PAGE_DOWN},
     {"s", "stop", NULL, N_("cancel the making of pictures"), .run = stop, .refused = refuses_stop},
 #define ACTIONS_ENDS move, NULL
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
 };
 
 static void draw(struct app *app, struct rect body)
@@ -348,7 +529,7 @@ static void draw(struct app *app, struct rect body)
 
 static void close(struct app *app)
 {
-    study_model_free(study_model(app));
+    free_model(study_model(app));
 }
 
 static const struct actions *over(const struct app *app)

@@ -305,9 +305,6 @@ void study_draw(struct study_model *model, struct canvas *canvas, struct rect bo
         canvas->targets.count = targets;
         put_all(&page, model, canvas, area);
     }
-    if (scroll > 0)
-        draw_right(canvas, area, 0, ROLE_FAINT, canvas->glyphs->up);
-    if (page.line > scroll + area.rows)
-        draw_right(canvas, area, area.rows - 1, ROLE_FAINT, canvas->glyphs->down);
+    draw_scroll_marks(canvas, area, scroll > 0, page.line > scroll + area.rows);
     draw_candidates(&page, model);
 }

@@ -13,17 +13,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* --- sweep_dialogs.c --- */
-
-/* The dialogs of the screen Sweep. */
-
-struct app;
-
-/* Asks whether the sweep stops now or after the cell that is being computed. */
-void ask_sweep_stop(struct app *app);
-/* Asks for a file or folder and writes the sweep's tables or charts into it. */
-void ask_sweep_export(struct app *app);
-
 /* --- sweep_groups.c --- */
 
 /* The rows of means below the cells of a sweep that differ in their seed only. */

@@ -274,7 +274,7 @@ static const struct action actions[] = {
      .refused = refuses_update},
     {"s", "stop", NULL, N_("stop reading runs"), .run = stop, .refused = refuses_stop},
 #define ACTIONS_LINES move, refuses_move
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
     {"Left", "left", NULL, N_("the columns to the left"), move, refuses_move,
      .argument = MOVE_LEFT},
     {"Right", "right", N_("more columns"), N_("the columns to the right"), move, refuses_move,
@@ -282,7 +282,7 @@ static const struct action actions[] = {
     {"PgUp", "page-up", N_("page"), NULL, move, refuses_move, .argument = MOVE_PAGE_UP},
     {"PgDn", "page-down", NULL, NULL, move, refuses_move, .argument = MOVE_PAGE_DOWN},
 #define ACTIONS_ENDS move, refuses_move
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
 };
 
 /* --- drawing --- */
@@ -416,10 +416,7 @@ static void draw(struct app *app, struct rect body)
         draw_fill(&app->canvas, area, ROLE_TEXT);
         draw_lines(app, area, text->data);
     }
-    if (model->scroll > 0)
-        draw_right(&app->canvas, area, 0, ROLE_FAINT, app->canvas.glyphs->up);
-    if (model->scroll < model->furthest)
-        draw_right(&app->canvas, area, area.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
+    draw_scroll_marks(&app->canvas, area, model->scroll > 0, model->scroll < model->furthest);
 }
 
 const struct screen tables_screen = {

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* --- try_dialogs.c --- */
+/* --- try_sources.c: dialogs --- */
 
 /* The dialogs of the screen Try it. */
 
@@ -85,7 +85,6 @@ struct try_model {
     bool worst_first;        /* sort order of the classes */
     struct try_class *order; /* the classes, sorted; NULL: nothing was evaluated yet */
 
-    struct chooser chooser; /* a menu of weights */
     struct try_source *sources;
     size_t source_count;
 };

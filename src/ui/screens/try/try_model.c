@@ -33,7 +33,6 @@ void try_model_free(struct try_model *model)
     confusion_free(&model->confusion);
     free(model->order);
     free(model->sources);
-    chooser_free(&model->chooser);
     *model = (struct try_model){0};
 }
 

@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double LISTING_SECONDS = 0.05;
-
 static const char *const view_names[TRY_KINDS] = {N_("Image"), N_("Matrix"), N_("Classes")};
 
 /* --- opening --- */
@@ -94,6 +92,22 @@ static void weights_source(struct completion *completion, const char *text, cons
         completion_add_paths(completion, text, 0, ".safetensors");
 }
 
+static void take_weights(struct app *app)
+{
+    struct try_model *model = try_model(app);
+    struct try_source source;
+    const char *chosen = chooser_choice(&app->choosing.chooser);
+    for (size_t i = 0; i < model->source_count; i++)
+        if (chosen == model->sources[i].name) {
+            open_source(app, &model->sources[i]);
+            return;
+        }
+    char *path = user_path_expand(chosen);
+    try_source_of_file(path ? path : chosen, &source);
+    free(path);
+    open_source(app, &source);
+}
+
 static void choose_now(struct app *app)
 {
     struct try_model *model = try_model(app);
@@ -105,44 +119,15 @@ static void choose_now(struct app *app)
     }
     for (size_t i = 0; i < model->source_count; i++)
         items[i] = (struct chooser_item){model->sources[i].name, model->sources[i].note};
-    chooser_begin(&model->chooser, _("Which weights? Or type a model file's path"), items,
+    struct chooser *chooser = app_choose(app, take_weights);
+    chooser_begin(chooser, _("Which weights? Or type a model file's path"), items,
                   model->source_count, model->name, true);
-    chooser_complete(&model->chooser, weights_source);
+    chooser_complete(chooser, weights_source);
 }
 
 static void choose_weights(struct app *app)
 {
     loading_read_all_then(app, choose_now);
-}
-
-static void take_weights(struct app *app)
-{
-    struct try_model *model = try_model(app);
-    struct try_source source;
-    const char *chosen = chooser_choice(&model->chooser);
-    for (size_t i = 0; i < model->source_count; i++)
-        if (chosen == model->chooser.items[i].text) {
-            open_source(app, &model->sources[i]);
-            return;
-        }
-    char *path = user_path_expand(chosen);
-    try_source_of_file(path ? path : chosen, &source);
-    free(path);
-    open_source(app, &source);
-}
-
-static bool take_key(struct app *app, int key)
-{
-    struct chooser *chooser = &try_model(app)->chooser;
-    if (!chooser->open)
-        return false;
-    enum chooser_result result = chooser_key(chooser, key);
-    if (result == CHOOSER_OPEN)
-        return true;
-    if (result == CHOOSER_CHOSEN)
-        take_weights(app);
-    chooser_free(chooser);
-    return true;
 }
 
 /* --- moving --- */
@@ -348,7 +333,7 @@ static const struct action actions[] = {
     {"PgUp", "page-up", NULL, N_("ten images or rows back"), move, refuses_move,
      .argument = MOVE_PAGE_UP},
 #define ACTIONS_ENDS move, refuses_move
-#include "ui/actions.inc"
+#include "ui/app/actions.inc"
 };
 
 /* --- drawing --- */
@@ -432,10 +417,6 @@ static void draw(struct app *app, struct rect body)
         else
             draw_wrapped(&app->canvas, area, 1, ROLE_FAINT, _("w chooses other weights."));
     }
-    if (!model->chooser.open)
-        return;
-    targets_clear(&app->canvas.targets); /* a click must not reach what the chooser covers */
-    chooser_draw(&model->chooser, &app->canvas);
 }
 
 static void title(const struct app *app, char *text, size_t size)
@@ -455,21 +436,13 @@ static void close(struct app *app)
 static bool work(struct app *app)
 {
     try_model_step(try_model(app));
-    chooser_step(&try_model(app)->chooser);
     return false;
 }
 
 static double busy(const struct app *app)
 {
     double seconds;
-    if (!try_model_busy(try_model(app), &seconds))
-        seconds = INFINITY;
-    return chooser_is_waiting(&try_model(app)->chooser) ? fmin(seconds, LISTING_SECONDS) : seconds;
-}
-
-static const struct actions *over(const struct app *app)
-{
-    return try_model(app)->chooser.open ? &actions_choosing_text : NULL;
+    return try_model_busy(try_model(app), &seconds) ? seconds : INFINITY;
 }
 
 const struct screen try_screen = {
@@ -481,9 +454,7 @@ const struct screen try_screen = {
     .go = go,
     .close = close,
     .title = title,
-    .take_key = take_key,
     .draw = draw,
-    .over = over,
     .work = work,
     .busy = busy,
 };

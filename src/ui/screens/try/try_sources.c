@@ -99,7 +99,7 @@ bool try_sources_find(struct app *app, struct error *error)
     return true;
 }
 
-/* --- try dialogs ---
+/* --- dialogs ---
  *
  * The dialogs of the screen Try it. After an invalid answer a dialog stays open, with a note that
  * says what is wrong. */
