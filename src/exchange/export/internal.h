@@ -37,6 +37,10 @@ void sheet_text(const struct sheet *sheet, double x, double y, double align, dou
 void sheet_text_upwards(const struct sheet *sheet, double x, double y, double align, double limit,
                         const char *text, const struct canvas_font *font);
 
+/* Returns the length of a text in points. */
+double sheet_text_width(const struct sheet *sheet, const char *text,
+                        const struct canvas_font *font);
+
 /* Appends `text` as UTF-8. Bytes that are not UTF-8 are converted from the locale's character set.
  * Control characters, and bytes that are invalid in both, become question marks. */
 void sheet_append_utf8(struct text *out, const char *text);
