@@ -87,8 +87,9 @@ static const char *to_utf8(const char *text, struct text *buffer)
 
 /* --- drawing --- */
 
-void sheet_line(const struct sheet *sheet, struct canvas_point from, struct canvas_point to,
-                double width, struct canvas_colour colour)
+/* Draws a straight line. */
+static void sheet_line(const struct sheet *sheet, struct canvas_point from, struct canvas_point to,
+                       double width, struct canvas_colour colour)
 {
     const struct canvas_point points[2] = {from, to};
     sheet->draw->line(sheet->canvas, points, 2,
@@ -132,8 +133,9 @@ void sheet_text(const struct sheet *sheet, double x, double y, double align, dou
     draw_text(sheet, (struct canvas_point){x, y}, align, limit, text, *font, false);
 }
 
-void sheet_text_upwards(const struct sheet *sheet, double x, double y, double align, double limit,
-                        const char *text, const struct canvas_font *font)
+/* Draws a text like sheet_text, but upwards, for the title of a y axis. */
+static void sheet_text_upwards(const struct sheet *sheet, double x, double y, double align,
+                               double limit, const char *text, const struct canvas_font *font)
 {
     draw_text(sheet, (struct canvas_point){x, y}, align, limit, text, *font, true);
 }
