@@ -1,5 +1,5 @@
 /* tinca import: turns logs of other frameworks into runs that are listed, drawn and compared like
- * runs computed here. session/import reads the logs; this file prints what was imported. Files
+ * runs computed here. exchange/logs reads the logs; this file prints what was imported. Files
  * with a model, of the formats in exchange/formats.inc, become saved models and network files. */
 #include "exchange/logs/import.h"
 
@@ -24,40 +24,6 @@ static bool is_input(const char *operand)
     return strcmp(operand, "-") == 0;
 }
 
-static bool add_json(struct json *list, const struct import_result *result, const char *path)
-{
-    struct json *object = json_add_object(list, NULL);
-    return json_add_string(object, "id", result->id) && json_add_string(object, "file", path) &&
-           json_add_string(object, "framework", result->framework) &&
-           json_add_count(object, "iterations", result->iterations) &&
-           json_add_count(object, "validations", result->validations) &&
-           json_add_count(object, "damaged_lines", result->notes.damaged) &&
-           json_add_count(object, "replaced", result->notes.replaced);
-}
-
-/* Prints a line about the imported run, and notes about lines that were left out or repeated. */
-static void print_result(const struct import_result *result, const char *path)
-{
-    output_print(ngettext("%s: %s, %llu point from %s\n", "%s: %s, %llu points from %s\n",
-                          result->iterations),
-                 result->id, result->framework, (unsigned long long)result->iterations, path);
-    import_words_print(path, &result->notes);
-}
-
-/* Reports what was imported from one file, in `list` if there is one. False if out of memory.
- */
-static bool report(struct json *list, const struct import_results *results, const char *path)
-{
-    bool complete = true;
-    for (size_t i = 0; i < results->count; i++) {
-        if (list)
-            complete = complete && add_json(list, &results->items[i], path);
-        else
-            print_result(&results->items[i], path);
-    }
-    return complete;
-}
-
 /* The list to which imported runs are reported (NULL: they are printed), and whether it is
  * complete: memory may run out. */
 struct reports {
@@ -65,15 +31,13 @@ struct reports {
     bool complete;
 };
 
-static bool report_training(struct reports *reports, const struct watch_state *training)
+/* Reports a run. Returns false if memory has run out. */
+static bool report(struct reports *reports, const struct import_result *result, const char *path)
 {
-    struct import_result result = {.iterations = training->points,
-                                   .validations = training->validations,
-                                   .notes = training->notes};
-    const struct import_results results = {.items = &result, .count = 1};
-    snprintf(result.id, sizeof result.id, "%s", training->id);
-    snprintf(result.framework, sizeof result.framework, "%s", training->framework);
-    reports->complete = report(reports->list, &results, training->path) && reports->complete;
+    if (reports->list)
+        reports->complete = import_words_add(reports->list, result, path) && reports->complete;
+    else
+        import_words_print(path, result);
     return reports->complete;
 }
 
@@ -94,10 +58,10 @@ static bool report_trainings(struct reports *reports, const struct watch *watch,
     const struct error *failure = find_failure(watch);
     bool any = false;
     for (size_t i = 0; i < watch_count(watch); i++) {
-        if (!watch_state(watch, i)->id[0])
+        if (!watch_state(watch, i)->run.id[0])
             continue;
         any = true;
-        if (!report_training(reports, watch_state(watch, i)))
+        if (!report(reports, &watch_state(watch, i)->run, watch_state(watch, i)->path))
             return error_set_memory(error, "what was imported", 0);
     }
     if (failure) {
@@ -134,7 +98,8 @@ static bool import_one(const struct import_request *request, struct reports *rep
     if (request->input == 0 && file_is_directory(request->path))
         return import_folder(request, reports, error);
     const bool imported = import_file(request, &results, error);
-    reports->complete = report(reports->list, &results, request->path) && reports->complete;
+    for (size_t i = 0; i < results.count; i++)
+        report(reports, &results.items[i], request->path);
     import_results_free(&results);
     return imported;
 }

@@ -4,8 +4,28 @@
 
 const char *const import_devices[] = {"cpu", "cuda", NULL};
 
-void import_words_print(const char *path, const struct import_notes *notes)
+struct json *import_words_add(struct json *list, const struct import_result *result,
+                              const char *path)
 {
+    struct json *object = json_add_object(list, NULL);
+    const bool added =
+        (result->id[0] ? json_add_string(object, "id", result->id) : json_add_null(object, "id")) &&
+        json_add_string(object, "file", path) &&
+        json_add_string(object, "framework", result->framework) &&
+        json_add_count(object, "iterations", result->iterations) &&
+        json_add_count(object, "validations", result->validations) &&
+        json_add_count(object, "damaged_lines", result->notes.damaged) &&
+        json_add_count(object, "replaced", result->notes.replaced);
+    return added ? object : NULL;
+}
+
+void import_words_print(const char *path, const struct import_result *result)
+{
+    const struct import_notes *notes = &result->notes;
+    if (result->id[0])
+        output_print(ngettext("%s: %s, %llu point from %s\n", "%s: %s, %llu points from %s\n",
+                              result->iterations),
+                     result->id, result->framework, (unsigned long long)result->iterations, path);
     if (notes->damaged)
         output_note(ngettext("tinca: %s: %zu damaged line was left out\n",
                              "tinca: %s: %zu damaged lines were left out\n", notes->damaged),

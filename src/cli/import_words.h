@@ -35,8 +35,13 @@ extern const char *const import_devices[];
         .kind = OPTION_TEXT, .value = (variable)                                                   \
     }
 
-/* Prints notes about lines that were left out or repeated, about an accuracy that was chosen from
- * several, and about one of the training. */
-void import_words_print(const char *path, const struct import_notes *notes);
+/* Prints a line about a training that was read, if it has become a run, and notes about lines that
+ * were left out or repeated, about an accuracy that was chosen from several, and about one of the
+ * training. */
+void import_words_print(const char *path, const struct import_result *result);
+
+/* Adds the same as an object to a list and returns it; NULL if memory runs out. */
+struct json *import_words_add(struct json *list, const struct import_result *result,
+                              const char *path);
 
 #endif

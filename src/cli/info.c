@@ -9,7 +9,6 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
-#include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/devices/device.h"
@@ -29,6 +28,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *const mode_names[] = {"train", "infer", NULL};
 
@@ -522,8 +522,9 @@ static bool is_other_file(const char *operand)
     struct error unused;
     struct safetensors file;
     const enum content content = content_of(operand);
+    struct stat status;
     bool network =
-        content == CONTENT_NETWORK || !file_exists(operand) || file_is_directory(operand);
+        content == CONTENT_NETWORK || stat(operand, &status) != 0 || !S_ISREG(status.st_mode);
     if (content == CONTENT_SAFETENSORS && safetensors_open(&file, operand, &unused)) {
         network = safetensors_metadata(&file, "tinca.network");
         safetensors_close(&file);

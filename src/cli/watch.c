@@ -45,7 +45,7 @@ static void print_progress(const struct watch_state *state)
     char top1[48] = "";
     if (isfinite(state->top1))
         snprintf(top1, sizeof top1, _("  top-1 %.2f %%"), state->top1);
-    output_note(_("%s: iteration %llu  loss %s%s\n"), state->id,
+    output_note(_("%s: iteration %llu  loss %s%s\n"), state->run.id,
                 (unsigned long long)state->iteration, TEXT_NUMBER((double)state->loss, 4), top1);
 }
 
@@ -62,13 +62,13 @@ static void announce(const struct watch *watch, struct lines *lines)
 {
     size_t known = 0;
     for (size_t i = 0; i < watch_count(watch); i++)
-        known += watch_state(watch, i)->id[0] != '\0';
+        known += watch_state(watch, i)->run.id[0] != '\0';
     if (known == lines->announced)
         return;
     for (size_t i = 0; i < watch_count(watch); i++) {
         const struct watch_state *state = watch_state(watch, i);
-        if (state->id[0])
-            output_note(_("%s shows %s (%s)\n"), state->id, state->path, state->framework);
+        if (state->run.id[0])
+            output_note(_("%s shows %s (%s)\n"), state->run.id, state->path, state->run.framework);
     }
     lines->announced = known;
 }
@@ -86,7 +86,7 @@ static void print_lines(const struct watch *watch, struct lines *lines)
         return;
     for (size_t i = 0; i < count; i++) {
         const struct watch_state *state = watch_state(watch, i);
-        if (state->id[0] && state->iteration != lines->shown[i])
+        if (state->run.id[0] && state->iteration != lines->shown[i])
             print_progress(state);
         lines->shown[i] = state->iteration;
     }
@@ -112,16 +112,8 @@ static bool watch_in_lines(struct watch *watch, bool quiet)
 
 static bool add_json(struct json *list, const struct watch_state *state)
 {
-    struct json *object = json_add_object(list, NULL);
-    return (state->id[0] ? json_add_string(object, "id", state->id)
-                         : json_add_null(object, "id")) &&
-           json_add_string(object, "file", state->path) &&
-           json_add_string(object, "framework", state->framework) &&
-           json_add_string(object, "status", state->stopped ? "stopped" : "done") &&
-           json_add_count(object, "iterations", state->points) &&
-           json_add_count(object, "validations", state->validations) &&
-           json_add_count(object, "damaged_lines", state->notes.damaged) &&
-           json_add_count(object, "replaced", state->notes.replaced) &&
+    struct json *object = import_words_add(list, &state->run, state->path);
+    return object && json_add_string(object, "status", state->stopped ? "stopped" : "done") &&
            (state->error.kind == ERROR_NONE ? json_add_null(object, "error")
                                             : json_add_string(object, "error", state->error.why));
 }
@@ -146,15 +138,6 @@ static int print_json(const struct watch *watch, bool of_process)
     return output_json(root, complete);
 }
 
-static void print_end(const struct watch_state *state)
-{
-    if (state->id[0])
-        output_print(ngettext("%s: %s, %llu point from %s\n", "%s: %s, %llu points from %s\n",
-                              state->points),
-                     state->id, state->framework, (unsigned long long)state->points, state->path);
-    import_words_print(state->path, &state->notes);
-}
-
 static void print_memory(const struct watch *watch)
 {
     char memory[32], gpu[32];
@@ -171,7 +154,7 @@ static int report_nothing(const struct watch *watch)
 {
     struct error error;
     for (size_t i = 0; i < watch_count(watch); i++)
-        if (watch_state(watch, i)->id[0] || watch_state(watch, i)->error.kind != ERROR_NONE)
+        if (watch_state(watch, i)->run.id[0] || watch_state(watch, i)->error.kind != ERROR_NONE)
             return EXIT_DONE;
     error_set(&error, ERROR_INPUT, "watch",
               "give the folder into which the trainer writes event files, or metrics.csv",
@@ -184,7 +167,7 @@ static int report(const struct watch *watch, const struct watch_options *options
 {
     int status = options->as_json ? print_json(watch, options->pid > 0) : EXIT_DONE;
     for (size_t i = 0; i < watch_count(watch) && !options->as_json && !options->quiet; i++)
-        print_end(watch_state(watch, i));
+        import_words_print(watch_state(watch, i)->path, &watch_state(watch, i)->run);
     if (!options->as_json && !options->quiet)
         print_memory(watch);
     for (size_t i = 0; i < watch_count(watch); i++)

@@ -42,7 +42,7 @@ static bool describe_log(const char *path, struct exchange_report *report)
     if (!import_summarise(path, &summary))
         return false;
     const struct format *format = format_named(summary.framework, CARRIES_LOG);
-    add(report, path, format ? format->title : N_("a table of the studies (CSV)"), CARRIES_LOG,
+    add(report, path, format ? format->title : content_name(CONTENT_STUDY_TABLE), CARRIES_LOG,
         _("; tinca import makes a run of it"));
     exchange_tell(&report->result,
                   ngettext("  %zu training, %llu points, %llu validations\n",
@@ -55,6 +55,12 @@ static bool describe_log(const char *path, struct exchange_report *report)
     return true;
 }
 
+/* Returns the content of a format's files. */
+static enum content contents_of(const struct format *format)
+{
+    return format ? format->contents[0] : CONTENT_UNKNOWN;
+}
+
 void format_describe(const char *path, struct exchange_report *report)
 {
     const enum content content = content_of(path);
@@ -62,6 +68,7 @@ void format_describe(const char *path, struct exchange_report *report)
     if (!model && describe_log(path, report))
         return;
     format = model ? model : format;
-    add(report, path, format ? format->title : content_name(content), format ? format->carries : 0,
+    const char *title = content_name(content != CONTENT_UNKNOWN ? content : contents_of(format));
+    add(report, path, format && format->title ? format->title : title, format ? format->carries : 0,
         model ? _("; tinca import makes a model of it") : "");
 }

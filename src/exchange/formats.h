@@ -39,11 +39,11 @@ enum format_options {
 };
 
 struct format {
-    const char *name;         /* as in --format or --framework */
-    const char *title;        /* of its files in messages, with their article (N_) */
-    const char *endings;      /* ".md .markdown "; "": none; its own one comes first */
-    unsigned carries;         /* of enum format_carries */
-    unsigned options;         /* of enum format_options */
+    const char *name;    /* as in --format or --framework */
+    const char *title;   /* of its files (N_); NULL: as content.h names the first of `contents` */
+    const char *endings; /* ".md .markdown "; "": none; its own one comes first */
+    unsigned carries;    /* of enum format_carries */
+    unsigned options;    /* of enum format_options */
     enum content contents[2]; /* by which files are recognised; CONTENT_UNKNOWN: by none */
     bool folder;              /* an export is a folder */
     const char *dialog;       /* in the list of the dialog Export (N_); NULL: not there */

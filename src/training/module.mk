@@ -91,10 +91,8 @@ libtraining_a_SOURCES = \
 	%D%/run_start.h \
 	%D%/samples.c \
 	%D%/stopping.c \
-	%D%/tensorboard.c \
 	%D%/tensorboard/event_file.h \
 	%D%/tensorboard/internal.h \
-	%D%/tensorboard/run_events.h \
 	%D%/trainer.c \
 	%D%/utilisation.c \
 	%D%/worker.c
@@ -104,9 +102,9 @@ nodist_libtraining_a_SOURCES =
 EXTRA_DIST += %D%/tensorboard/events.proto
 if TENSORBOARD
 libtraining_a_SOURCES += \
+	%D%/tensorboard.c \
 	%D%/tensorboard/event_file.c \
 	%D%/tensorboard/event_log.c \
-	%D%/tensorboard/run_events.c \
 	%D%/tensorboard/run_records.c
 nodist_libtraining_a_SOURCES += events.pb-c.c events.pb-c.h
 CLEANFILES += events.pb-c.c events.pb-c.h
@@ -116,5 +114,5 @@ events.pb-c.h: $(srcdir)/%D%/tensorboard/events.proto
 events.pb-c.c: events.pb-c.h
 	@test -f $@ || $(PROTOC_C) -I$(srcdir)/%D%/tensorboard --c_out=. events.proto
 else
-libtraining_a_SOURCES += %D%/tensorboard/run_events_absent.c
+libtraining_a_SOURCES += %D%/tensorboard_absent.c
 endif

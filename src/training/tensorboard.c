@@ -1,12 +1,46 @@
-/* TensorBoard's event file of the run (run_events.h), with the setting tensorboard. The run goes on
- * if the file cannot be written, except if a new run cannot begin it. */
+/* TensorBoard's event file of the run, with the setting tensorboard: what is added when, and what
+ * it may cost. The run goes on if the file cannot be written, except if a new run cannot begin it.
+ *
+ * The file is in TENSORBOARD/ID/, so that TensorBoard shows each run under its ID. A run that is
+ * resumed writes another file there, which begins where the checkpoint ended. Records are collected
+ * in memory and written once a second, in the worker thread, like the journal. */
 #include "training/observer.h"
 
 #include "base/clock.h"
+#include "base/files/file.h"
+#include "base/language.h"
+#include "runs/settings/settings.h"
 #include "runs/values/series.h"
-#include "training/tensorboard/run_events.h"
+#include "training/tensorboard/event_file.h"
+#include "training/tensorboard/internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+static const double histogram_share = 0.05; /* of the run's time */
+
+struct run_events {
+    struct event_file file;
+    uint64_t step;      /* of the last iteration that was added */
+    uint64_t written;   /* of the last one that is in the file, with all before it */
+    double seconds;     /* spent on histograms */
+    double cost;        /* of the last ones */
+    uint64_t histogram; /* the step of the last ones */
+    bool reported;      /* the run knows that the file ended before it */
+};
+
+static struct event_time time_of(uint64_t step)
+{
+    return (struct event_time){clock_unix_seconds(), step};
+}
+
+/* Returns whether records can be added. */
+static bool is_open(const struct run_events *events)
+{
+    return events->file.path && !events->file.stopped;
+}
+
+/* --- what the run is told --- */
 
 /* Adds a finding that says why the file ends. */
 static void report(struct trainer *trainer, uint64_t iteration, const struct error *failed)
@@ -17,6 +51,66 @@ static void report(struct trainer *trainer, uint64_t iteration, const struct err
     snprintf(finding.text, sizeof finding.text, "%.319s", error_format(failed, text, sizeof text));
     trainer_add_finding(trainer, &finding);
     trainer_record_lost(trainer, failed);
+}
+
+/* Lets the snapshot show what the disk refuses, and notes what is in the file if nothing waits. */
+static void share_trouble(struct run_events *events, struct trainer *trainer)
+{
+    struct error *tolerated = &trainer->refusals.tolerated;
+    if (events->file.trouble.kind != ERROR_NONE || tolerated->kind != ERROR_NONE)
+        *tolerated = events->file.trouble;
+    if (is_open(events) && !event_file_waits(&events->file))
+        events->written = events->step;
+}
+
+/* Adds a finding, once, if the file ended before the run. `last`: nothing more will be written, so
+ * whatever is missing is lost. */
+static void check(struct run_events *events, struct trainer *trainer, bool last)
+{
+    struct error failed;
+    const struct event_file *file = &events->file;
+    share_trouble(events, trainer);
+    if (!file->path || events->reported ||
+        (!file->stopped && !(last && (file->trouble.kind != ERROR_NONE || file->log.lost > 0))))
+        return;
+    events->reported = true;
+    error_set(&failed, ERROR_SYSTEM, file->path,
+              "the run is not affected; tinca export --format tfevents writes all of it",
+              _("the event file ends with iteration %llu: %s"), (unsigned long long)events->written,
+              file->trouble.kind != ERROR_NONE ? file->trouble.why : _("there was no memory"));
+    report(trainer, events->written, &failed);
+}
+
+static void flush(struct run_events *events, struct trainer *trainer)
+{
+    if (is_open(events))
+        event_file_flush(&events->file);
+    share_trouble(events, trainer);
+}
+
+/* --- beginning --- */
+
+/* Begins the file of a run whose next iteration follows `done` iterations, and adds the settings.
+ * Returns false with an error. */
+static bool begin_file(struct run_events *events, const struct run *run, uint64_t done,
+                       struct error *error)
+{
+    const struct run_facts *facts = run_facts(run);
+    const struct record_settings record = record_settings(&run->config);
+    *events = (struct run_events){
+        .file.descriptor = -1, .step = done, .written = done, .histogram = UINT64_MAX};
+    if (!record.tensorboard[0])
+        return true;
+    char *folder = file_join(record.tensorboard, facts->id);
+    const struct event_time start = time_of(done > 0 ? done + 1 : 0);
+    const bool opened = folder ? event_file_open(&events->file, folder, facts->host, start, error)
+                               : error_set_memory(error, "a path", 0);
+    free(folder);
+    if (!opened)
+        return false;
+    run_records_add_settings(&events->file.log, start, &run->config, facts);
+    event_file_flush(&events->file);
+    return true;
 }
 
 /* Notes the event file in the journal. */
@@ -35,13 +129,12 @@ static bool open_events(void *state, struct trainer *trainer)
 {
     struct error failed;
     struct run_events *events = state;
-    struct run *run = trainer->run;
-    if (run_events_open(events, &run->config, run_facts(run), trainer->moment.iteration, &failed)) {
+    if (begin_file(events, trainer->run, trainer->moment.iteration, &failed)) {
         if (events->file.path)
             note_file(events, trainer);
         return true;
     }
-    if (!run->start.resumes) {
+    if (!trainer->run->start.resumes) {
         *trainer->error = failed;
         return false;
     }
@@ -49,23 +142,7 @@ static bool open_events(void *state, struct trainer *trainer)
     return true;
 }
 
-/* Lets the snapshot show what the disk refuses. */
-static void share_trouble(const struct run_events *events, struct trainer *trainer)
-{
-    struct error *tolerated = &trainer->refusals.tolerated;
-    if (events->file.trouble.kind != ERROR_NONE || tolerated->kind != ERROR_NONE)
-        *tolerated = events->file.trouble;
-}
-
-/* Adds a finding, once, if the file ended before the run. `last`: nothing more will be written, so
- * whatever is missing is lost. */
-static void check(struct run_events *events, struct trainer *trainer, bool last)
-{
-    struct error failed;
-    share_trouble(events, trainer);
-    if (!run_events_check(events, last, &failed))
-        report(trainer, events->written, &failed);
-}
+/* --- iterations --- */
 
 /* Adds pictures of the first batch. */
 static void before_step(void *state, struct trainer *trainer)
@@ -74,29 +151,59 @@ static void before_step(void *state, struct trainer *trainer)
     const uint64_t began = clock_nanoseconds();
     if (trainer->moment.iteration > 0 || !events->file.path)
         return;
-    run_events_add_batch(events, &trainer->prepared, &trainer->batch);
+    if (is_open(events) && events->step == 0)
+        run_records_add_batch(&events->file.log, time_of(0), &trainer->prepared, &trainer->batch);
     trainer->clock.iteration += clock_nanoseconds() - began;
 }
 
 static void after_iteration(void *state, struct trainer *trainer, struct iteration *iteration)
 {
-    run_events_add_point(state, &iteration->point, iteration->now);
-    check(state, trainer, false);
+    struct run_events *events = state;
+    const struct series_point *point = &iteration->point;
+    if (is_open(events)) {
+        run_records_add_point(&events->file.log, time_of(point->iteration), point);
+        events->step = point->iteration;
+        event_file_step(&events->file, iteration->now);
+    }
+    check(events, trainer, false);
 }
 
 static void before_validation(void *state, struct trainer *trainer)
 {
-    run_events_flush(state);
-    share_trouble(state, trainer);
+    flush(state, trainer);
 }
 
 static void after_validation(void *state, struct trainer *trainer,
                              const struct evaluation *evaluation,
                              const struct series_validation *row)
 {
+    struct run_events *events = state;
     (void)evaluation;
-    run_events_add_validation(state, row);
-    share_trouble(state, trainer);
+    if (is_open(events))
+        run_records_add_validation(&events->file.log, time_of(row->iteration), row);
+    flush(events, trainer);
+}
+
+/* Adds histograms of the weights, unless they have them for this step. All of them together take at
+ * most a twentieth of the run's time: others are left out, except those of the `last` step. */
+static void add_histograms(struct run_events *events, struct trainer *trainer, bool last)
+{
+    const uint64_t began = clock_nanoseconds();
+    const struct event_time time = time_of(events->step);
+    struct error unread;
+    const bool affordable =
+        events->seconds + events->cost <= histogram_share * trainer_seconds(trainer, began);
+    if (!is_open(events) || events->histogram == events->step || (!last && !affordable))
+        return;
+    struct method_network networks[METHOD_NETWORKS];
+    const size_t count = method_networks(&trainer->prepared.method, networks);
+    for (size_t i = 0; i < count; i++)
+        if (weights_fetch(networks[i].weights, &unread))
+            run_records_add_weights(&events->file.log, time, i == 0 ? "weights" : networks[i].name,
+                                    networks[i].weights);
+    events->histogram = events->step;
+    events->cost = clock_seconds(began, clock_nanoseconds());
+    events->seconds += events->cost;
 }
 
 static void add_weights(struct run_events *events, struct trainer *trainer, bool last)
@@ -104,10 +211,8 @@ static void add_weights(struct run_events *events, struct trainer *trainer, bool
     if (!events->file.path)
         return;
     execution_wait(trainer_execution(trainer));
-    run_events_add_weights(events, &trainer->prepared,
-                           trainer_seconds(trainer, clock_nanoseconds()), last);
-    run_events_flush(events);
-    share_trouble(events, trainer);
+    add_histograms(events, trainer, last);
+    flush(events, trainer);
     trainer_restart_clock(trainer);
 }
 
@@ -118,18 +223,25 @@ static void after_epoch(void *state, struct trainer *trainer)
 
 static void after_picture(void *state, struct trainer *trainer, const char *path)
 {
+    struct run_events *events = state;
     (void)trainer;
-    run_events_add_generated(state, path);
+    if (is_open(events))
+        run_records_add_generated(&events->file.log, time_of(events->step), path);
 }
 
-/* Syncs the file, so that what comes before a checkpoint is not missing after a power cut. */
+/* Syncs the file, so that what comes before a checkpoint is not missing after a power cut. What the
+ * disk refuses is written with the next call. */
 static bool sync_events(void *state, struct trainer *trainer, struct error *error)
 {
+    struct run_events *events = state;
     (void)error;
-    run_events_sync(state);
-    share_trouble(state, trainer);
+    if (is_open(events))
+        event_file_sync(&events->file);
+    share_trouble(events, trainer);
     return true;
 }
+
+/* --- the end --- */
 
 /* Completes the file. That of a stopped run goes on when it is resumed. */
 static void end(void *state, struct trainer *trainer, enum run_status status, bool writes)
@@ -138,20 +250,21 @@ static void end(void *state, struct trainer *trainer, enum run_status status, bo
     struct run_events *events = state;
     if (!events->file.path || !writes)
         return;
-    if (series_test_row(&trainer->now, &row))
-        run_events_add_test(events, &row);
+    if (series_test_row(&trainer->now, &row) && is_open(events))
+        run_records_add_test(&events->file.log, time_of(row.iteration), &row);
     if (status != RUN_FAILED && trainer->moment.iteration > 0)
         add_weights(events, trainer, true);
-    if (status != RUN_STOPPED)
-        run_events_add_end(events, status == RUN_DONE);
-    run_events_sync(events); /* before the summary says that the run is over */
+    if (status != RUN_STOPPED && is_open(events))
+        event_log_add_end(&events->file.log, time_of(events->step), status == RUN_DONE);
+    sync_events(events, trainer, NULL); /* before the summary says that the run is over */
     check(events, trainer, true);
 }
 
 static void close_events(void *state, struct trainer *trainer)
 {
+    struct run_events *events = state;
     (void)trainer;
-    run_events_close(state);
+    event_file_close(&events->file);
 }
 
 const struct observer observer_tensorboard = {.name = "TensorBoard",

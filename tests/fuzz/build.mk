@@ -29,10 +29,10 @@ endif
 ifneq ($(wildcard $(KERNELS)/events.pb-c.c),)
 FLAGS += $(shell pkg-config --cflags libprotobuf-c)
 LIBS += $(shell pkg-config --libs libprotobuf-c)
-LEFT_OUT += %/tensorboard_absent.c %/run_events_absent.c
+LEFT_OUT += %/tensorboard_absent.c
 else
 LEFT_OUT += $(filter-out %_absent.c,\
-	$(wildcard $(SOURCE)/src/*/tensorboard/*.c))
+	$(wildcard $(SOURCE)/src/*/tensorboard/*.c)) %/training/tensorboard.c
 endif
 
 UNREACHED = engine/compress exchange/export exchange/torch exchange/watch runs/history studies/compare \

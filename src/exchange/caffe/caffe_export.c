@@ -12,6 +12,65 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The state of an export. */
+struct caffe_exporter {
+    const struct graph *graph;
+    const struct weights *weights; /* NULL: no binary file */
+    struct text text;              /* of the .prototxt file */
+    struct caffe_tree memory;      /* of names and changed arrays */
+    struct caffe_written_layer *layers;
+    size_t layer_count, layer_capacity;
+    const char **tops; /* by node: the name of its output */
+    struct error *error;
+};
+
+/* --- the text of a layer --- */
+
+/* Begins a layer that reads `bottoms`, and returns it: its type, name and bottoms are in the text,
+ * its parameters are to follow. NULL if memory runs out. */
+static struct caffe_written_layer *begin_layer(struct caffe_exporter *ex, const char *type,
+                                               const char *name, const char *const *bottoms,
+                                               size_t count)
+{
+    if (!memory_grow(&ex->layers, &ex->layer_capacity, ex->layer_count + 1, sizeof *ex->layers,
+                     "the Caffe model", ex->error)) {
+        ex->memory.failed = true;
+        return NULL;
+    }
+    struct caffe_written_layer *layer = &ex->layers[ex->layer_count++];
+    *layer = (struct caffe_written_layer){.name = name};
+    text_append(&ex->text, "layer {\n  name: \"%s\"\n  type: \"%s\"\n", name, type);
+    for (size_t i = 0; i < count; i++)
+        text_append(&ex->text, "  bottom: \"%s\"\n", bottoms[i]);
+    text_append(&ex->text, "  top: \"%s\"\n", name);
+    return layer;
+}
+
+/* Ends the layer in the text. */
+static void end_layer(struct caffe_exporter *ex)
+{
+    text_append(&ex->text, "}\n");
+}
+
+/* Appends an array to a layer; NULL as the layer, or no weights: does nothing. */
+static void add_blob(const struct caffe_exporter *ex, struct caffe_written_layer *layer,
+                     const float *values, const size_t *dims, size_t rank)
+{
+    if (!layer || !ex->weights)
+        return;
+    layer->blobs[layer->blob_count++] = (struct caffe_written_blob){values, dims, rank};
+}
+
+/* Appends parameter `k` of a node. */
+static void add_parameter(const struct caffe_exporter *ex, struct caffe_written_layer *layer,
+                          const struct node *node, size_t k)
+{
+    const struct parameter *parameter = &ex->graph->parameters[node->parameters[k]];
+    if (ex->weights)
+        add_blob(ex, layer, ex->weights->values + parameter->offset, parameter->dims,
+                 parameter->rank);
+}
+
 /* --- caffe export layers --- */
 
 /* One function for each operator that Caffe has. */
@@ -28,9 +87,9 @@ static struct caffe_written_layer *simple(struct caffe_exporter *ex, const struc
                                           const char *type, const char *parameters)
 {
     struct caffe_written_layer *layer =
-        caffe_begin_layer(ex, type, node->name, &ex->tops[node->inputs[0]], 1);
+        begin_layer(ex, type, node->name, &ex->tops[node->inputs[0]], 1);
     text_append(&ex->text, "%s", parameters);
-    caffe_end_layer(ex);
+    end_layer(ex);
     return layer;
 }
 
@@ -82,8 +141,8 @@ static bool export_conv(struct caffe_exporter *ex, const struct node *node)
     if (conv->int8_weights)
         return lacks(ex, node, N_("its weights are quantized"));
     struct caffe_written_layer *layer =
-        caffe_begin_layer(ex, transposed ? "Deconvolution" : "Convolution", node->name,
-                          &ex->tops[node->inputs[0]], 1);
+        begin_layer(ex, transposed ? "Deconvolution" : "Convolution", node->name,
+                    &ex->tops[node->inputs[0]], 1);
     text_append(&ex->text, "  convolution_param {\n    num_output: %zu\n", conv->outputs);
     append_window(&ex->text, &conv->window);
     if (conv->dilation_height > 1 || conv->dilation_width > 1)
@@ -98,10 +157,10 @@ static bool export_conv(struct caffe_exporter *ex, const struct node *node)
     if (conv->bias)
         append_filler(&ex->text, "bias_filler", &conv->bias_init);
     text_append(&ex->text, "  }\n");
-    caffe_end_layer(ex);
-    caffe_add_parameter(ex, layer, node, 0);
+    end_layer(ex);
+    add_parameter(ex, layer, node, 0);
     if (conv->bias)
-        caffe_add_parameter(ex, layer, node, 1);
+        add_parameter(ex, layer, node, 1);
     return true;
 }
 
@@ -111,7 +170,7 @@ static bool export_linear(struct caffe_exporter *ex, const struct node *node)
     if (linear->int8_weights)
         return lacks(ex, node, N_("its weights are quantized"));
     struct caffe_written_layer *layer =
-        caffe_begin_layer(ex, "InnerProduct", node->name, &ex->tops[node->inputs[0]], 1);
+        begin_layer(ex, "InnerProduct", node->name, &ex->tops[node->inputs[0]], 1);
     text_append(&ex->text, "  inner_product_param {\n    num_output: %zu\n", linear->outputs);
     if (!linear->bias)
         text_append(&ex->text, "    bias_term: false\n");
@@ -119,10 +178,10 @@ static bool export_linear(struct caffe_exporter *ex, const struct node *node)
     if (linear->bias)
         append_filler(&ex->text, "bias_filler", &linear->bias_init);
     text_append(&ex->text, "  }\n");
-    caffe_end_layer(ex);
-    caffe_add_parameter(ex, layer, node, 0);
+    end_layer(ex);
+    add_parameter(ex, layer, node, 0);
     if (linear->bias)
-        caffe_add_parameter(ex, layer, node, 1);
+        add_parameter(ex, layer, node, 1);
     return true;
 }
 
@@ -134,7 +193,7 @@ static bool export_pool(struct caffe_exporter *ex, const struct node *node)
     const bool up = caffe_outputs_agree(in, node->output, &pool->window, true);
     if (!pool->global && !up && !caffe_outputs_agree(in, node->output, &pool->window, false))
         return lacks(ex, node, N_("Caffe counts its windows in another way"));
-    caffe_begin_layer(ex, "Pooling", node->name, &ex->tops[node->inputs[0]], 1);
+    begin_layer(ex, "Pooling", node->name, &ex->tops[node->inputs[0]], 1);
     text_append(&ex->text, "  pooling_param {\n    pool: %s\n",
                 node->op == &op_max_pool ? "MAX" : "AVE");
     if (pool->global)
@@ -144,7 +203,7 @@ static bool export_pool(struct caffe_exporter *ex, const struct node *node)
     if (!pool->global && !up)
         text_append(&ex->text, "    round_mode: FLOOR\n");
     text_append(&ex->text, "  }\n");
-    caffe_end_layer(ex);
+    end_layer(ex);
     return true;
 }
 
@@ -182,20 +241,20 @@ static bool export_norm(struct caffe_exporter *ex, const struct node *node)
     if (!scale)
         return false;
     struct caffe_written_layer *layer =
-        caffe_begin_layer(ex, "BatchNorm", node->name, &ex->tops[node->inputs[0]], 1);
+        begin_layer(ex, "BatchNorm", node->name, &ex->tops[node->inputs[0]], 1);
     text_append(&ex->text,
                 "  batch_norm_param {\n    moving_average_fraction: %.9g\n    eps: %.9g\n  }\n",
                 1 - (double)norm->momentum, (double)norm->epsilon);
-    caffe_end_layer(ex);
-    caffe_add_parameter(ex, layer, node, 2);
-    caffe_add_parameter(ex, layer, node, 3);
-    caffe_add_blob(ex, layer, &one, &single, 1);
+    end_layer(ex);
+    add_parameter(ex, layer, node, 2);
+    add_parameter(ex, layer, node, 3);
+    add_blob(ex, layer, &one, &single, 1);
     const char *bottom = node->name;
-    layer = caffe_begin_layer(ex, "Scale", scale, &bottom, 1);
+    layer = begin_layer(ex, "Scale", scale, &bottom, 1);
     text_append(&ex->text, "  scale_param {\n    bias_term: true\n  }\n");
-    caffe_end_layer(ex);
-    caffe_add_parameter(ex, layer, node, 0);
-    caffe_add_parameter(ex, layer, node, 1);
+    end_layer(ex);
+    add_parameter(ex, layer, node, 0);
+    add_parameter(ex, layer, node, 1);
     ex->tops[node - ex->graph->nodes] = scale;
     return true;
 }
@@ -209,7 +268,7 @@ static bool export_prelu(struct caffe_exporter *ex, const struct node *node)
              "  prelu_param {\n    filler {\n      type: \"constant\"\n      value: %.9g\n    }\n"
              "  }\n",
              (double)node->attributes.prelu.slope);
-    caffe_add_parameter(ex, simple(ex, node, "PReLU", text), node, 0);
+    add_parameter(ex, simple(ex, node, "PReLU", text), node, 0);
     return true;
 }
 
@@ -218,9 +277,9 @@ static bool export_join(struct caffe_exporter *ex, const struct node *node)
     const char *bottoms[NODE_MAX_INPUTS];
     for (size_t i = 0; i < node->input_count; i++)
         bottoms[i] = ex->tops[node->inputs[i]];
-    caffe_begin_layer(ex, node->op == &op_concat ? "Concat" : "Eltwise", node->name, bottoms,
-                      node->input_count);
-    caffe_end_layer(ex);
+    begin_layer(ex, node->op == &op_concat ? "Concat" : "Eltwise", node->name, bottoms,
+                node->input_count);
+    end_layer(ex);
     return true;
 }
 
@@ -230,12 +289,12 @@ static bool export_gate(struct caffe_exporter *ex, const struct node *node)
     const char *flat = name_second(ex, node, "gate");
     if (!flat)
         return false;
-    caffe_begin_layer(ex, "Flatten", flat, &ex->tops[node->inputs[1]], 1);
-    caffe_end_layer(ex);
+    begin_layer(ex, "Flatten", flat, &ex->tops[node->inputs[1]], 1);
+    end_layer(ex);
     const char *bottoms[2] = {ex->tops[node->inputs[0]], flat};
-    caffe_begin_layer(ex, "Scale", node->name, bottoms, 2);
+    begin_layer(ex, "Scale", node->name, bottoms, 2);
     text_append(&ex->text, "  scale_param {\n    axis: 0\n  }\n");
-    caffe_end_layer(ex);
+    end_layer(ex);
     return true;
 }
 
@@ -252,7 +311,7 @@ static bool export_row(struct caffe_exporter *ex, const struct node *node)
         return lacks(ex, node, N_("a softmax over the whole image"));
     if (node->op == &op_dropout && (dropout->always || dropout->channels))
         return lacks(ex, node, N_("it works in inference, or on whole channels"));
-    caffe_begin_layer(ex, row->type, node->name, &ex->tops[node->inputs[0]], 1);
+    begin_layer(ex, row->type, node->name, &ex->tops[node->inputs[0]], 1);
     if (row->group)
         text_append(&ex->text, "  %s {\n", row->group);
     for (const struct mapping_value *value = row->values; value->name; value++) {
@@ -264,7 +323,7 @@ static bool export_row(struct caffe_exporter *ex, const struct node *node)
     }
     if (row->group)
         text_append(&ex->text, "  }\n");
-    caffe_end_layer(ex);
+    end_layer(ex);
     return true;
 }
 
@@ -290,46 +349,6 @@ static bool caffe_export_node(struct caffe_exporter *ex, size_t number)
 /* --- the file --- */
 
 #define MEMORY_LIMIT ((size_t)256 << 20)
-
-struct caffe_written_layer *caffe_begin_layer(struct caffe_exporter *ex, const char *type,
-                                              const char *name, const char *const *bottoms,
-                                              size_t count)
-{
-    if (!memory_grow(&ex->layers, &ex->layer_capacity, ex->layer_count + 1, sizeof *ex->layers,
-                     "the Caffe model", ex->error)) {
-        ex->memory.failed = true;
-        return NULL;
-    }
-    struct caffe_written_layer *layer = &ex->layers[ex->layer_count++];
-    *layer = (struct caffe_written_layer){.name = name};
-    text_append(&ex->text, "layer {\n  name: \"%s\"\n  type: \"%s\"\n", name, type);
-    for (size_t i = 0; i < count; i++)
-        text_append(&ex->text, "  bottom: \"%s\"\n", bottoms[i]);
-    text_append(&ex->text, "  top: \"%s\"\n", name);
-    return layer;
-}
-
-void caffe_end_layer(struct caffe_exporter *ex)
-{
-    text_append(&ex->text, "}\n");
-}
-
-void caffe_add_blob(const struct caffe_exporter *ex, struct caffe_written_layer *layer,
-                    const float *values, const size_t *dims, size_t rank)
-{
-    if (!layer || !ex->weights)
-        return;
-    layer->blobs[layer->blob_count++] = (struct caffe_written_blob){values, dims, rank};
-}
-
-void caffe_add_parameter(const struct caffe_exporter *ex, struct caffe_written_layer *layer,
-                         const struct node *node, size_t k)
-{
-    const struct parameter *parameter = &ex->graph->parameters[node->parameters[k]];
-    if (ex->weights)
-        caffe_add_blob(ex, layer, ex->weights->values + parameter->offset, parameter->dims,
-                       parameter->rank);
-}
 
 /* Writes what a reader must know, and the input. */
 static void begin_text(struct caffe_exporter *ex, const char *name)
@@ -372,8 +391,8 @@ static void add_softmax(struct caffe_exporter *ex, const struct network *network
     if (network->classes == 0 || ex->graph->nodes[output].op == &op_softmax ||
         graph_find(ex->graph, "prob", &unused))
         return;
-    caffe_begin_layer(ex, "Softmax", "prob", &ex->tops[output], 1);
-    caffe_end_layer(ex);
+    begin_layer(ex, "Softmax", "prob", &ex->tops[output], 1);
+    end_layer(ex);
 }
 
 static bool write_files(struct caffe_exporter *ex, const char *path, const char *binary)

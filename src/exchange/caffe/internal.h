@@ -80,38 +80,6 @@ bool caffe_read_number(const struct caffe_field *field, double *number);
 bool caffe_read_count(const struct caffe_field *field, size_t *count); /* at most 2^32 */
 bool caffe_read_flag(const struct caffe_field *field, bool *flag);
 
-/* --- export --- */
-
-/* The state of an export. */
-
-struct caffe_exporter {
-    const struct graph *graph;
-    const struct weights *weights; /* NULL: no binary file */
-    struct text text;              /* of the .prototxt file */
-    struct caffe_tree memory;      /* of names and changed arrays */
-    struct caffe_written_layer *layers;
-    size_t layer_count, layer_capacity;
-    const char **tops; /* by node: the name of its output */
-    struct error *error;
-};
-
-/* Begins a layer that reads `bottoms`, and returns it: its type, name and bottoms are in the text,
- * its parameters are to follow. NULL if memory runs out. */
-struct caffe_written_layer *caffe_begin_layer(struct caffe_exporter *ex, const char *type,
-                                              const char *name, const char *const *bottoms,
-                                              size_t count);
-
-/* Ends the layer in the text. */
-void caffe_end_layer(struct caffe_exporter *ex);
-
-/* Appends an array to a layer; NULL as the layer, or no weights: does nothing. */
-void caffe_add_blob(const struct caffe_exporter *ex, struct caffe_written_layer *layer,
-                    const float *values, const size_t *dims, size_t rank);
-
-/* Appends parameter `k` of a node. */
-void caffe_add_parameter(const struct caffe_exporter *ex, struct caffe_written_layer *layer,
-                         const struct node *node, size_t k);
-
 /* --- import --- */
 
 /* The state of an import, and its parts.

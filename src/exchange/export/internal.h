@@ -33,17 +33,14 @@ enum { SHEET_TEXT = 8 };
  * that lies left of (x, y): 0, 0.5 or 1. A text longer than `limit` points is drawn smaller. */
 void sheet_text(const struct sheet *sheet, double x, double y, double align, double limit,
                 const char *text, const struct canvas_font *font);
-/* Draws a text like sheet_text, but upwards, for the title of a y axis. */
-void sheet_text_upwards(const struct sheet *sheet, double x, double y, double align, double limit,
-                        const char *text, const struct canvas_font *font);
+
+/* Returns the length of a text in points. */
+double sheet_text_width(const struct sheet *sheet, const char *text,
+                        const struct canvas_font *font);
 
 /* Appends `text` as UTF-8. Bytes that are not UTF-8 are converted from the locale's character set.
  * Control characters, and bytes that are invalid in both, become question marks. */
 void sheet_append_utf8(struct text *out, const char *text);
-
-/* Draws a straight line. */
-void sheet_line(const struct sheet *sheet, struct canvas_point from, struct canvas_point to,
-                double width, struct canvas_colour colour);
 
 extern const struct canvas_colour sheet_ink, sheet_grey;
 /* The fonts of labels and of secondary text such as tick values. */

@@ -1,3 +1,5 @@
+/* An .npz file of NumPy is a ZIP archive of .npy arrays, written one after another. Texts become
+ * arrays without dimensions of the type str, whose characters have four bytes. */
 #include "exchange/export/internal.h"
 
 #include "base/host/memory_room.h"

@@ -42,7 +42,7 @@ bool importer_fail(struct importer *im)
 bool importer_damaged(struct importer *im, size_t line, const char *what, const char *why)
 {
     if (!im->failed && line > 0)
-        error_set(im->error, ERROR_INPUT, im->path, im->words->advice, "line %zu: %.100s: %s", line,
+        error_set(im->error, ERROR_INPUT, im->path, im->words->advice, "line %zu: %s: %s", line,
                   what, language_text(why));
     else if (!im->failed)
         error_set(im->error, ERROR_INPUT, im->path, im->words->advice, "%.100s: %s", what,

@@ -19,10 +19,53 @@
 #include <string.h>
 
 /* Returns the name of a node's value. */
-static const char *onnx_value_of(struct onnx_exporter *exporter, size_t number)
+static const char *value_of(struct onnx_exporter *ex, size_t number)
 {
-    const struct node *node = &exporter->graph->nodes[number];
+    const struct node *node = &ex->graph->nodes[number];
     return number == 0 && quantization_is_set(node->quantization) ? "input/rounded" : node->name;
+}
+
+/* --- the inputs of a layer --- */
+
+/* One function for each operator, in a table. A value of a network is always an image, which can
+ * have one position; ONNX distinguishes [batch, channels] from [batch, channels, 1, 1]. A layer
+ * that needs the other one gets it by a Flatten or Reshape of its own, called LAYER/... */
+
+/* Returns the node's input `k` as an image. */
+static const char *image_of(struct onnx_exporter *ex, const struct node *node, size_t k)
+{
+    struct onnx_builder *out = &ex->out;
+    const size_t input = node->inputs[k];
+    const char *value = value_of(ex, input);
+    const int64_t dims[4] = {0, (int64_t)ex->graph->nodes[input].output.channels, 1, 1};
+    if (!ex->flat[input])
+        return value;
+    const char *name = onnx_text(out, "%s/image%zu", node->name, k);
+    const char *shape = onnx_add_integers(out, onnx_text(out, "%s/shape", name), dims, 4);
+    onnx_add_node(out, "Reshape", name, name, 2, value, shape);
+    return name;
+}
+
+/* Returns the node's input as a vector. */
+static const char *vector_of(struct onnx_exporter *ex, const struct node *node)
+{
+    struct onnx_builder *out = &ex->out;
+    const char *value = value_of(ex, node->inputs[0]);
+    if (ex->flat[node->inputs[0]])
+        return value;
+    const char *name = onnx_text(out, "%s/flatten", node->name);
+    onnx_set_int(out, onnx_add_node(out, "Flatten", name, name, 1, value), "axis", 1);
+    return name;
+}
+
+/* Writes the values of all inputs into names[]; images unless all are vectors. */
+static void inputs_of(struct onnx_exporter *ex, const struct node *node, const char **names)
+{
+    bool flat = true;
+    for (size_t k = 0; k < node->input_count; k++)
+        flat &= ex->flat[node->inputs[k]];
+    for (size_t k = 0; k < node->input_count; k++)
+        names[k] = flat ? value_of(ex, node->inputs[k]) : image_of(ex, node, k);
 }
 
 /* --- weights --- */
@@ -45,30 +88,29 @@ static size_t type_size(enum onnx_type type)
                                                      : sizeof(uint16_t);
 }
 
-static enum onnx_type stored_type(const struct onnx_exporter *exporter,
-                                  const struct parameter *parameter)
+static enum onnx_type stored_type(const struct onnx_exporter *ex, const struct parameter *parameter)
 {
-    switch (weights_stored_type(exporter->weights, parameter, exporter->format)) {
+    switch (weights_stored_type(ex->weights, parameter, ex->format)) {
     case SAFETENSORS_BF16:
         return ONNX_BF16;
     case SAFETENSORS_F16:
         return ONNX_FLOAT16;
     case SAFETENSORS_I8:
-        return exporter->signed_weights ? ONNX_INT8 : ONNX_UINT8;
+        return ex->signed_weights ? ONNX_INT8 : ONNX_UINT8;
     default:
         return ONNX_FLOAT;
     }
 }
 
 /* Returns the values in 8 or 16 bits, or NULL. */
-static void *round_values(struct onnx_exporter *exporter, const struct parameter *parameter,
+static void *round_values(struct onnx_exporter *ex, const struct parameter *parameter,
                           enum onnx_type type)
 {
-    const float *values = exporter->weights->values + parameter->offset;
-    const struct parameter *scale = graph_weight_scale(exporter->graph, parameter);
-    const float *scales = scale ? exporter->weights->values + scale->offset : NULL;
+    const float *values = ex->weights->values + parameter->offset;
+    const struct parameter *scale = graph_weight_scale(ex->graph, parameter);
+    const float *scales = scale ? ex->weights->values + scale->offset : NULL;
     const size_t row = parameter->count / parameter->dims[0];
-    void *rounded = onnx_memory(&exporter->out, parameter->count * type_size(type));
+    void *rounded = onnx_memory(&ex->out, parameter->count * type_size(type));
     for (size_t i = 0; rounded && i < parameter->count; i++)
         if (type == ONNX_INT8)
             ((int8_t *)rounded)[i] = quantization_round_weight(scales[i / row], values[i]);
@@ -82,17 +124,17 @@ static void *round_values(struct onnx_exporter *exporter, const struct parameter
 }
 
 /* Appends the scales of a layer's weights, and their zero points. */
-static void dequantize_weights(struct onnx_exporter *exporter, const struct parameter *parameter,
+static void dequantize_weights(struct onnx_exporter *ex, const struct parameter *parameter,
                                const char *integers, enum onnx_type type)
 {
-    struct onnx_builder *out = &exporter->out;
-    const struct parameter *scale = graph_weight_scale(exporter->graph, parameter);
+    struct onnx_builder *out = &ex->out;
+    const struct parameter *scale = graph_weight_scale(ex->graph, parameter);
     const char *zero_point = onnx_text(out, "%s/zero_point", parameter->name);
     uint8_t *zeros = onnx_memory(out, scale->count);
     if (zeros && type == ONNX_UINT8)
         memset(zeros, ONNX_OFFSET, scale->count);
     onnx_add_tensor(out, scale->name, ONNX_FLOAT, scale->dims, 1,
-                    exporter->weights->values + scale->offset, scale->count * sizeof(float));
+                    ex->weights->values + scale->offset, scale->count * sizeof(float));
     onnx_add_tensor(out, zero_point, type, scale->dims, 1, zeros, scale->count);
     Onnx__Node *node =
         onnx_add_node(out, "DequantizeLinear", onnx_text(out, "%s/dequantize", parameter->name),
@@ -102,21 +144,20 @@ static void dequantize_weights(struct onnx_exporter *exporter, const struct para
 
 /* Appends the values of parameter `p` of a node and returns the name of the float32 array. Weights
  * of 16 bits are followed by a conversion, those of 8 bits by their scales. */
-static const char *onnx_export_parameter(struct onnx_exporter *exporter, const struct node *node,
-                                         size_t p)
+static const char *parameter_of(struct onnx_exporter *ex, const struct node *node, size_t p)
 {
-    struct onnx_builder *out = &exporter->out;
-    const struct parameter *parameter = &exporter->graph->parameters[node->parameters[p]];
-    const enum onnx_type type = stored_type(exporter, parameter);
+    struct onnx_builder *out = &ex->out;
+    const struct parameter *parameter = &ex->graph->parameters[node->parameters[p]];
+    const enum onnx_type type = stored_type(ex, parameter);
     const size_t bytes = parameter->count * type_size(type);
     if (type == ONNX_FLOAT)
         return onnx_add_tensor(out, parameter->name, type, parameter->dims, parameter->rank,
-                               exporter->weights->values + parameter->offset, bytes);
+                               ex->weights->values + parameter->offset, bytes);
     const char *stored = onnx_text(out, "%s/stored", parameter->name);
     onnx_add_tensor(out, stored, type, parameter->dims, parameter->rank,
-                    round_values(exporter, parameter, type), bytes);
+                    round_values(ex, parameter, type), bytes);
     if (type == ONNX_INT8 || type == ONNX_UINT8)
-        dequantize_weights(exporter, parameter, stored, type);
+        dequantize_weights(ex, parameter, stored, type);
     else
         onnx_set_int(out,
                      onnx_add_node(out, "Cast", onnx_text(out, "%s/cast", parameter->name),
@@ -127,10 +168,10 @@ static const char *onnx_export_parameter(struct onnx_exporter *exporter, const s
 
 /* Appends the rounding of `from` to a grid, as an integer and back, to the value `to`. `name` is
  * the layer's. */
-static void onnx_export_rounding(struct onnx_exporter *exporter, const char *name, const char *from,
-                                 const char *to, struct quantization quantization, const char *kind)
+static void export_rounding(struct onnx_exporter *ex, const char *name, const char *from,
+                            const char *to, struct quantization quantization, const char *kind)
 {
-    struct onnx_builder *out = &exporter->out;
+    struct onnx_builder *out = &ex->out;
     const char *scale = onnx_add_number(out, onnx_text(out, "%s/scale", name), quantization.scale);
     const char *zero_point = onnx_text(out, "%s/zero_point", name);
     const char *integers = onnx_text(out, "%s/integers", name);
@@ -151,10 +192,10 @@ static void onnx_export_rounding(struct onnx_exporter *exporter, const char *nam
  * padding. A mean divides by the elements inside the image and its padding, not by those beyond
  * (average_pool.c): there the padding proper is a Pad of zeros before. */
 
-static void set_window(struct onnx_exporter *exporter, Onnx__Node *to, const struct window *w,
+static void set_window(struct onnx_exporter *ex, Onnx__Node *to, const struct window *w,
                        const int64_t *pads)
 {
-    struct onnx_builder *out = &exporter->out;
+    struct onnx_builder *out = &ex->out;
     const int64_t kernel[2] = {(int64_t)w->kernel_height, (int64_t)w->kernel_width};
     const int64_t strides[2] = {(int64_t)w->stride_height, (int64_t)w->stride_width};
     onnx_set_ints(out, to, "kernel_shape", kernel, 2);
@@ -162,20 +203,19 @@ static void set_window(struct onnx_exporter *exporter, Onnx__Node *to, const str
     onnx_set_ints(out, to, "strides", strides, 2);
 }
 
-static void onnx_export_conv(struct onnx_exporter *exporter, const struct node *node,
-                             const char *input, const char *output)
+static void export_conv(struct onnx_exporter *ex, const struct node *node, const char *output)
 {
-    struct onnx_builder *out = &exporter->out;
+    struct onnx_builder *out = &ex->out;
     const struct conv_attributes *conv = &node->attributes.conv;
     const int64_t high = (int64_t)conv->window.pad_height, wide = (int64_t)conv->window.pad_width;
     const int64_t dilations[2] = {(int64_t)conv->dilation_height, (int64_t)conv->dilation_width};
-    const char *inputs[3] = {input, onnx_export_parameter(exporter, node, 0),
-                             conv->bias ? onnx_export_parameter(exporter, node, 1) : NULL};
+    const char *inputs[3] = {image_of(ex, node, 0), parameter_of(ex, node, 0),
+                             conv->bias ? parameter_of(ex, node, 1) : NULL};
     Onnx__Node *to = onnx_add_node_of(out, node->op == &op_conv ? "Conv" : "ConvTranspose",
                                       node->name, output, inputs, conv->bias ? 3 : 2);
     onnx_set_ints(out, to, "dilations", dilations, 2);
     onnx_set_int(out, to, "group", (int64_t)conv->groups);
-    set_window(exporter, to, &conv->window, (const int64_t[]){high, wide, high, wide});
+    set_window(ex, to, &conv->window, (const int64_t[]){high, wide, high, wide});
 }
 
 /* Returns by how much the last window reaches beyond the far padding. */
@@ -186,10 +226,9 @@ static size_t overhang(size_t size, size_t kernel, size_t stride, size_t pad, si
 }
 
 /* Appends the padding of an average pooling as a node of its own; returns its value. */
-static const char *pad_image(struct onnx_exporter *exporter, const struct node *node,
-                             const char *input)
+static const char *pad_image(struct onnx_exporter *ex, const struct node *node, const char *input)
 {
-    struct onnx_builder *out = &exporter->out;
+    struct onnx_builder *out = &ex->out;
     const struct window *w = &node->attributes.pool.window;
     const int64_t high = (int64_t)w->pad_height, wide = (int64_t)w->pad_width;
     const int64_t pads[8] = {0, 0, high, wide, 0, 0, high, wide};
@@ -199,10 +238,11 @@ static const char *pad_image(struct onnx_exporter *exporter, const struct node *
     return name;
 }
 
-static void onnx_export_pool(struct onnx_exporter *exporter, const struct node *node,
-                             struct shape shape, const char *input, const char *output)
+static void export_pool(struct onnx_exporter *ex, const struct node *node, const char *output)
 {
-    struct onnx_builder *out = &exporter->out;
+    const struct shape shape = ex->graph->nodes[node->inputs[0]].output;
+    const char *input = image_of(ex, node, 0);
+    struct onnx_builder *out = &ex->out;
     const struct pool_attributes *pool = &node->attributes.pool;
     const struct window *w = &pool->window;
     const bool mean = node->op == &op_average_pool;
@@ -220,7 +260,7 @@ static void onnx_export_pool(struct onnx_exporter *exporter, const struct node *
                        (int64_t)(w->pad_height + below), (int64_t)(w->pad_width + right)};
     const bool apart = mean && padded && (below > 0 || right > 0);
     if (apart) {
-        input = pad_image(exporter, node, input);
+        input = pad_image(ex, node, input);
         pads[0] = pads[1] = 0;
         pads[2] = (int64_t)below;
         pads[3] = (int64_t)right;
@@ -229,15 +269,15 @@ static void onnx_export_pool(struct onnx_exporter *exporter, const struct node *
         onnx_add_node(out, mean ? "AveragePool" : "MaxPool", node->name, output, 1, input);
     if (mean)
         onnx_set_int(out, to, "count_include_pad", padded && !apart);
-    set_window(exporter, to, w, pads);
+    set_window(ex, to, w, pads);
 }
 
 /* The kernels are integers if what they read are: then a runtime moves integers. */
-static void onnx_export_shift(struct onnx_exporter *exporter, const struct node *node,
-                              const char *input, const char *output)
+static void export_shift(struct onnx_exporter *ex, const struct node *node, const char *output)
 {
+    const char *input = image_of(ex, node, 0);
     static const struct window window = {3, 3, 1, 1, 1, 1};
-    struct onnx_builder *out = &exporter->out;
+    struct onnx_builder *out = &ex->out;
     const size_t channels = node->output.channels, dims[4] = {channels, 1, 3, 3};
     float *kernels = onnx_memory(out, channels * 9 * sizeof *kernels);
     int8_t *integers = onnx_memory(out, channels * 9);
@@ -258,161 +298,106 @@ static void onnx_export_shift(struct onnx_exporter *exporter, const struct node 
     }
     Onnx__Node *to = onnx_add_node(out, "Conv", node->name, output, 2, input, name);
     onnx_set_int(out, to, "group", (int64_t)channels);
-    set_window(exporter, to, &window, (const int64_t[]){1, 1, 1, 1});
-}
-
-/* --- onnx export layers --- */
-
-/* One function for each operator, in a table. A value of a network is always an image, which can
- * have one position; ONNX distinguishes [batch, channels] from [batch, channels, 1, 1]. A layer
- * that needs the other one gets it by a Flatten or Reshape of its own, called LAYER/... */
-
-/* Returns the node's input `k` as an image. */
-static const char *image_of(struct onnx_exporter *exporter, const struct node *node, size_t k)
-{
-    struct onnx_builder *out = &exporter->out;
-    const size_t input = node->inputs[k];
-    const char *value = onnx_value_of(exporter, input);
-    const int64_t dims[4] = {0, (int64_t)exporter->graph->nodes[input].output.channels, 1, 1};
-    if (!exporter->flat[input])
-        return value;
-    const char *name = onnx_text(out, "%s/image%zu", node->name, k);
-    const char *shape = onnx_add_integers(out, onnx_text(out, "%s/shape", name), dims, 4);
-    onnx_add_node(out, "Reshape", name, name, 2, value, shape);
-    return name;
-}
-
-/* Returns the node's input as a vector. */
-static const char *vector_of(struct onnx_exporter *exporter, const struct node *node)
-{
-    struct onnx_builder *out = &exporter->out;
-    const char *value = onnx_value_of(exporter, node->inputs[0]);
-    if (exporter->flat[node->inputs[0]])
-        return value;
-    const char *name = onnx_text(out, "%s/flatten", node->name);
-    onnx_set_int(out, onnx_add_node(out, "Flatten", name, name, 1, value), "axis", 1);
-    return name;
-}
-
-/* Writes the values of all inputs into names[]; images unless all are vectors. */
-static void inputs_of(struct onnx_exporter *exporter, const struct node *node, const char **names)
-{
-    bool flat = true;
-    for (size_t k = 0; k < node->input_count; k++)
-        flat &= exporter->flat[node->inputs[k]];
-    for (size_t k = 0; k < node->input_count; k++)
-        names[k] = flat ? onnx_value_of(exporter, node->inputs[k]) : image_of(exporter, node, k);
+    set_window(ex, to, &window, (const int64_t[]){1, 1, 1, 1});
 }
 
 /* --- layers with weights --- */
 
-static void export_conv(struct onnx_exporter *exporter, const struct node *node, const char *output)
-{
-    onnx_export_conv(exporter, node, image_of(exporter, node, 0), output);
-}
-
-static void export_linear(struct onnx_exporter *exporter, const struct node *node,
-                          const char *output)
+static void export_linear(struct onnx_exporter *ex, const struct node *node, const char *output)
 {
     const bool bias = node->attributes.linear.bias;
-    const char *inputs[3] = {vector_of(exporter, node), onnx_export_parameter(exporter, node, 0),
-                             bias ? onnx_export_parameter(exporter, node, 1) : NULL};
-    Onnx__Node *to =
-        onnx_add_node_of(&exporter->out, "Gemm", node->name, output, inputs, bias ? 3 : 2);
-    onnx_set_int(&exporter->out, to, "transB", 1);
+    const char *inputs[3] = {vector_of(ex, node), parameter_of(ex, node, 0),
+                             bias ? parameter_of(ex, node, 1) : NULL};
+    Onnx__Node *to = onnx_add_node_of(&ex->out, "Gemm", node->name, output, inputs, bias ? 3 : 2);
+    onnx_set_int(&ex->out, to, "transB", 1);
 }
 
-static void export_batch_norm(struct onnx_exporter *exporter, const struct node *node,
-                              const char *output)
+static void export_batch_norm(struct onnx_exporter *ex, const struct node *node, const char *output)
 {
     const struct batch_norm_attributes *norm = &node->attributes.batch_norm;
-    const char *inputs[5] = {norm->instance ? image_of(exporter, node, 0)
-                                            : onnx_value_of(exporter, node->inputs[0])};
+    const char *inputs[5] = {norm->instance ? image_of(ex, node, 0)
+                                            : value_of(ex, node->inputs[0])};
     const size_t parameters = norm->instance ? 2 : 4;
     for (size_t p = 0; p < parameters; p++)
-        inputs[p + 1] = onnx_export_parameter(exporter, node, p);
-    Onnx__Node *to = onnx_add_node_of(
-        &exporter->out, norm->instance ? "InstanceNormalization" : "BatchNormalization", node->name,
-        output, inputs, parameters + 1);
-    onnx_set_float(&exporter->out, to, "epsilon", norm->epsilon);
+        inputs[p + 1] = parameter_of(ex, node, p);
+    Onnx__Node *to =
+        onnx_add_node_of(&ex->out, norm->instance ? "InstanceNormalization" : "BatchNormalization",
+                         node->name, output, inputs, parameters + 1);
+    onnx_set_float(&ex->out, to, "epsilon", norm->epsilon);
     if (!norm->instance) /* of ONNX it is the share of the running statistics that stays */
-        onnx_set_float(&exporter->out, to, "momentum", 1 - norm->momentum);
+        onnx_set_float(&ex->out, to, "momentum", 1 - norm->momentum);
 }
 
-static void export_prelu(struct onnx_exporter *exporter, const struct node *node,
-                         const char *output)
+static void export_prelu(struct onnx_exporter *ex, const struct node *node, const char *output)
 {
-    struct onnx_builder *out = &exporter->out;
-    const char *slope = onnx_export_parameter(exporter, node, 0);
-    if (!exporter->flat[node->inputs[0]]) {
+    struct onnx_builder *out = &ex->out;
+    const char *slope = parameter_of(ex, node, 0);
+    if (!ex->flat[node->inputs[0]]) {
         const int64_t dims[3] = {-1, 1, 1};
         const char *name = onnx_text(out, "%s/slope", node->name);
         const char *shape = onnx_add_integers(out, onnx_text(out, "%s/shape", name), dims, 3);
         onnx_add_node(out, "Reshape", name, name, 2, slope, shape);
         slope = name;
     }
-    onnx_add_node(out, "PRelu", node->name, output, 2, onnx_value_of(exporter, node->inputs[0]),
-                  slope);
+    onnx_add_node(out, "PRelu", node->name, output, 2, value_of(ex, node->inputs[0]), slope);
 }
 
 /* --- activations --- */
 
 /* Appends the operator of a row with its attributes. */
-static void export_row(struct onnx_exporter *exporter, const struct node *node, const char *output)
+static void export_row(struct onnx_exporter *ex, const struct node *node, const char *output)
 {
     const struct mapping *row = onnx_rows;
     while (row->op != node->op)
         row++;
-    const char *input =
-        row->op == &op_lrn ? image_of(exporter, node, 0) : onnx_value_of(exporter, node->inputs[0]);
-    Onnx__Node *to = onnx_add_node(&exporter->out, row->type, node->name, output, 1, input);
+    const char *input = row->op == &op_lrn ? image_of(ex, node, 0) : value_of(ex, node->inputs[0]);
+    Onnx__Node *to = onnx_add_node(&ex->out, row->type, node->name, output, 1, input);
     for (const struct mapping_value *value = row->values; value->name; value++) {
         const void *from = (const char *)&node->attributes + value->offset;
         if (value->kind == MAPPING_COUNT)
-            onnx_set_int(&exporter->out, to, value->name, (int64_t) * (const size_t *)from);
+            onnx_set_int(&ex->out, to, value->name, (int64_t) * (const size_t *)from);
         else
-            onnx_set_float(&exporter->out, to, value->name,
+            onnx_set_float(&ex->out, to, value->name,
                            value->kind == MAPPING_FIXED ? value->limit : *(const float *)from);
     }
     if (node->op == &op_gelu)
-        exporter->opset = ONNX_OPSET_GELU;
+        ex->opset = ONNX_OPSET_GELU;
 }
 
 /* One softmax over an image: its values are moved to one axis and back. */
-static void export_image_softmax(struct onnx_exporter *exporter, const struct node *node,
+static void export_image_softmax(struct onnx_exporter *ex, const struct node *node,
                                  const char *output)
 {
-    struct onnx_builder *out = &exporter->out;
+    struct onnx_builder *out = &ex->out;
     const struct shape shape = node->output;
     const int64_t row[4] = {0, 1, 1, (int64_t)shape_count(shape)};
     const int64_t image[4] = {0, (int64_t)shape.channels, (int64_t)shape.height,
                               (int64_t)shape.width};
     const char *moved = onnx_text(out, "%s/row", node->name);
     const char *made = onnx_text(out, "%s/softmax", node->name);
-    onnx_add_node(out, "Reshape", moved, moved, 2, onnx_value_of(exporter, node->inputs[0]),
+    onnx_add_node(out, "Reshape", moved, moved, 2, value_of(ex, node->inputs[0]),
                   onnx_add_integers(out, onnx_text(out, "%s/shape", moved), row, 4));
     onnx_set_int(out, onnx_add_node(out, "Softmax", node->name, made, 1, moved), "axis", 3);
     onnx_add_node(out, "Reshape", output, output, 2, made,
                   onnx_add_integers(out, onnx_text(out, "%s/shape", made), image, 4));
 }
 
-static void export_softmax(struct onnx_exporter *exporter, const struct node *node,
-                           const char *output)
+static void export_softmax(struct onnx_exporter *ex, const struct node *node, const char *output)
 {
     if (node->attributes.softmax.image && shape_area(node->output) > 1) {
-        export_image_softmax(exporter, node, output);
+        export_image_softmax(ex, node, output);
         return;
     }
-    onnx_set_int(&exporter->out,
-                 onnx_add_node(&exporter->out, "Softmax", node->name, output, 1,
-                               onnx_value_of(exporter, node->inputs[0])),
-                 "axis", 1);
+    onnx_set_int(
+        &ex->out,
+        onnx_add_node(&ex->out, "Softmax", node->name, output, 1, value_of(ex, node->inputs[0])),
+        "axis", 1);
 }
 
-static void export_silu(struct onnx_exporter *exporter, const struct node *node, const char *output)
+static void export_silu(struct onnx_exporter *ex, const struct node *node, const char *output)
 {
-    struct onnx_builder *out = &exporter->out;
-    const char *input = onnx_value_of(exporter, node->inputs[0]);
+    struct onnx_builder *out = &ex->out;
+    const char *input = value_of(ex, node->inputs[0]);
     const char *gate = onnx_text(out, "%s/sigmoid", node->name);
     onnx_add_node(out, "Sigmoid", gate, gate, 1, input);
     onnx_add_node(out, "Mul", node->name, output, 2, input, gate);
@@ -420,70 +405,52 @@ static void export_silu(struct onnx_exporter *exporter, const struct node *node,
 
 /* --- pooling, moves, sums --- */
 
-static void export_pool(struct onnx_exporter *exporter, const struct node *node, const char *output)
+static void export_dropout(struct onnx_exporter *ex, const struct node *node, const char *output)
 {
-    onnx_export_pool(exporter, node, exporter->graph->nodes[node->inputs[0]].output,
-                     image_of(exporter, node, 0), output);
-}
-
-static void export_dropout(struct onnx_exporter *exporter, const struct node *node,
-                           const char *output)
-{
-    struct onnx_builder *out = &exporter->out;
+    struct onnx_builder *out = &ex->out;
     const char *ratio =
         onnx_add_number(out, onnx_text(out, "%s/ratio", node->name), node->attributes.dropout.rate);
-    onnx_add_node(out, "Dropout", node->name, output, 2, onnx_value_of(exporter, node->inputs[0]),
-                  ratio);
-    exporter->noise_left_out |= node->attributes.dropout.always;
+    onnx_add_node(out, "Dropout", node->name, output, 2, value_of(ex, node->inputs[0]), ratio);
+    ex->noise_left_out |= node->attributes.dropout.always;
 }
 
-static void export_concat(struct onnx_exporter *exporter, const struct node *node,
-                          const char *output)
+static void export_concat(struct onnx_exporter *ex, const struct node *node, const char *output)
 {
     const char *names[NODE_MAX_INPUTS];
-    inputs_of(exporter, node, names);
-    onnx_set_int(
-        &exporter->out,
-        onnx_add_node_of(&exporter->out, "Concat", node->name, output, names, node->input_count),
-        "axis", 1);
-}
-
-static void export_add(struct onnx_exporter *exporter, const struct node *node, const char *output)
-{
-    const char *names[NODE_MAX_INPUTS];
-    inputs_of(exporter, node, names);
-    onnx_add_node_of(&exporter->out, node->input_count == 2 ? "Add" : "Sum", node->name, output,
-                     names, node->input_count);
-}
-
-static void export_channel_scale(struct onnx_exporter *exporter, const struct node *node,
-                                 const char *output)
-{
-    const char *names[NODE_MAX_INPUTS];
-    inputs_of(exporter, node, names);
-    onnx_add_node_of(&exporter->out, "Mul", node->name, output, names, 2);
-}
-
-static void export_flatten(struct onnx_exporter *exporter, const struct node *node,
-                           const char *output)
-{
-    onnx_set_int(&exporter->out,
-                 onnx_add_node(&exporter->out, "Flatten", node->name, output, 1,
-                               onnx_value_of(exporter, node->inputs[0])),
+    inputs_of(ex, node, names);
+    onnx_set_int(&ex->out,
+                 onnx_add_node_of(&ex->out, "Concat", node->name, output, names, node->input_count),
                  "axis", 1);
 }
 
-static void export_shift(struct onnx_exporter *exporter, const struct node *node,
-                         const char *output)
+static void export_add(struct onnx_exporter *ex, const struct node *node, const char *output)
 {
-    onnx_export_shift(exporter, node, image_of(exporter, node, 0), output);
+    const char *names[NODE_MAX_INPUTS];
+    inputs_of(ex, node, names);
+    onnx_add_node_of(&ex->out, node->input_count == 2 ? "Add" : "Sum", node->name, output, names,
+                     node->input_count);
+}
+
+static void export_channel_scale(struct onnx_exporter *ex, const struct node *node,
+                                 const char *output)
+{
+    const char *names[NODE_MAX_INPUTS];
+    inputs_of(ex, node, names);
+    onnx_add_node_of(&ex->out, "Mul", node->name, output, names, 2);
+}
+
+static void export_flatten(struct onnx_exporter *ex, const struct node *node, const char *output)
+{
+    onnx_set_int(
+        &ex->out,
+        onnx_add_node(&ex->out, "Flatten", node->name, output, 1, value_of(ex, node->inputs[0])),
+        "axis", 1);
 }
 
 /* A table [groups, channels / groups] is transposed. */
-static void export_shuffle(struct onnx_exporter *exporter, const struct node *node,
-                           const char *output)
+static void export_shuffle(struct onnx_exporter *ex, const struct node *node, const char *output)
 {
-    struct onnx_builder *out = &exporter->out;
+    struct onnx_builder *out = &ex->out;
     const int64_t groups = (int64_t)node->attributes.shuffle.groups;
     const int64_t channels = (int64_t)node->output.channels;
     const int64_t high = (int64_t)node->output.height, wide = (int64_t)node->output.width;
@@ -494,17 +461,17 @@ static void export_shuffle(struct onnx_exporter *exporter, const struct node *no
                           (const int64_t[]){0, groups, channels / groups, high, wide}, 5);
     const char *last = onnx_add_integers(out, onnx_text(out, "%s/shape", node->name),
                                          (const int64_t[]){0, channels, high, wide}, 4);
-    onnx_add_node(out, "Reshape", table, table, 2, image_of(exporter, node, 0), shape);
+    onnx_add_node(out, "Reshape", table, table, 2, image_of(ex, node, 0), shape);
     onnx_set_ints(out, onnx_add_node(out, "Transpose", turned, turned, 1, table), "perm",
                   (const int64_t[]){0, 2, 1, 3, 4}, 5);
     onnx_add_node(out, "Reshape", node->name, output, 2, turned, last);
 }
 
-static void export_fake_quantize(struct onnx_exporter *exporter, const struct node *node,
+static void export_fake_quantize(struct onnx_exporter *ex, const struct node *node,
                                  const char *output)
 {
-    onnx_export_rounding(exporter, node->name, onnx_value_of(exporter, node->inputs[0]), output,
-                         node->attributes.fake_quantize, "fake_quantize");
+    export_rounding(ex, node->name, value_of(ex, node->inputs[0]), output,
+                    node->attributes.fake_quantize, "fake_quantize");
 }
 
 /* --- the table --- */
@@ -514,7 +481,7 @@ enum form { FORM_AS_INPUTS, FORM_VECTOR, FORM_IMAGE };
 static const struct {
     const struct op *op;
     enum form form; /* of the output; as inputs: a vector if all of them are */
-    void (*export)(struct onnx_exporter *exporter, const struct node *node, const char *output);
+    void (*export)(struct onnx_exporter *ex, const struct node *node, const char *output);
 } layers[] = {
     {&op_conv, FORM_IMAGE, export_conv},
     {&op_conv_transpose, FORM_IMAGE, export_conv},
@@ -544,41 +511,41 @@ static const struct {
     {&op_fake_quantize, FORM_AS_INPUTS, export_fake_quantize},
 };
 
-static bool is_flat(const struct onnx_exporter *exporter, const struct node *node, enum form form)
+static bool is_flat(const struct onnx_exporter *ex, const struct node *node, enum form form)
 {
     bool flat = form != FORM_IMAGE;
     if (node->op == &op_batch_norm && node->attributes.batch_norm.instance)
         return false; /* it reads an image */
     for (size_t k = 0; form == FORM_AS_INPUTS && k < node->input_count; k++)
-        flat &= exporter->flat[node->inputs[k]];
+        flat &= ex->flat[node->inputs[k]];
     return flat;
 }
 
 /* Appends what computes a node, whose inputs have been appended, as the value `output`. */
-static void onnx_export_layer(struct onnx_exporter *exporter, size_t number, const char *output)
+static void export_layer(struct onnx_exporter *ex, size_t number, const char *output)
 {
-    const struct node *node = &exporter->graph->nodes[number];
+    const struct node *node = &ex->graph->nodes[number];
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
         if (layers[i].op == node->op) {
-            exporter->flat[number] = is_flat(exporter, node, layers[i].form);
-            layers[i].export(exporter, node, output);
+            ex->flat[number] = is_flat(ex, node, layers[i].form);
+            layers[i].export(ex, node, output);
         }
 }
 
 /* --- the graph --- */
 
-static void export_node(struct onnx_exporter *exporter, size_t number)
+static void export_node(struct onnx_exporter *ex, size_t number)
 {
-    const struct node *node = &exporter->graph->nodes[number];
+    const struct node *node = &ex->graph->nodes[number];
     const bool rounded = quantization_is_set(node->quantization);
     const char *value = node->name;
     if (rounded && number > 0)
-        value = onnx_text(&exporter->out, "%s/value", node->name);
+        value = onnx_text(&ex->out, "%s/value", node->name);
     if (number > 0)
-        onnx_export_layer(exporter, number, value);
+        export_layer(ex, number, value);
     if (rounded)
-        onnx_export_rounding(exporter, node->name, value, onnx_value_of(exporter, number),
-                             node->quantization, "quantize");
+        export_rounding(ex, node->name, value, value_of(ex, number), node->quantization,
+                        "quantize");
 }
 
 static const char *name_at(const void *names, size_t number)
@@ -610,31 +577,30 @@ static bool check_names(const struct onnx_builder *out, struct error *error)
 
 /* Returns the name of the output. Classes are a vector, also of a network that ends with a pooling.
  */
-static const char *export_output(struct onnx_exporter *exporter)
+static const char *export_output(struct onnx_exporter *ex)
 {
-    struct onnx_builder *out = &exporter->out;
-    const size_t last = exporter->graph->output;
-    const char *value = onnx_value_of(exporter, last);
-    if (exporter->flat[last] || shape_area(exporter->graph->nodes[last].output) > 1)
+    struct onnx_builder *out = &ex->out;
+    const size_t last = ex->graph->output;
+    const char *value = value_of(ex, last);
+    if (ex->flat[last] || shape_area(ex->graph->nodes[last].output) > 1)
         return value;
-    const char *name = onnx_text(out, "%s/flatten", exporter->graph->nodes[last].name);
+    const char *name = onnx_text(out, "%s/flatten", ex->graph->nodes[last].name);
     onnx_set_int(out, onnx_add_node(out, "Flatten", name, name, 1, value), "axis", 1);
-    exporter->flat[last] = true;
+    ex->flat[last] = true;
     return name;
 }
 
-static Onnx__ValueInfo *describe(struct onnx_exporter *exporter, size_t number, const char *name)
+static Onnx__ValueInfo *describe(struct onnx_exporter *ex, size_t number, const char *name)
 {
-    const struct shape shape = exporter->graph->nodes[number].output;
+    const struct shape shape = ex->graph->nodes[number].output;
     const size_t dims[3] = {shape.channels, shape.height, shape.width};
-    return onnx_describe_value(&exporter->out, name, dims, exporter->flat[number] ? 1 : 3);
+    return onnx_describe_value(&ex->out, name, dims, ex->flat[number] ? 1 : 3);
 }
 
 /* --- the model --- */
 
 /* Adds the head of the network file. */
-static bool add_head(struct onnx_exporter *exporter, const struct network *network,
-                     struct error *error)
+static bool add_head(struct onnx_exporter *ex, const struct network *network, struct error *error)
 {
     struct json *root = network_to_json(network);
     char *text = NULL;
@@ -647,22 +613,22 @@ static bool add_head(struct onnx_exporter *exporter, const struct network *netwo
     text = json_print(root, false, error);
     json_free(root);
     if (text)
-        onnx_add_metadata(&exporter->out, ONNX_NETWORK_KEY, onnx_text(&exporter->out, "%s", text));
+        onnx_add_metadata(&ex->out, ONNX_NETWORK_KEY, onnx_text(&ex->out, "%s", text));
     free(text);
     return text;
 }
 
-static bool add_metadata(struct onnx_exporter *exporter, const struct network *network,
+static bool add_metadata(struct onnx_exporter *ex, const struct network *network,
                          const struct safetensors *file, const char *record, struct error *error)
 {
     static const char *const keys[] = {
         MODEL_PREPROCESSING_KEY, "tinca.normalisation", "tinca.mean",         "tinca.deviation",
         "tinca.stored",          "tinca.class_names",   "tinca.quantization", "tinca.parent"};
-    if (!add_head(exporter, network, error))
+    if (!add_head(ex, network, error))
         return false;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        onnx_add_metadata(&exporter->out, keys[i], safetensors_metadata(file, keys[i]));
-    onnx_add_metadata(&exporter->out, MODEL_RECORD_KEY,
+        onnx_add_metadata(&ex->out, keys[i], safetensors_metadata(file, keys[i]));
+    onnx_add_metadata(&ex->out, MODEL_RECORD_KEY,
                       record ? record : safetensors_metadata(file, MODEL_RECORD_KEY));
     return true;
 }
@@ -682,16 +648,16 @@ static bool write_model(const Onnx__Model *model, const char *path, struct error
 }
 
 /* Packs the nodes as a model and writes it. */
-static bool write_graph(struct onnx_exporter *exporter, const char *name, const char *path,
+static bool write_graph(struct onnx_exporter *ex, const char *name, const char *path,
                         struct error *error)
 {
-    struct onnx_builder *out = &exporter->out;
+    struct onnx_builder *out = &ex->out;
     Onnx__Graph graph = ONNX__GRAPH__INIT;
     Onnx__Model model = ONNX__MODEL__INIT;
     Onnx__OperatorSet set = ONNX__OPERATOR_SET__INIT, *sets[] = {&set};
-    const char *last = export_output(exporter);
-    Onnx__ValueInfo *input = describe(exporter, 0, exporter->graph->nodes[0].name);
-    Onnx__ValueInfo *output = describe(exporter, exporter->graph->output, last);
+    const char *last = export_output(ex);
+    Onnx__ValueInfo *input = describe(ex, 0, ex->graph->nodes[0].name);
+    Onnx__ValueInfo *output = describe(ex, ex->graph->output, last);
     if (out->failed)
         return error_set_memory(error, "the ONNX model", 0);
     graph.name = (char *)name;
@@ -705,9 +671,9 @@ static bool write_graph(struct onnx_exporter *exporter, const char *name, const 
     graph.n_output = 1;
     set.domain = "";
     set.has_version = true;
-    set.version = exporter->opset;
+    set.version = ex->opset;
     model.has_ir_version = true;
-    model.ir_version = exporter->opset == ONNX_OPSET ? 8 : 9;
+    model.ir_version = ex->opset == ONNX_OPSET ? 8 : 9;
     model.producer_name = "tinca";
     model.producer_version = PACKAGE_VERSION;
     model.graph = &graph;
@@ -720,20 +686,20 @@ static bool write_graph(struct onnx_exporter *exporter, const char *name, const 
 
 /* --- the export --- */
 
-static bool export_graph(struct onnx_exporter *exporter, const struct network *network,
+static bool export_graph(struct onnx_exporter *ex, const struct network *network,
                          struct error *error)
 {
     const size_t nodes = network->graph.node_count;
-    exporter->graph = &network->graph;
-    exporter->opset = ONNX_OPSET;
-    exporter->wanted = memory_new(nodes, sizeof *exporter->wanted, "the network", error);
-    exporter->flat = memory_new(nodes, sizeof *exporter->flat, "the network", error);
-    if (!exporter->wanted || !exporter->flat)
+    ex->graph = &network->graph;
+    ex->opset = ONNX_OPSET;
+    ex->wanted = memory_new(nodes, sizeof *ex->wanted, "the network", error);
+    ex->flat = memory_new(nodes, sizeof *ex->flat, "the network", error);
+    if (!ex->wanted || !ex->flat)
         return false;
-    graph_mark_ancestors(exporter->graph, exporter->graph->output, exporter->wanted);
+    graph_mark_ancestors(ex->graph, ex->graph->output, ex->wanted);
     for (size_t i = 0; i < nodes; i++)
-        if (exporter->wanted[i])
-            export_node(exporter, i);
+        if (ex->wanted[i])
+            export_node(ex, i);
     return true;
 }
 
@@ -756,25 +722,24 @@ static bool export_model(const struct model_export *export, struct exporter_mode
                          const char *path, struct exchange_report *report, struct error *error)
 {
     struct model *model = &exported->model;
-    struct onnx_exporter exporter = {.weights = &model->weights,
-                                     .format = exported->format,
-                                     .signed_weights = export->signed_weights};
+    struct onnx_exporter ex = {.weights = &model->weights,
+                               .format = exported->format,
+                               .signed_weights = export->signed_weights};
     char name[NETWORK_SHORT_NAME + 64];
     network_full_name(model->network, name, sizeof name);
-    const bool done =
-        export_graph(&exporter, model->network, error) &&
-        add_metadata(&exporter, model->network, &exported->file, export->record, error) &&
-        write_graph(&exporter, name, path, error);
-    exchange_tell(&report->result, _("%s: %zu nodes, operator set %lld\n"), path,
-                  exporter.out.node_count, (long long)exporter.opset);
-    if (exporter.noise_left_out)
+    const bool done = export_graph(&ex, model->network, error) &&
+                      add_metadata(&ex, model->network, &exported->file, export->record, error) &&
+                      write_graph(&ex, name, path, error);
+    exchange_tell(&report->result, _("%s: %zu nodes, operator set %lld\n"), path, ex.out.node_count,
+                  (long long)ex.opset);
+    if (ex.noise_left_out)
         exchange_tell(&report->notes,
                       _("tinca: %s: the noise that the network adds in inference (dropout) is left "
                         "out\n"),
                       path);
-    onnx_builder_free(&exporter.out);
-    free(exporter.wanted);
-    free(exporter.flat);
+    onnx_builder_free(&ex.out);
+    free(ex.wanted);
+    free(ex.flat);
     return done;
 }
 

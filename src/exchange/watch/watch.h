@@ -26,14 +26,11 @@ struct watch_request {
 /* A training that is watched. */
 struct watch_state {
     const char *path;
-    char id[RUN_ID_SIZE];  /* "": there are no values yet */
-    const char *directory; /* of the run; NULL as long as there is none */
-    char framework[16];
+    struct import_result run; /* its id is "" as long as there are no values */
+    const char *directory;    /* of the run; NULL as long as there is none */
     uint64_t iteration;
     float loss;
-    double top1; /* NaN: none */
-    uint64_t points, validations;
-    struct import_notes notes;
+    double top1;        /* NaN: none */
     bool stopped;       /* the run ended before the training */
     struct error error; /* why the source ended; ERROR_NONE: nothing is wrong */
 };

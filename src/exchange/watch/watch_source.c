@@ -295,14 +295,14 @@ static void note_state(struct watch_source *source, const struct imported_log *l
 {
     struct watch_state *state = &source->state;
     const struct series_point *last = &log->points[log->count - 1];
-    snprintf(state->framework, sizeof state->framework, "%s", log->framework);
+    snprintf(state->run.framework, sizeof state->run.framework, "%s", log->framework);
     state->iteration = last->iteration;
     state->loss = last->loss;
-    state->points = log->count;
-    state->validations = log->validation_count;
+    state->run.iterations = log->count;
+    state->run.validations = log->validation_count;
     if (log->validation_count > 0)
         state->top1 = (double)log->validations[log->validation_count - 1].top1;
-    state->notes = log->notes;
+    state->run.notes = log->notes;
 }
 
 static bool show(struct watch_source *source, struct imported_log *log, struct import_memory memory)
@@ -316,7 +316,7 @@ static bool show(struct watch_source *source, struct imported_log *log, struct i
     note_state(source, log);
     if (!import_run_update(source->run, log, memory, &state->error))
         return false;
-    snprintf(state->id, sizeof state->id, "%s", import_run_id(source->run));
+    snprintf(state->run.id, sizeof state->run.id, "%s", import_run_id(source->run));
     state->directory = import_run_directory(source->run);
     return true;
 }
