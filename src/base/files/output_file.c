@@ -48,7 +48,7 @@ static void guard_begin(struct pipe_guard *guard)
     pthread_sigmask(SIG_BLOCK, &guard->pipe, &guard->before);
 }
 
-/* Removes a pending signal of the set, which has one, if there is any. */
+/* Removes a pending signal of the set, which has one member, if there is any. */
 static void take_signal(const sigset_t *set)
 {
 #if HAVE_SIGTIMEDWAIT

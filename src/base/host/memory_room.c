@@ -1,5 +1,5 @@
-/* Both numbers of a refusal include what the process holds already, so that the first one is the
- * size of a control group that would do. */
+/* Both numbers of the error message include the memory that the process already has, so the first
+ * one is the size of a control group that would suffice. */
 #include "base/host/memory_room.h"
 
 #include "base/host/host.h"
@@ -9,7 +9,7 @@
 
 #include <sys/resource.h>
 
-enum { UNCHECKED = 1 << 20 }; /* bytes that are not worth reading the limits */
+enum { UNCHECKED = 1 << 20 }; /* bytes; reading the limits is not worth it for less */
 
 #define MEBIBYTES(n) ((uint64_t)(n) << 20)
 

@@ -43,8 +43,7 @@ size_t json_line(const struct json_document *document, const struct json *value)
 const struct json *json_member(const struct json *object, const char *key);
 
 /* Files come from strangers, so every value may have any type. The functions that expect a type
- * say nothing of a value of another one: it is as if the value were absent. All of them accept
- * NULL. */
+ * treat a value of another type as if it were absent. All of them accept NULL. */
 
 /* Walk the values of an array, or the members of an object; NULL at the end. */
 const struct json *json_first(const struct json *array);
