@@ -1,4 +1,4 @@
-/* cluster_module.h: what the program asks of the module that is linked with MPI (cluster_mpi.c).
+/* cluster_module.h: the interface of the module that is linked with MPI (cluster_mpi.c).
  *
  * The module is a shared object, tinca-mpi.so, which the program opens when a launcher has started
  * it as one of several processes; so the program itself needs no MPI. One thread calls all
@@ -22,9 +22,9 @@ enum { CLUSTER_MODULE_ABI = 5, CLUSTER_REASON = 256, CLUSTER_LIBRARY = 96, CLUST
 /* The place of a process among the ranks, as MPI says. */
 struct cluster_place {
     size_t rank, ranks;
-    size_t local_rank;             /* its number among the ranks of its host */
-    size_t first_local;            /* the first rank of its host */
-    bool any_thread;               /* other threads than that of `begin` may call, too */
+    size_t local_rank;  /* its number among the ranks of its host */
+    size_t first_local; /* the first rank of its host */
+    bool any_thread;    /* threads other than the one that called `begin` may call, too */
     char library[CLUSTER_LIBRARY]; /* "Open MPI v4.1.4" */
 };
 
@@ -50,7 +50,7 @@ struct cluster_module {
 
     /* Replaces the window `number` by memory that all ranks share, with `bytes` for each: sets
      * segments[0..ranks) to their addresses. All ranks call it, and wait for each other. Returns
-     * false with a reason. With 0 bytes, forgets a window that another rank could not have. */
+     * false with a reason. With 0 bytes, releases a window that another rank could not allocate. */
     bool (*share)(size_t number, size_t bytes, void **segments, char *reason);
 
     /* Start a collective of sums; return false with a reason. A value has `bytes` bytes, 2 or 4. */

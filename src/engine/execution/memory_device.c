@@ -34,7 +34,7 @@ struct measured_call {
     bool backward;
 };
 
-/* Work that is repeated: what enqueues it, for which batch. */
+/* Work that is repeated: the function that enqueues it, and its batch. */
 struct repeated {
     void (*enqueue)(struct execution *);
     struct execution_batch batch;
@@ -54,7 +54,7 @@ struct memory_device {
     struct repeated repeated[RECORDINGS];
     size_t repeated_count;
     bool can_record;
-    bool records_passes; /* of training, too (execution_record_passes) */
+    bool records_passes; /* also the passes of training (execution_record_passes) */
     char refusal[128];   /* why the device refused to record an iteration; "": it did not */
     struct recording_refusals refusals; /* their numbers; `why` is not set */
     struct iteration_values values;     /* the host's copy of what kernels read on the device */

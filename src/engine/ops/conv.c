@@ -169,7 +169,7 @@ static void forward_conv(const struct kernel_call *call)
                     call->output[output_at(&s, n, o, y, x)] = window_sum(call, &s, n, o, y, x);
 }
 
-/* input_gradient[tap] += weight * output_gradient, over every pair of the forward sum. */
+/* Adds weight * output_gradient to input_gradient[tap], over every pair of the forward sum. */
 static void backward_input(const struct kernel_call *call, const struct sizes *s)
 {
     const float *weight = call->parameters[0];

@@ -186,7 +186,8 @@ static void store_sum(const struct kernel_call *call, const struct int8_output *
 
 /* --- layers with weights --- */
 
-/* The integer weights of all outputs, then the integers of each output. */
+/* Returns the bytes of the integer weights of all outputs; the integers of each output follow them.
+ */
 static size_t weight_bytes(const struct kernel_site *site)
 {
     const size_t count = site->node->op == &op_linear

@@ -1,9 +1,9 @@
-/* First it is decided what is quantized and with which grids, then the network is made.
+/* First decides which nodes are quantized and with which grids, then makes the network.
  *
  * Integers spread forwards from the layers with quantized weights, through sums, average poolings
- * and layers that only move values. A layer that only moves values and that nothing in integers
- * reads is taken back, from the last node on, so that the layer before it computes its output in
- * float32. */
+ * and layers that only move values. A layer that only moves values and whose values nothing in
+ * integers reads is taken back, from the last node on, so that the layer before it computes its
+ * output in float32. */
 #include "engine/quantize/quantize.h"
 
 #include "base/memory.h"

@@ -470,7 +470,7 @@ const struct kernel KERNEL(elu) = {
     .backward = backward,
 };
 
-/* Those whose value at 0 is 0, which the unused lanes of a channel-blocked array must keep, also
+/* Activations that map 0 to 0, which the unused lanes of a channel-blocked array must keep, also
  * have a kernel for the channel-blocked arrays of inference, which are surrounded by padding. */
 enum { BLOCKED_TRAITS = KERNEL_BLOCKED | ELEMENT_TRAITS | KERNEL_IN_PLACE };
 

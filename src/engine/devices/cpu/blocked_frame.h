@@ -1,6 +1,6 @@
-/* blocked_frame.h: what kernels share that multiply each channel of a channel-blocked array by a
- * value of its own: the arrays of a pass, and the values of a block in the lanes of a vector. Only
- * the kernels of this folder use it. */
+/* blocked_frame.h: helpers of kernels that multiply each channel of a channel-blocked array by its
+ * own value: the arrays of a pass, and the values of a block in the lanes of a vector. Only the
+ * kernels of this folder use it. */
 #ifndef TINCA_ENGINE_DEVICES_CPU_BLOCKED_FRAME_H
 #define TINCA_ENGINE_DEVICES_CPU_BLOCKED_FRAME_H
 

@@ -12,7 +12,7 @@
 
 typedef double doubles __attribute__((vector_size(LANES * sizeof(double))));
 
-/* What a block of channels has for each lane; 0 in unused lanes. */
+/* The factors of a block of channels, by lane; 0 in unused lanes. */
 struct factors {
     float mean[LANES], scale[LANES], bias[LANES]; /* y = (x - mean) scale + bias */
     float gradient_scale[LANES], slope[LANES], offset[LANES];

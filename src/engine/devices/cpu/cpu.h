@@ -45,12 +45,13 @@ struct cpu_int8_table {
     const struct kernel *const *kernels; /* in the order of kernels.inc; NULL-terminated */
 };
 
-/* Returns those for the fastest VNNI that this processor and this build have, or NULL; none that
- * TINCA_CPU excludes. */
+/* Returns the int8 kernels for the fastest VNNI that this processor, this build and TINCA_CPU
+ * allow, or NULL. */
 const struct cpu_int8_table *cpu_int8_table_here(void);
 
-/* Returns those for AMX-INT8, which are for large products alone and come before the others, or
- * NULL if this processor or this build has none, or TINCA_CPU names an instruction set. */
+/* Returns the int8 kernels for AMX-INT8, which serve only large products and come before the
+ * others, or NULL if this processor or this build has none, or TINCA_CPU names an instruction set.
+ */
 const struct cpu_int8_table *cpu_amx_int8_table_here(void);
 
 /* Returns the kernels for AMX, or NULL if this build has none. */

@@ -20,15 +20,15 @@
 enum {
     LEAST_REPEATS = 5,
     WORK_TIME = 5000000, /* nanoseconds in which repeats begin */
-    TRIES = 12,          /* of a moment in which other cores are free */
-    JOBS = 4,            /* of a repeat: one alone is too short for the clock */
-    MANY_TASKS = 64,     /* for each thread */
-    SPIN_ROUNDS = 4000,  /* of a task that takes some microseconds */
+    TRIES = 12,          /* waits for a moment in which other cores are free */
+    JOBS = 4,            /* jobs of a repeat: one alone is too short for the clock */
+    MANY_TASKS = 64,     /* tasks for each thread */
+    SPIN_ROUNDS = 4000,  /* rounds of a task that takes some microseconds */
     ARRAY_FLOATS = 4096,
     READ_BYTES = 8 << 20, /* more than a level-2 cache has, as large as the weights of a layer */
 };
 
-/* Seconds: what is too little to be measured, and a pause between two tries. */
+/* Seconds: a time that is too short to be measured, and the pause between two tries. */
 static const double NOTHING = 1e-9, PAUSE = 2e-3;
 static const char what[] = N_("the machine's figures");
 

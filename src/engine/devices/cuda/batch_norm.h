@@ -1,6 +1,5 @@
-/* batch_norm.h: what the kernels of batch normalisation for plain and for channels-last arrays
- * share (batch_norm.cu, batch_norm_last.cu). Only these two files use it.
- */
+/* batch_norm.h: helpers of the kernels of batch normalisation for plain and for channels-last
+ * arrays (batch_norm.cu, batch_norm_last.cu). Only these two files use it. */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_BATCH_NORM_H
 #define TINCA_ENGINE_DEVICES_CUDA_BATCH_NORM_H
 

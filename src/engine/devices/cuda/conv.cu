@@ -114,7 +114,7 @@ void conv_backward_bias(const struct kernel_call *call)
     const struct shape out = call->site->node->output;
     const size_t batch = call->site->batch, area = shape_area(out);
     if (epilogue_sums_bias(call))
-        return; /* it has */
+        return; /* epilogue_backward has computed the sums */
     if (call->site->output_layout.channels_last)
         sum_channels_last(context_of(call), "conv backward, bias", call->output_gradient,
                           batch * area, out.channels, (float *)call->workspace,
@@ -166,8 +166,8 @@ size_t conv_least_work(void)
 
 /* --- the kernel --- */
 
-/* Below float32, tiles of few rows compute in float32 all the same, because tensor cores would
- * multiply zeros. Returns a name that says so if it is so in some passes, or in all. */
+/* Returns the kernel's name, which says whether some or all passes compute in float32: below
+ * float32, tiles of few rows do so too, because tensor cores would multiply zeros. */
 const char *conv_general_name(const struct kernel_site *site)
 {
     const struct cuda_context *context = (const struct cuda_context *)site->context;

@@ -407,7 +407,8 @@ size_t weights_direct_workspace(const struct conv_shape *conv)
     const struct direct_choice *choice = choose(conv);
     if (!choice || !size_chunk(conv, choice, &images, &rows))
         return 0;
-    /* A larger batch may have more images in a chunk, so its chunks say nothing of smaller ones. */
+    /* the bound counts chunks of one image, since a smaller batch may have fewer images in a chunk
+     */
     const size_t chunks = conv->batch * blocks_for(conv->out.height, rows);
     return std::min(chunks, most_parts(conv, choice)) * conv->out.channels * conv->in.channels *
            choice->kernel * choice->kernel * sizeof(float);

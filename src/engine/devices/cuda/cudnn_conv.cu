@@ -262,8 +262,8 @@ bool dnn_fuses(const struct kernel_site *site, const struct dnn_option *option)
            (site->fused_activation || option->algorithm == DNN_PRECOMP_GEMM);
 }
 
-/* Records a failure in cuDNN's words. What kind it is, CUDA says: cuDNN may only be the first to
- * notice that the GPU is lost. */
+/* Records a failure in cuDNN's words. CUDA determines the kind of failure, because cuDNN may only
+ * be the first to notice that the GPU is lost. */
 static void note_failure(struct cuda_context *context, const char *what, dnn_status status)
 {
     char text[200];
