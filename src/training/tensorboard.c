@@ -1,5 +1,5 @@
-/* TensorBoard's event file of the run (run_events.h), with the setting tensorboard. The run goes on
- * if the file cannot be written, except if a new run cannot begin it. */
+/* Writes TensorBoard's event file of the run (run_events.h), with the setting tensorboard. The run
+ * continues if the file cannot be written, except if a new run cannot begin it. */
 #include "training/observer.h"
 
 #include "base/clock.h"
@@ -19,7 +19,7 @@ static void report(struct trainer *trainer, uint64_t iteration, const struct err
     trainer_record_lost(trainer, failed);
 }
 
-/* Notes the event file in the journal. */
+/* Records the event file in the journal. */
 static void note_file(const struct run_events *events, struct trainer *trainer)
 {
     struct json *event = json_new_object();
@@ -49,7 +49,7 @@ static bool open_events(void *state, struct trainer *trainer)
     return true;
 }
 
-/* Lets the snapshot show what the disk refuses. */
+/* Copies the file's error to the snapshot. */
 static void share_trouble(const struct run_events *events, struct trainer *trainer)
 {
     struct error *tolerated = &trainer->refusals.tolerated;
@@ -58,7 +58,7 @@ static void share_trouble(const struct run_events *events, struct trainer *train
 }
 
 /* Adds a finding, once, if the file ended before the run. `last`: nothing more will be written, so
- * whatever is missing is lost. */
+ * missing records are lost. */
 static void check(struct run_events *events, struct trainer *trainer, bool last)
 {
     struct error failed;
@@ -122,7 +122,7 @@ static void after_picture(void *state, struct trainer *trainer, const char *path
     run_events_add_generated(state, path);
 }
 
-/* Syncs the file, so that what comes before a checkpoint is not missing after a power cut. */
+/* Syncs the file, so that the records before a checkpoint are not missing after a power cut. */
 static bool sync_events(void *state, struct trainer *trainer, struct error *error)
 {
     (void)error;
@@ -131,7 +131,7 @@ static bool sync_events(void *state, struct trainer *trainer, struct error *erro
     return true;
 }
 
-/* Completes the file. That of a stopped run goes on when it is resumed. */
+/* Completes the file, which a resumed run continues. */
 static void end(void *state, struct trainer *trainer, enum run_status status, bool writes)
 {
     struct series_validation row;

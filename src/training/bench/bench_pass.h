@@ -13,8 +13,8 @@
 struct bench_pass {
     double seconds;
     struct roofline_work work;
-    /* Least seconds by the roofline. NaN: the limits are unknown, as those of a pass that computes
-     * with integers: the peak that is measured is that of float32. */
+    /* The shortest time by the roofline, in seconds. NaN: the limits are unknown; that of integers
+     * is, since the measured peak is that of float32. */
     double attainable;
     enum roofline_limit limit; /* NONE: no work, unknown limits, or a sum */
 };

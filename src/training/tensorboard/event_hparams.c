@@ -1,6 +1,6 @@
-/* The data of the hparams plugin are metadata of values that are empty themselves. TensorBoard
- * finds out by itself which hyperparameters and metrics there are, over all runs of a folder: it
- * looks at the start of each run, and at the scalars. */
+/* Writes the data of the hparams plugin: metadata of values that are empty themselves. TensorBoard
+ * collects the hyperparameters and metrics of all runs of a folder itself: it reads the start of
+ * each run, and the scalars. */
 #include "training/tensorboard/event_message.h"
 
 #include "base/memory.h"

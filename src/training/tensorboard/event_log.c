@@ -1,5 +1,5 @@
-/* Messages are built on the stack and packed behind the records before them, since every iteration
- * of a run adds one. */
+/* Builds messages on the stack and packs them behind the previous records, since every iteration of
+ * a run adds one. */
 #include "training/tensorboard/event_message.h"
 
 #include "training/tensorboard/internal.h"
@@ -63,7 +63,7 @@ static void put_crc(const struct event_log *log, uint8_t *out, const uint8_t *by
     put_number(out, crc32c_mask(crc32c_of(&log->crc, bytes, count)), 4);
 }
 
-/* Appends `count` bytes without a value and returns them, or NULL if there is no memory. */
+/* Appends `count` uninitialised bytes and returns them, or NULL if there is no memory. */
 static uint8_t *append_room(struct text *text, size_t count)
 {
     static const char zeros[512];

@@ -1,5 +1,5 @@
-/* event_message.h: how the parts of event_log.c add a message to the log. Internal to this folder.
- */
+/* event_message.h: adds a message to the log, for the parts of event_log.c. Internal to this
+ * folder. */
 #ifndef TINCA_TRAINING_TENSORBOARD_EVENT_MESSAGE_H
 #define TINCA_TRAINING_TENSORBOARD_EVENT_MESSAGE_H
 

@@ -1,4 +1,4 @@
-/* The live event file of a run: what is added when, and what it may cost. */
+/* Adds records to the live event file of a run, and limits their cost. */
 #include "training/tensorboard/run_events.h"
 
 #include "base/clock.h"
@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-static const double histogram_share = 0.05; /* of the run's time */
+static const double histogram_share =
+    0.05; /* histograms take at most this share of the run's time */
 
 static struct event_time time_of(uint64_t step)
 {
@@ -42,7 +43,7 @@ static bool is_open(const struct run_events *events)
     return events->file.path && !events->file.stopped;
 }
 
-/* Notes what is in the file, if nothing waits. */
+/* Records the last step in the file, if nothing waits. */
 static void note_written(struct run_events *events)
 {
     if (!events->file.stopped && !event_file_waits(&events->file))

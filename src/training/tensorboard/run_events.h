@@ -17,9 +17,9 @@
 struct run_events {
     struct event_file file;
     uint64_t step;      /* of the last iteration that was added */
-    uint64_t written;   /* of the last one that is in the file, with all before it */
+    uint64_t written;   /* last step in the file, with all before it */
     double seconds;     /* spent on histograms */
-    double cost;        /* of the last ones */
+    double cost;        /* seconds that the last ones took */
     uint64_t histogram; /* the step of the last ones */
     bool reported;      /* the run knows that the file ended before it */
 };
@@ -29,7 +29,7 @@ struct run_events {
 bool run_events_open(struct run_events *events, const struct run_config *config,
                      const struct run_facts *facts, uint64_t done, struct error *error);
 
-/* Adds an iteration; writes what waits if it is time. `now` is clock_nanoseconds. */
+/* Adds an iteration; writes the waiting records if it is time. `now` is clock_nanoseconds. */
 void run_events_add_point(struct run_events *events, const struct series_point *point,
                           uint64_t now);
 
@@ -46,22 +46,22 @@ void run_events_add_batch(struct run_events *events, const struct preparation *p
 /* Adds a picture of generated samples (a PNG file). */
 void run_events_add_generated(struct run_events *events, const char *path);
 
-/* Adds histograms of the weights, unless they have them for this step. All of them together take at
+/* Adds histograms of the weights, unless this step has them already. All of them together take at
  * most a twentieth of the run's time, `run_seconds` so far: others are left out, except those of
  * the `last` step. */
 void run_events_add_weights(struct run_events *events, const struct preparation *prepared,
                             double run_seconds, bool last);
 
-/* Writes what waits. */
+/* Writes the waiting records. */
 void run_events_flush(struct run_events *events);
 
-/* Writes what waits and syncs the file: before a checkpoint, so that what comes before it is not
- * missing after a power cut. What the disk refuses is written with the next call. */
+/* Writes the waiting records and syncs the file before a checkpoint, so that records before it are
+ * not missing after a power cut. Records that cannot be written are written with the next call. */
 void run_events_sync(struct run_events *events);
 
-/* Returns whether the file has all that was added so far; otherwise *error says why, and where it
- * ends. Fills *error once, when the file has ended before the run, or if `last` is true and
- * something is missing at the end of the run. */
+/* Returns whether the file has all records so far; otherwise *error says why, and where it ends.
+ * Fills *error once, when the file has ended before the run, or if `last` is true and something is
+ * missing at the end of the run. */
 bool run_events_check(struct run_events *events, bool last, struct error *error);
 
 /* Adds that the run has ended, and writes what waits. */

@@ -1,4 +1,4 @@
-/* The pictures and the weights of a run as records. */
+/* Adds the pictures and the weights of a run as records. */
 #include "base/files/file.h"
 #include "data/formats/image_file.h"
 #include "models/saved/samples.h"
