@@ -217,7 +217,7 @@ static bool copy_attributes(int descriptor, const char *path)
     return copied;
 }
 #else
-/* Other systems' calls differ; mode and owner are kept there as well. */
+/* Returns true: other systems' calls differ; mode and owner are kept there as well. */
 static bool copy_attributes(int descriptor, const char *path)
 {
     (void)descriptor;

@@ -57,7 +57,7 @@ size_t json_member_count(const struct json *object);
 /* Returns the name of an object's member; "" for other values. */
 const char *json_key(const struct json *value);
 
-/* All of these accept NULL, which has no type. */
+/* Return whether a value has this type; NULL has none. */
 bool json_is_object(const struct json *value);
 bool json_is_array(const struct json *value);
 bool json_is_null(const struct json *value);
