@@ -119,12 +119,12 @@ void cluster_reset_activity(struct cluster *cluster);
 void cluster_note_wait(struct cluster *cluster);
 
 /* Collectives: all ranks call the same one. They return false after a failure. */
-/* all[0..ranks * bytes) becomes mine[0..bytes) of all ranks, in their order. */
+/* Sets all[0..ranks * bytes) to mine[0..bytes) of all ranks, in their order. */
 bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, void *all);
 /* Returns whether all ranks are `good`; if one is not, all get its error, that of the first such
  * rank. NULL: returns `good`. */
 bool cluster_agree(struct cluster *cluster, bool good, struct error *error);
-/* data[0..bytes) becomes that of rank 0. */
+/* Sets data[0..bytes) to that of rank 0. */
 bool cluster_broadcast(struct cluster *cluster, void *data, size_t bytes);
 
 /* Returns the nanoseconds that this process has waited in cluster_gather and for sums. */

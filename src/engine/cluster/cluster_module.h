@@ -39,11 +39,12 @@ struct cluster_module {
     void (*end_all)(int status); /* ends all processes of the job at once */
 
     /* Start a collective; return false with a reason. */
-    /* all[0..ranks * bytes) becomes mine[0..bytes) of all ranks, in their order. */
+    /* Sets all[0..ranks * bytes) to mine[0..bytes) of all ranks, in their order. */
     bool (*gather)(const void *mine, size_t bytes, void *all, char *reason);
-    /* data[0..bytes) becomes that of rank 0. */
+    /* Sets data[0..bytes) to that of rank 0. */
     bool (*broadcast)(void *data, size_t bytes, char *reason);
-    /* When it is complete, each rank sees what all have written to their windows before it. */
+    /* Waits for all ranks; when it is complete, each rank sees everything that the others wrote to
+     * their windows before it. */
     bool (*barrier)(char *reason);
     /* Tests the collective that was started. Returns false with a reason if it has failed. */
     bool (*test)(bool *complete, char *reason);
@@ -54,12 +55,12 @@ struct cluster_module {
     bool (*share)(size_t number, size_t bytes, void **segments, char *reason);
 
     /* Start a collective of sums; return false with a reason. A value has `bytes` bytes, 2 or 4. */
-    /* Values are divided into shards, one for each rank; shard r is [r count / ranks, (r + 1) count
-     * / ranks). shards[] becomes this rank's shard of the values of each rank, in their order. */
+    /* Divides values into shards, one for each rank; shard r is [r count / ranks, (r + 1) count /
+     * ranks). Sets shards[] to this rank's shard of the values of each rank, in their order. */
     bool (*scatter)(const void *values, size_t count, size_t bytes, void *shards, char *reason);
-    /* Each rank has its shard of the values; all get all shards. */
+    /* Gathers all shards of the values, of which each rank has its own. */
     bool (*collect)(void *values, size_t count, size_t bytes, char *reason);
-    /* values[] becomes the sum of those of all ranks, in an order that MPI chooses. */
+    /* Sets values[] to the sum of those of all ranks, in an order that MPI chooses. */
     bool (*add)(float *values, size_t count, char *reason);
     bool (*test_sum)(bool *complete, char *reason);
 

@@ -66,9 +66,9 @@ void cluster_window_close(struct cluster_window *window);
 /* Returns a rank's segment of the window. */
 void *cluster_window_segment(const struct cluster_window *window, size_t rank);
 
-/* The first `count` float32 values of each rank's segment become the sums over the subtrees of all
- * ranks, whose values are `stride` apart; the other subtrees of a rank are undefined then. All
- * ranks call it. It computes with `pool`; NULL: with this thread. Returns false after a failure. */
+/* Adds the first `count` float32 values of each rank's segment over the subtrees of all ranks,
+ * whose values are `stride` apart; the other subtrees of a rank are undefined then. All ranks call
+ * it. It computes with `pool`; NULL: with this thread. Returns false after a failure. */
 bool cluster_window_sum(const struct cluster_window *window, const struct batch_subtrees *subtrees,
                         size_t count, size_t stride, struct pool *pool);
 

@@ -85,7 +85,7 @@ static void join_places(struct finder *finder, size_t node, size_t parts, size_t
 
 typedef void coupling_rule(struct finder *finder, size_t node);
 
-/* Each channel of every input becomes the channel of the output with the same number. */
+/* Joins each channel of every input with the channel of the output with the same number. */
 static void join_each(struct finder *finder, size_t node)
 {
     for (size_t k = 0; k < finder->graph->nodes[node].input_count; k++)

@@ -192,7 +192,7 @@ static void swap_axes(const double *from, double *to, size_t planes, size_t rows
             memcpy(to + (r * planes + p) * k, from + (p * rows + r) * k, k * sizeof *to);
 }
 
-/* to[columns of m][n] = m^T [rows][columns] * from[rows][n] */
+/* Computes to[columns of m][n] = m^T [rows][columns] * from[rows][n]. */
 static void project(const double *m, size_t rows, size_t columns, const double *from, size_t n,
                     double *to)
 {
@@ -363,7 +363,7 @@ static void write_tucker_parts(struct tucker *t, size_t g, float *const parts[FA
     }
 }
 
-/* to[rows][n] = m[rows][columns] * from[columns][n] */
+/* Computes to[rows][n] = m[rows][columns] * from[columns][n]. */
 static void expand(const double *m, size_t rows, size_t columns, const double *from, size_t n,
                    double *to)
 {

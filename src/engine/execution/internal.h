@@ -87,7 +87,7 @@ struct execution_memory {
     void (*forward)(struct execution *execution, uint64_t iteration);
     void (*backward)(struct execution *execution);
     void (*update)(struct execution *execution, float learning_rate);
-    /* NULL: the passes and the update are called one after the other, as with a profile. */
+    /* Is NULL if the passes and the update are called one after the other, as with a profile. */
     float (*iterate)(struct execution *execution, uint64_t iteration, float learning_rate);
     void (*wait)(struct execution *execution); /* may be NULL */
     const float *(*output)(const struct execution *execution);
@@ -109,7 +109,7 @@ struct execution_memory {
     struct recording_refusals (*refusals)(const struct execution *execution); /* may be NULL */
     void (*record_passes)(struct execution *execution);                       /* may be NULL */
 
-    /* With a profile: measure every kernel call, and add the measurements at the end of a pass,
+    /* With a profile, measure every kernel call, and add the measurements at the end of a pass,
      * which may be NULL. */
     void (*begin_call)(struct execution *execution);
     void (*end_call)(struct execution *execution, size_t node, bool backward);

@@ -227,7 +227,7 @@ static bool make_batch(struct execution *execution, struct error *error)
     return self->staging;
 }
 
-/* In float16, prepares the scaling of the loss. */
+/* Prepares the scaling of the loss, in float16. */
 static bool make_loss_scale(struct execution *execution, struct error *error)
 {
     struct memory_device *self = execution->on_device;
@@ -668,7 +668,7 @@ static void mix_gradients(struct execution *execution, const float *more, float 
 
 /* --- profile --- */
 
-/* Call i begins at the device's time stamp 2i and ends at 2i + 1. */
+/* Enqueues the stamp at which call i begins, 2i; it ends at 2i + 1. */
 static void begin_call(struct execution *execution)
 {
     device_of(execution)->stamp(execution->device, 2 * execution->on_device->measured_count);

@@ -417,8 +417,8 @@ static void end_pass(struct execution *execution)
         execution->memory->end_pass(execution);
 }
 
-/* The steps of a chain have no random numbers. Their calls do not change, so that they stay in the
- * cache of every thread. */
+/* Sets the iteration of all calls except those of chains, which use no random numbers: unchanged
+ * calls stay in the cache of every thread. */
 static void set_iteration(struct execution *execution, uint64_t iteration)
 {
     const struct plan *plan = execution->plan;

@@ -37,7 +37,8 @@ static bool write_conv(const union attributes *attributes, struct json *layer)
            layer_write_int8_weights(layer, conv->int8_weights);
 }
 
-/* Along an axis on which the kernel has one element, any dilation computes the same as 1. */
+/* Returns the dilation along an axis; if the kernel has one element there, any dilation computes
+ * the same as 1. */
 static size_t dilation_of(size_t kernel, size_t dilation)
 {
     return kernel > 1 && dilation > 1 ? dilation : 1;

@@ -379,7 +379,8 @@ static void list_array(const struct array_list *list, enum plan_array_kind kind,
                                                                         .last = block->last};
 }
 
-/* The first owner of a gradient is the last node, since the backward pass starts there. */
+/* Lists the arrays. The first owner of a gradient is the last node, since the backward pass starts
+ * there. */
 static bool list_arrays(const struct live_ranges *ranges, struct error *error)
 {
     struct plan *plan = ranges->plan;

@@ -77,7 +77,8 @@ static bool passes_layout_on(const struct node *node)
     return (node->op->traits & OP_MOVES_CHANNELS) || op_is_identity_in_inference(node);
 }
 
-/* A node whose output has the shape of its input may be fused into the node before it. */
+/* Returns whether a node may be fused into the node before it: its output has the shape of its
+ * input. */
 static bool may_be_fused(const struct graph *graph, const struct node *node)
 {
     struct shape inputs[NODE_MAX_INPUTS];

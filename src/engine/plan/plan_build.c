@@ -419,8 +419,8 @@ static uint64_t least_fallbacks(const struct graph *graph, const struct device_d
     return nodes;
 }
 
-/* A batch that is too large for a kernel of the device, so that more than `fallbacks` nodes fall
- * back, does not fit either. */
+/* Returns whether a batch fits into memory without more than `fallbacks` nodes that fall back
+ * because it is too large for a kernel of the device. */
 static bool batch_fits(const struct graph *graph, const struct device_driver *driver,
                        const struct plan_settings *settings, size_t batch, uint64_t fallbacks,
                        uint64_t bytes)

@@ -187,8 +187,8 @@ static float least_scale(const float *values, size_t outputs, size_t row)
     return least < FLT_MAX ? least : 1.0f / QUANTIZED_WEIGHT_MAX;
 }
 
-/* Sums and the bias have units of the input's scale times the weights': a scale must not be so
- * small that the bias does not fit into a sum. Half of the limit leaves room for rounding. */
+/* Returns the scale, enlarged if necessary so that the bias fits into a sum: sums and the bias have
+ * units of the input's scale times the weights'. Half of the limit leaves room for rounding. */
 static float fit_bias(float scale, float bias, float input_scale, size_t products)
 {
     const double most = int8_most_bias(products) / 2;

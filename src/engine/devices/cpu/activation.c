@@ -15,7 +15,7 @@ typedef float gradient_function(float of, float g, float parameter);
 
 /* --- the functions of each activation --- */
 
-/* A comparison with < keeps NaN, so that a diverged run is noticed. */
+/* Returns max(x, 0). The comparison with < keeps NaN, so that a diverged run is noticed. */
 ALWAYS_INLINE float relu_value(float x, float slope)
 {
     (void)slope;

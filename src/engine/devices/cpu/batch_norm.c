@@ -266,7 +266,8 @@ static void apply_vectors_task(void *context, size_t n, size_t thread)
         apply_channels(norm, x, y, NULL, false);
 }
 
-/* Inference with the statistics of each image: a plane is normalised while it is in the cache. */
+/* Normalises with the statistics of each image, for inference: a plane is normalised while it is in
+ * the cache. */
 static void apply_instances_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
@@ -317,8 +318,8 @@ static void forward_batch_norm(const struct kernel_call *call)
 
 /* --- backward --- */
 
-/* Where a fused relu was 0, the gradient of the norm's output is 0. The relu's output says where,
- * or, without a fused addition, the norm is computed once more. */
+/* The gradient of the norm's output is 0 where a fused relu was 0. The relu's output shows where
+ * or, without a fused addition, the norm is recomputed. */
 enum mask { UNMASKED, MASKED_BY_NORM, MASKED_BY_OUTPUT };
 
 static enum mask mask_of(const struct kernel_site *site)

@@ -21,7 +21,7 @@ static inline struct blocked_frame blocked_frame_forward(const struct kernel_cal
     return frame;
 }
 
-/* `out` has no values if the input needs no gradient. */
+/* Returns the arrays of a backward pass; `out` has no values if the input needs no gradient. */
 static inline struct blocked_frame blocked_frame_backward(const struct kernel_call *call)
 {
     const struct kernel_site *site = call->site;

@@ -468,7 +468,8 @@ static double seconds_winograd(const struct kernel_site *site)
            transforms * figures[MACHINE_TRANSFORM];
 }
 
-/* Tiles at the lower and the right edge of an odd size read one position more. */
+/* Returns the padding of the input: tiles at the lower and the right edge of an odd size read one
+ * position more. */
 static size_t pad_winograd(const struct kernel_site *site)
 {
     const struct shape out = site->node->output;
@@ -528,7 +529,7 @@ static void infer_winograd(const struct kernel_call *call)
     run_tasks(call, batch * w.tile_chunks * w.column_chunks, winograd_task, &w);
 }
 
-/* The rows begin with a row of tiles, since their number is even. */
+/* Computes some rows of an image. They begin with a row of tiles, since their number is even. */
 static void infer_winograd_rows(const struct kernel_call *call, const struct kernel_rows *rows,
                                 size_t thread)
 {

@@ -121,7 +121,7 @@ static inline float *panel_plane(const struct correlation *c, const struct panel
     return c->to + (p->image * c->groups * c->rows + channel) * shape_area(c->destination);
 }
 
-/* to[i * step] = results[i], or adds the results to what is there. */
+/* Sets to[i * step] = results[i], or adds the results to the values there. */
 static inline void store_row(const struct correlation *c, const float *results, size_t count,
                              float *to, size_t step)
 {
@@ -629,7 +629,7 @@ static void image_task(void *context, size_t task, size_t thread)
     correlate_row_block(c, direct ? direct : copy, image, group, 0, c->tiles, 0, thread, results);
 }
 
-/* With few images: copies some channels of a group's source. */
+/* Copies some channels of a group's source, if there are few images. */
 static void copy_task(void *context, size_t task, size_t thread)
 {
     (void)thread;

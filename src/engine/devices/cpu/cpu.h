@@ -10,7 +10,7 @@ struct cpu_table {
     size_t channel_block;                /* channels of a block in channel-blocked layouts */
     void (*copy_to_plain)(struct pool *pool, struct tensor_layout layout, struct shape shape,
                           size_t batch, const void *from, float *to);
-    /* The driver's functions of the same names. */
+    /* These are the driver's functions of the same names. */
     void (*quantize)(struct pool *pool, struct quantization quantization,
                      struct tensor_layout layout, struct shape shape, size_t batch,
                      const float *from, uint8_t *to);

@@ -565,7 +565,7 @@ static inline bool supports_int8(const struct kernel_site *site, const char **re
     return site->int8;
 }
 
-/* int8_copies.c: conversions between float32 and integers of 8 bits, the driver's `quantize` and
+/* int8_copies.c: convert between float32 and integers of 8 bits, as the driver's `quantize` and
  * `dequantize`. */
 void KERNEL(quantize)(struct pool *pool, struct quantization quantization,
                       struct tensor_layout layout, struct shape shape, size_t batch,

@@ -339,8 +339,8 @@ static void compute_group(const struct job *job, const struct strip *strip, size
             store_tile(job, strip, tile + t, column + i, totals + (t * columns + i) * AMX_SUMS);
 }
 
-/* Two columns with two tiles; four columns if there is one tile, four tiles if there is one column.
- */
+/* Computes a strip: two columns with two tiles; four columns if there is one tile, four tiles if
+ * there is one column. */
 static void compute_strip(const struct job *job, const struct strip *strip, size_t first_column,
                           size_t last_column)
 {

@@ -63,7 +63,7 @@ static void empty_task(void *context, size_t task, size_t thread)
     (void)thread;
 }
 
-/* Each step waits for the one before, so that every thread takes the same time. */
+/* Runs steps that each wait for the one before, so that every thread takes the same time. */
 static void spin_task(void *context, size_t task, size_t thread)
 {
     (void)context;
@@ -255,7 +255,7 @@ static double remaining(const struct conv_time *time, enum machine_figure figure
     return fmax(all - seconds * time->units[known] / time->units[figure], all / 4);
 }
 
-/* Direct convolution: with tiles of one block of channels, and of two. */
+/* Measures direct convolution with tiles of one block of channels, and of two. */
 static bool measure_direct(const struct cpu_table *table, struct pool *one,
                            struct machine_model *model, struct error *error)
 {
@@ -268,8 +268,8 @@ static bool measure_direct(const struct cpu_table *table, struct pool *one,
     return true;
 }
 
-/* Winograd's: one convolution with many products for each transform, and one with few of them, give
- * two equations for the two figures. */
+/* Measures Winograd's convolution: one with many products for each transform, and one with few,
+ * give two equations for the two figures. */
 static bool measure_winograd(const struct cpu_table *table, struct pool *one,
                              struct machine_model *model, struct error *error)
 {

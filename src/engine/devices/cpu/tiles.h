@@ -20,8 +20,8 @@
 
 enum { TERM_BLOCK = 64 }; /* terms of a block; adding the block costs one step more */
 
-/* If `add` is set, adds the sums to `out`. Else the sums begin with bias[r], or with 0 if `bias` is
- * NULL. */
+/* Adds the sums to `out` if `add` is set. Otherwise the sums begin with bias[r], or with 0 if
+ * `bias` is NULL. */
 typedef void tile_correlate(const float *source, const size_t *offsets, const float *weights,
                             size_t terms, const float *bias, bool add, float *out,
                             size_t out_stride);

@@ -122,7 +122,8 @@ join_parts(const struct moments *parts, const struct norm *norm, uint32_t channe
 
 /* --- forward --- */
 
-/* Every kernel calls this one function, so that a recomputed pass gives the same bits. */
+/* Returns a normalised value. Every kernel calls this one function, so that a recomputed pass gives
+ * the same bits. */
 static __device__ __forceinline__ float normalised(float x, float mean, float invstd, float weight,
                                                    float bias)
 {

@@ -56,8 +56,8 @@ size_t conv_gemm_workspace_bytes(const struct kernel_site *site, size_t partial)
     return partial > 0 ? partial_begin(site) + partial : conv_packed_bytes(site);
 }
 
-/* The passes use the workspace one after the other: for packed weights and the sums of parts, for
- * those of the weights' gradient, and for those of the bias. */
+/* Returns the bytes for the pass that needs most, since the passes use the workspace in turn: for
+ * packed weights and the sums of parts, for the weights' gradient, and for that of the bias. */
 size_t conv_workspace(const struct kernel_site *site)
 {
     const struct conv_shape conv = shape_of(site);
@@ -124,8 +124,8 @@ void conv_backward_bias(const struct kernel_call *call)
                      out.channels, area, call->parameter_gradients[1]);
 }
 
-/* Below float32 the bias has a kernel of its own: in the products that give the weights' gradient
- * its terms would be rounded like their operands. */
+/* Queues the gradients of weights and bias. Below float32 the bias has a separate kernel: in the
+ * products that give the weights' gradient its terms would be rounded like their operands. */
 void conv_backward_weights(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);

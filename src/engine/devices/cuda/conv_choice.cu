@@ -43,8 +43,8 @@ bool conv_needs(const struct kernel_site *site, enum dnn_pass pass)
            (site->training && (pass == DNN_WEIGHTS || site->input_gradient[0]));
 }
 
-/* The limit is 8 MiB and twice the arrays of the layer, but at most 1 GiB or a sixteenth of a
- * smaller GPU's memory. It does not depend on the free memory, because the bits would. */
+/* Returns 8 MiB and twice the arrays of the layer, but at most 1 GiB or a sixteenth of a smaller
+ * GPU's memory. The limit does not depend on the free memory, because the bits would. */
 size_t conv_workspace_limit(const struct cuda_context *context, const struct kernel_site *site)
 {
     const size_t values =

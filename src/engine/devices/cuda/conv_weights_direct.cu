@@ -44,7 +44,8 @@ struct staging {
 
 template <int K_, int S_> struct direct_window {
     enum { K = K_, S = S_, TAPS = K * K, PAD = K / 2, SUMS = SMALLS * LARGES * TAPS };
-    /* The rows of the input that `rows` rows of the output read; a 1x1 window skips some. */
+    /* Returns the rows of the input that `rows` rows of the output read; a 1x1 window skips some.
+     */
     static __host__ __device__ __forceinline__ uint32_t rows_read(uint32_t rows)
     {
         return K == 1 ? rows : (rows - 1) * S + K;

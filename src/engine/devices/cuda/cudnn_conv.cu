@@ -150,7 +150,8 @@ static bool algorithm_is_fine(dnn_algorithm algorithm, enum dnn_pass pass,
            (shape->kernel[0] <= 3 && shape->kernel[1] <= 3);
 }
 
-/* The ranking may also name algorithms that round too coarsely. */
+/* Lists the suitable algorithms of the ranking, which may also name ones that round too coarsely.
+ */
 size_t dnn_list(const struct cuda_dnn *dnn, const struct dnn_shape *shape, enum dnn_pass pass,
                 struct dnn_option list[DNN_RANKED])
 {
