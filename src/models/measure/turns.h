@@ -32,8 +32,8 @@
 
 /* --- where and how --- */
 
-/* Where, how and when times were measured. Every stored time has one description, so that the same
- * members decide everywhere whether two times are of the same machine and settings. */
+/* The place, settings and time of a measurement. Every stored time has one description, so that the
+ * same members decide everywhere whether two times are of the same machine and settings. */
 enum { PRECISION_NAME_SIZE = 16 };
 struct measured_on {
     char device[DEVICE_NAME_SIZE];

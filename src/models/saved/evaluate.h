@@ -43,7 +43,7 @@ struct model_use {
     size_t copies;  /* of the weights */
     size_t models;  /* others of the same size, each with its plan */
     uint64_t bytes; /* anything else, such as a data set */
-    /* NULL, or returns what depends on the network, given `context` */
+    /* Returns the bytes that depend on the network, given `context`; may be NULL. */
     uint64_t (*more)(const struct network *network, const void *context);
     const void *context;
 };
