@@ -177,7 +177,7 @@ bool experiment_check(struct trainer *trainer, bool *known);
 
 /* --- worker.c: the life of a run --- */
 
-/* The worker thread's function; its argument is a struct run. Returns NULL. */
+/* Runs the worker thread; its argument is a struct run. Returns NULL. */
 void *worker_main(void *run);
 
 /* --- loop.c: iterations, validations and epochs --- */

@@ -130,7 +130,7 @@ struct observer {
 
     /* Is called when no iteration will follow. */
     void (*trained)(void *state, struct trainer *trainer);
-    /* The process may end soon: makes sure that the run can be resumed from here. */
+    /* Makes sure that the run can be resumed from here, because the process may end soon. */
     void (*secure)(void *state, struct trainer *trainer);
     /* Saves the results of the training, whether it was stopped or not. */
     bool (*finish)(void *state, struct trainer *trainer);

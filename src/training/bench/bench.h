@@ -67,8 +67,8 @@ struct bench {
     size_t iterations, warm_up;
     double waited_ms; /* of an iteration: waiting for other ranks, in sums and gathers; a mean */
     struct statistics ms_per_image; /* on the device; without the copies of an inference's batch */
-    /* Of inference: the time of a batch as its user sees it, from its images in the host's memory
-     * to the answer there. */
+    /* The time of an inference's batch as its user sees it, from its images in the host's memory to
+     * the answer there. */
     struct statistics latency_ms;
     double images_per_second;
     struct energy energy; /* of all timed iterations */

@@ -40,10 +40,10 @@ struct bench_pass bench_whole(const struct bench *bench);
 double bench_pass_gflops(const struct bench_pass *pass);        /* 10^9 FLOPs per second */
 double bench_pass_of_attainable(const struct bench_pass *pass); /* percent of the roofline */
 
-/* Percent of the profiled iteration's time. */
+/* Returns the percentage of the profiled iteration's time. */
 double bench_pass_share(const struct bench *bench, const struct bench_pass *pass);
 
-/* FLOPs per second as percent of those of a matrix product. */
+/* Returns the FLOPs per second as a percentage of those of a matrix product. */
 double bench_pass_of_sgemm(const struct bench *bench, const struct bench_pass *pass);
 
 #endif

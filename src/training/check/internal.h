@@ -139,7 +139,7 @@ int check_compare_names(const struct dirent **a, const struct dirent **b);
  * In run_check_folder.c. */
 bool check_folder(struct check *check);
 
-/* The checks of the table; `file` is the name of the file. */
+/* These are the checks of the table; `file` is the name of the file. */
 void check_config(struct check *check, const char *file);
 void check_user_line(struct check *check, const char *file);
 void check_lock(struct check *check, const char *file);

@@ -32,7 +32,7 @@ struct method_type {
     bool (*step)(struct method *method, const struct execution_batch *batch, uint64_t iteration,
                  float learning_rate, struct step_losses *losses);
     size_t (*networks)(const struct method *method, struct method_network *networks);
-    /* NULL unless the method has several executions for a network; otherwise those of networks()
+    /* Is NULL unless the method has several executions for a network; otherwise those of networks()
      * are used. */
     bool (*find_first_bad_layer)(const struct method *method, uint64_t iteration,
                                  struct bad_layer *layer);

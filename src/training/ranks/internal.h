@@ -57,8 +57,9 @@ bool ranks_validate_part(struct cluster *cluster, const struct ranks_command *va
 bool ranks_gather_bad_layers(struct cluster *cluster, const struct preparation *prepared,
                              uint64_t iteration, struct bad_layer *layer);
 
-/* Rank 0 gets the work of all ranks, in their order, and frees the array; NULL after a failure or
- * without memory. `mine` is its own. The second function is that of the other ranks. */
+/* Gathers the work of all ranks on rank 0, in their order; the caller frees the array. Returns NULL
+ * after a failure or without memory. `mine` is its own. The second function is that of the other
+ * ranks. */
 struct cluster_work *ranks_collect_work(struct cluster *cluster, const struct cluster_work *mine);
 bool ranks_gather_work(struct cluster *cluster, const struct cluster_work *mine,
                        struct cluster_work **all);
