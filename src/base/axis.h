@@ -31,7 +31,7 @@ char *axis_label(double value, char *text, size_t size);
  * power of ten. A growing curve's bound moves in these steps, so the plot seldom changes scale. */
 double axis_round_up(double value);
 
-/* Returns the same from fewer numbers, 1, 2 or 5 times a power of ten: the bound of an axis along
+/* Returns a bound like axis_round_up, but only 1, 2 or 5 times a power of ten: for an axis along
  * which a curve grows all the time. */
 double axis_round_up_far(double value);
 

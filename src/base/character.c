@@ -54,8 +54,8 @@ static size_t decode_in_locale(const char *text, uint32_t *code_point)
     return length > strlen(text) ? 0 : length;
 }
 
-/* The C locale does not define bytes above 127; nearly all files mean UTF-8, so it counts as such.
- */
+/* Returns whether the locale's characters are UTF-8. The C locale counts as such: it does not
+ * define bytes above 127, and nearly all files mean UTF-8. */
 static bool locale_is_utf8(void)
 {
     const char *set = nl_langinfo(CODESET);

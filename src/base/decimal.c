@@ -1,6 +1,7 @@
-/* Writes digits from the last one on. Six digits of a double are those of the value times a power
- * of ten, rounded to an integer. The product may be wrong in its last bit, so printf decides where
- * the part behind the point is near a half, and for magnitudes that have an exponent. */
+/* Writes numbers digit by digit, from the last digit on. For six digits of a double, it multiplies
+ * the value by a power of ten and rounds the product to an integer. The product may be wrong in its
+ * last bit, so printf decides where the fraction is near a half, and for magnitudes that have an
+ * exponent. */
 #include "base/decimal.h"
 
 #include <float.h>
@@ -44,8 +45,8 @@ size_t decimal_write_count(uint64_t count, char text[DECIMAL_SIZE])
     return DECIMAL_SIZE - at - 1;
 }
 
-/* Finds the six digits of a value of at least 1e-4. Returns false where the product does not tell.
- */
+/* Finds the six digits of a value of at least 1e-4. Returns false if the product is too close to a
+ * half to round it safely, or has more digits. */
 static bool find_six(double value, struct decimal *decimal)
 {
     static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10};

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DECIMAL_SIZE = 32 }; /* bytes that suffice for each text, with its end */
+enum { DECIMAL_SIZE = 32 }; /* bytes of the longest text, with its NUL */
 
 /* The decimal whole / 10^places. */
 struct decimal {

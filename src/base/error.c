@@ -18,7 +18,7 @@ bool error_set(struct error *error, enum error_kind kind, const char *what, cons
 {
     if (!error)
         return false;
-    /* filled aside, because `what` or `advice` may point into `error` when a caller wraps it */
+    /* a copy is filled, because `what` or `advice` may point into `error` when a caller wraps it */
     struct error filled = {.kind = kind};
     /* a single word is the name of a file, layer or option, which must not be translated */
     copy_text(filled.what, sizeof filled.what,

@@ -28,7 +28,7 @@ struct error {
     char what[256];   /* the file, node, option or value that the error is about */
     char why[512];    /* what is wrong with it */
     char advice[256]; /* what to do about it; may be empty */
-    bool disk_full;   /* a full disk or quota, or a limit on sizes, is why: run_cause_of_error */
+    bool disk_full;   /* the cause is a full disk, a quota or a file size limit */
 };
 
 /* Fills `error` and returns false, so that callers can `return error_set(...)`. `error` and

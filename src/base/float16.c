@@ -1,5 +1,5 @@
-/* Half of the lowest bit that is kept, or a little less if the result would be odd otherwise, is
- * added before the rest is cut off: that rounds to nearest, ties to even. */
+/* Rounds to nearest, ties to even: adds half of the lowest bit that is kept, or a little less if
+ * the result would be odd otherwise, and cuts off the rest. */
 #include "base/float16.h"
 
 #include <float.h>

@@ -30,7 +30,7 @@ enum random_purpose {
     RANDOM_BALANCE = 12,   /* stream: epoch; balanced sampling of the images */
     RANDOM_SHARE = 20,     /* the images of a data set's option share= */
     RANDOM_CALIBRATE = 24, /* the images that tinca quantize reads; index: position */
-    RANDOM_MEASURE = 25,   /* the images of which a normalisation is measured */
+    RANDOM_MEASURE = 25,   /* the images that a normalisation is measured on */
 };
 
 /* The four words that one counter gives. */

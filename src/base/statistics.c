@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TERMS = 10000 }; /* of a series or a continued fraction */
+enum { MOST_TERMS = 10000 }; /* the most terms of a series or a continued fraction */
 static const double precision = 1e-16;
 
 /* Returns the continued fraction of I_x(a, b) (DLMF 8.17.22) by Lentz's method; it converges fast
@@ -242,7 +242,7 @@ static size_t byte_of(uint64_t key, size_t byte)
     return (size_t)(key >> (BYTE_BITS * byte)) % VALUES;
 }
 
-/* Moves the keys to `target`, sorted by one byte, whose values occur so often. */
+/* Moves the keys to `target`, sorted by one byte; occurs[v] is how often the byte has value v. */
 static void pass(const uint64_t *keys, uint64_t *target, size_t count, size_t byte,
                  const size_t *occurs)
 {

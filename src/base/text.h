@@ -38,10 +38,10 @@ char *text_bytes(uint64_t bytes, char *out, size_t size);
 /* Writes a number with an SI prefix: "41.6 M", "1.43 G". Returns `out`. */
 char *text_si(double value, char *out, size_t size);
 
-/* Writes a number with so many significant digits ("%.*g"); "NaN", "inf" or "-inf" if it is not
+/* Writes a number with `digits` significant digits ("%.*g"); "NaN", "inf" or "-inf" if it is not
  * finite, which printf may write as "-nan". Returns `out`. */
 char *text_number(double value, int digits, char *out, size_t size);
-/* Calls it with a buffer that lives to the end of the enclosing block. */
+/* Calls text_number with a buffer that lives to the end of the enclosing block. */
 #define TEXT_NUMBER(value, digits) text_number(value, digits, (char[32]){0}, 32)
 
 /* Writes a duration, rounded: "4.2 s", "42 s", "3:07 min", "2:41:09 h"; "-" if it is negative or

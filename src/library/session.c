@@ -97,7 +97,7 @@ static bool make_execution(struct tinca_session *session, const struct tinca_opt
     return session->execution;
 }
 
-/* Prepares everything that the model has a part in; the model is locked. */
+/* Prepares the parts of a session that use or change the model, which is locked. */
 static bool join_model(struct tinca_session *session, const struct tinca_options *options,
                        struct error *error)
 {

@@ -1,14 +1,14 @@
-/* The checkpoints of a run: their file, and the observer that writes them.
+/* Writes and reads the checkpoints of a run, and decides when one is due.
  *
  * The arrays depend on the networks; the numbers are rows of the observers, and those of the
  * training itself are rows here. Writing and reading go through the same lists.
  *
  * A checkpoint is due by time and at the end of epochs. All checkpoints together take at most the
  * configured share of the run's time: the seconds spent so far plus the expected seconds of the
- * next one are compared with the time that the run has taken. If the disk refuses, the run goes on,
+ * next one are compared with the time that the run has taken. If writing fails, the run continues,
  * the snapshot reports the error, and the next checkpoint tries once more; but a run of several
- * ranks ends, so that a cluster does not compute what may be lost. A checkpoint is written only
- * when everything that it depends on (the journal, the best model) is on the disk. */
+ * ranks ends, so that a cluster does not compute results that may be lost. A checkpoint is written
+ * only when everything that it depends on (the journal, the best model) is on the disk. */
 #include "training/checkpoint.h"
 
 #include "base/clock.h"
@@ -186,11 +186,11 @@ static const struct saved_number numbers[] = {
     {0}};
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are kept in 64 bits");
 
-/* Does something with the number that is stored at `at`. Returns false to end the visit. */
+/* Visits a number that is stored at `at`. Returns false to end the iteration. */
 typedef bool visit_number(void *context, const struct saved_number *number, void *at);
 
-/* Visits the numbers of all observers; `at` is NULL without a trainer. Returns false if a visit has
- * returned false. */
+/* Calls `visit` for the numbers of all observers; `at` is NULL without a trainer. Returns false if
+ * a visit has returned false. */
 static bool visit_numbers(const struct observer *const *observers, const struct trainer *trainer,
                           visit_number *visit, void *context)
 {
@@ -423,7 +423,7 @@ bool checkpoint_read_kernels(const char *directory, bool previous, struct plan_c
            read_kernels(directory, previous_name, choices);
 }
 
-/* What visits of a file's numbers need. */
+/* The context of read_number. */
 struct number_reader {
     const struct safetensors *file;
     const char *wrong; /* the first number that is missing or is not one */
@@ -580,7 +580,7 @@ static bool write_now(struct checkpoint_state *state, struct trainer *trainer)
     struct error *unsaved = &trainer->refusals.unsaved;
     const uint64_t began = clock_nanoseconds();
     uint64_t bytes = 0;
-    /* lets the other ranks notice if this one hangs while it saves, maybe within a validation */
+    /* lets the other ranks notice a hang while it saves, possibly within a validation */
     const enum cluster_activity before = cluster_set_activity(cluster, CLUSTER_SAVING, 0);
     const bool written = write_all(trainer, &bytes, unsaved);
     cluster_set_activity(cluster, before, 0);
@@ -605,7 +605,7 @@ static void begin(void *state, struct trainer *trainer)
     last_checkpoint_set(trainer->run->directory, trainer->now.checkpoint.iteration);
 }
 
-/* Returns whether the run may go on after what the disk has refused. */
+/* Returns whether the run may continue after a failed write. */
 static bool tolerates_refusal(struct trainer *trainer)
 {
     const struct cluster *cluster = trainer->run->cluster;
@@ -628,15 +628,14 @@ static bool between(void *state, struct trainer *trainer, bool epoch_over)
     return tolerates_refusal(trainer);
 }
 
-/* Writes a checkpoint if the user asks for it, within a validation and a pause, too: whoever asks
- * may end the program next. Before the first iteration there is nothing to save yet, and the
- * checkpoint is written after it. The run goes on if the disk refuses; the snapshot has the error
- * then. */
+/* Writes a checkpoint if the user asks for it, also within a validation and a pause, because the
+ * program may end next. Before the first iteration there is nothing to save yet, and the checkpoint
+ * is written after it. If writing fails, the run continues, and the snapshot has the error. */
 static void obey(void *state, struct trainer *trainer, const struct commands *commands)
 {
     struct checkpoint_state *checkpoint = state;
     if (commands_have(commands, COMMAND_LEARNING_RATE))
-        checkpoint->requested = true; /* the journal alone does not bring the rate back */
+        checkpoint->requested = true; /* the journal alone does not restore the changed rate */
     if (!commands_have(commands, COMMAND_SAVE) || !trainer_owns_folder(trainer, true))
         return;
     checkpoint->requested = true;

@@ -3,10 +3,10 @@
  * RUN/checkpoint.safetensors has the weights (named as in model files), the solver's state
  * ("solver.0.NAME"), those of the discriminator (with the prefix "discriminator."), the arrays of
  * the observers ("average.NAME"), and the window of losses. Its metadata ("tinca.NAME", a decimal
- * number that reads back exactly) has the numbers that the observers list. Random numbers
- * need no state: they follow from seed and iteration. "tinca.journal" and "tinca.journal_crc32" are
- * the length of the journal at that time and the CRC-32 of those bytes. A checksum of the whole
- * file shows damage. The checkpoint before stays as checkpoint.previous.safetensors, so that one of
+ * number that reads back exactly) has the numbers that the observers list. Random numbers need no
+ * state: they follow from seed and iteration. "tinca.journal" and "tinca.journal_crc32" are the
+ * length of the journal at that time and the CRC-32 of those bytes. A checksum of the whole file
+ * shows damage. The previous checkpoint stays as checkpoint.previous.safetensors, so that one of
  * the two is good at any time. */
 #ifndef TINCA_TRAINING_CHECKPOINT_H
 #define TINCA_TRAINING_CHECKPOINT_H
@@ -36,9 +36,9 @@ bool checkpoint_read_kernels(const char *directory, bool previous, struct plan_c
  * is not a number; NULL if it has all. */
 const char *checkpoint_missing(const struct safetensors *file);
 
-/* Returns what the names of further arrays begin with in the checkpoints of a run with these
- * settings: each learnable parameter of the network that is saved has one, of its shape. `*next` is
- * 0 at first; NULL: there are no more. */
+/* Returns the prefix of the names of further arrays in the checkpoints of a run with these
+ * settings: each learnable parameter of the saved network has one, of its shape. `*next` is 0 at
+ * first; NULL: there are no more prefixes. */
 const char *checkpoint_next_prefix(const struct run_config *config, size_t *next);
 
 /* Reads a checkpoint into a prepared trainer, whose loss meter has been created. Returns false with

@@ -1,7 +1,7 @@
 /* The energy of a run is a sum of laps of the meter. It is the energy of the device, or of the
- * whole processor, from the first iteration to the end: validations and checkpoints belong to it,
- * pauses do not. A resumed run goes on with the sums of its checkpoint. The sums are those of the
- * snapshot, which says why if there are none. */
+ * whole processor, from the first iteration to the end: validations and checkpoints are included,
+ * pauses are not. A resumed run continues the sums of its checkpoint. The sums are those of the
+ * snapshot, which has the reason if there are none. */
 #include "training/observer.h"
 
 #include "base/language.h"
@@ -39,7 +39,7 @@ static bool take_lap(struct energy_state *energy, struct trainer *trainer, struc
     return false;
 }
 
-/* Adds what was used since the last call, unless the run is paused. */
+/* Adds the energy used since the last call, unless the run is paused. */
 static void add(struct energy_state *energy, struct trainer *trainer)
 {
     struct energy lap;
@@ -74,7 +74,7 @@ static void after_iteration(void *state, struct trainer *trainer, struct iterati
     add(energy, trainer);
 }
 
-/* Leaves out what is used during a pause. */
+/* Excludes the energy used during a pause. */
 static void pause_energy(void *state, struct trainer *trainer, bool on)
 {
     struct energy lap;

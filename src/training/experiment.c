@@ -1,8 +1,8 @@
-/* What a run trains: network.json is the network as it is trained, a network file of plain
- * operators (engine/network/network_write.h); data.json lists what the data sets consist of
- * (data_fingerprint.h); provenance.json what a new run computes with (computed_with.h). They are
- * written before the first iteration or, if the disk refuses, before the first checkpoint. A
- * resumed run compares the first two with what it has prepared. */
+/* Writes and compares the description of a run's experiment: network.json is the network as it is
+ * trained, a network file of plain operators (engine/network/network_write.h); data.json lists the
+ * contents of the data sets (data_fingerprint.h); provenance.json the software and hardware of a
+ * new run (computed_with.h). They are written before the first iteration or, if that fails, before
+ * the first checkpoint. A resumed run compares the first two with the prepared ones. */
 #include "training/observer.h"
 
 #include "base/files/file.h"
@@ -75,8 +75,8 @@ static bool sync_texts(void *state, struct trainer *trainer, struct error *error
            write_text(trainer->run, provenance_name, &texts->provenance, error);
 }
 
-/* Makes the texts of a new run, and writes what is there; if the disk refuses, the first checkpoint
- * tries once more. */
+/* Makes the texts of a new run, and writes them; if that fails, the first checkpoint tries once
+ * more. */
 static bool open_texts(void *state, struct trainer *trainer)
 {
     struct experiment_texts *texts = state;
@@ -157,7 +157,8 @@ static bool check_validation(struct trainer *trainer, const struct json *then,
                              N_("the validation set has changed since the run began: %s"));
 }
 
-/* A fork may have another test set than its ancestor, since nothing depends on it. */
+/* Checks the test set. A fork may have another one than its ancestor, since nothing depends on it.
+ */
 static bool check_test(struct trainer *trainer, const struct json *then, const struct json *now)
 {
     if (!json_is_object(then) || !json_is_object(now) ||

@@ -1,7 +1,7 @@
-/* Every window of points gets a line by least squares, whose standard error comes from what is left
- * of the losses: of the window's, or of the earlier windows' if theirs scatter more. Losses scatter
- * less where a network that a large rate has spoilt gives every class the same probability, and
- * small changes would count there. The training that makes the points follows below. */
+/* Every window of points gets a line by least squares. Its standard error comes from the residuals:
+ * those of the window, or of the earlier windows if theirs scatter more. When a large rate has
+ * spoilt a network so that it gives every class the same probability, losses scatter less, and
+ * small changes would count. The training that makes the points follows below. */
 #include "training/find_rate.h"
 
 #include "base/language.h"
@@ -17,18 +17,19 @@
 /* The narrowest windows have a fifth of the rates, but not fewer than 20 beside the middle; where
  * none of them has a slope that counts, windows of 3/2, 2 and 5/2 of that width are tried. */
 enum { LEAST_WINDOW = 20, WINDOW_SHARE = 5, WIDEST = 5 };
-/* Standard errors by which a slope has to differ from 0. In a search of 100 rates whose loss falls
- * nowhere, one of about 250 windows reaches 5 by chance once in 4,000 searches, and 3.3 once in 20
- * (20,000 simulated searches). A fall or a rise at the border of a search needs fewer. */
+/* The standard errors by which a slope must differ from 0. In a search of 100 rates whose loss
+ * falls nowhere, one of about 250 windows reaches 5 by chance once in 4,000 searches, and 3.3 once
+ * in 20 (20,000 simulated searches). A fall or a rise at the border of a search needs fewer. */
 static const double clear = 5, by_chance = 3.3, at_border = 2;
-/* The number of iterations that is proposed: with it a slope that is too unclear would have 6
- * standard errors, which grow with the root of the number; or ten times those of the search. */
+/* These determine the proposed number of iterations: the one with which an unclear slope would have
+ * 6 standard errors, which grow with the root of the number; or ten times that of the search. */
 static const double wanted_errors = 6, many_more = 10;
-/* A search that ends below this rate and shows nothing has not come to the rates that train. */
+/* If a search ends below this rate and shows nothing, its rates were too low to train. */
 static const double high_rate = 1;
 
-static const double kept = 0.98;   /* of the moving average, at each iteration */
-static const double too_large = 4; /* times the least smoothed loss: the training has diverged */
+static const double kept = 0.98; /* weight of the old value in the moving average */
+static const double too_large =
+    4; /* factor on the least smoothed loss: above it the training has diverged */
 
 /* --- the suggestion --- */
 
@@ -88,8 +89,8 @@ struct slopes {
     double errors;   /* the number of these standard errors; 0: no window falls */
 };
 
-/* Returns by how many standard errors the line falls, which are not below `least`: a number below 0
- * if it rises. */
+/* Returns by how many standard errors, each at least `least`, the line falls; negative if it rises.
+ */
 static double errors_of_fall(const struct line *line, double least)
 {
     return line->slope == 0 ? 0 : -line->slope / fmax(line->deviation, least);
@@ -99,7 +100,7 @@ static struct slopes find_slopes(const struct rate_point *points, size_t count, 
 {
     struct slopes slopes = {.half = half};
     const size_t least = least_window(points, count, half);
-    double steepest = 0, squares = 0; /* of the standard errors so far */
+    double steepest = 0, squares = 0; /* sums of the standard errors so far */
     for (size_t i = half; i <= least; i++) {
         const struct line line = fit(points, i, half);
         squares += line.deviation * line.deviation;
@@ -116,8 +117,8 @@ static struct slopes find_slopes(const struct rate_point *points, size_t count, 
     return slopes;
 }
 
-/* Returns the slopes of the narrowest windows of which one counts, else of those with the clearest
- * fall. */
+/* Returns the slopes of the narrowest width at which a window counts, or else those with the
+ * clearest fall. */
 static struct slopes find_clear_slopes(const struct rate_point *points, size_t count, size_t half)
 {
     struct slopes clearest = {.half = half};
@@ -163,9 +164,9 @@ static void set_suggestion(struct rate_suggestion *suggestion, const struct slop
     suggestion->highest = fall->last > high ? fall->last : high;
 }
 
-/* --- why there is none --- */
+/* --- why there is no suggestion --- */
 
-/* There are fewer losses than the narrowest window needs. */
+/* Explains that there are fewer losses than the narrowest window needs. */
 static void explain_few(struct rate_suggestion *suggestion, size_t count, size_t iterations,
                         size_t needed)
 {
@@ -188,9 +189,9 @@ static bool narrow_falls(const struct rate_point *points, size_t middle, size_t 
     return errors_of_fall(&line, 0) > at_border;
 }
 
-/* Says that the fall reaches the first or the last window of the search, so that it may be steeper
- * at rates outside. Returns false if it does not: where losses grew without limit behind the last
- * window, no higher rates are of use. */
+/* Explains that the fall reaches the first or the last window of the search, so that it may be
+ * steeper at rates outside. Returns false if it does not: if losses grew without limit behind the
+ * last window, higher rates are of no use. */
 static bool explain_border(struct rate_suggestion *suggestion, const struct rate_point *points,
                            size_t count, size_t iterations, const struct fall *fall, size_t half)
 {
@@ -224,14 +225,14 @@ static size_t last_rise(const struct rate_point *points, size_t count, size_t ha
     return middle;
 }
 
-/* Returns the number of iterations with which a fall of so many standard errors would count. */
+/* Returns the number of iterations with which a fall of `errors` standard errors would count. */
 static double enough_iterations(size_t iterations, double errors)
 {
     const double wanted = (double)iterations * pow(wanted_errors / errors, 2);
     return fmin(ceil(wanted / 50) * 50, FIND_RATE_MOST);
 }
 
-/* There are windows, but none of their slopes counts. */
+/* Explains that there are windows, but that none of their slopes counts. */
 static void explain_unclear(struct rate_suggestion *suggestion, const struct rate_point *points,
                             size_t count, size_t iterations, const struct slopes *clearest)
 {
@@ -351,9 +352,9 @@ static bool check(const struct rate_search *search, struct error *error)
     return true;
 }
 
-/* Leaves out the settings that have no meaning in a search: it neither validates, tests nor ends
- * early. It trains on the images of the run, without the share that the run holds out. Returns
- * false with an error. */
+/* Removes the settings without a meaning in a search: it neither validates, tests nor ends early.
+ * It trains on the images of the run, without the share that the run holds out. Returns false with
+ * an error. */
 static bool keep_training_only(struct run_config *config, size_t iterations, struct error *error)
 {
     struct run_config search;

@@ -2,18 +2,18 @@
  * neural networks") does.
  *
  * A short training raises the rate from `low` to `high` in equal factors, one for each iteration.
- * The loss falls where the rate is large enough to learn and rises where it is too large. Its slope
- * over the logarithm of the rate is that of the line through the losses of a window of at least 21
- * rates (wider ones where none of these shows anything), and counts only if it is five times its
- * standard error, where losses scatter as in the mean of the windows before or more: the losses of
- * single batches scatter, and so do the first values of any moving average. The suggestion is the
- * rate in the middle of the window whose slope counts and falls the steepest, up to the window of
- * the least mean loss, behind which the loss falls only after it has risen. The range has the
- * middles of the windows around it that fall at least half as steeply, and at least the inner
- * quarter of the steepest: the suggestion is never an end of it. Where no slope counts, or the fall
- * reaches the lowest or the highest rates that were tried, there is no suggestion, and the reason
- * says what was seen and which option to give. The training stops when the smoothed loss (a moving
- * average whose bias is corrected) is four times its least value, or the loss is not finite.
+ * The loss falls where the rate is large enough to learn and rises where it is too large. The slope
+ * of the loss over the logarithm of the rate is that of the line through the losses of a window of
+ * at least 21 rates (wider if none of these windows shows anything). It counts only if it is five
+ * times its standard error, for which losses are taken to scatter at least as in the mean of the
+ * windows before: the losses of single batches scatter, and so do the first values of any moving
+ * average. The suggestion is the rate in the middle of the steepest falling window that counts, up
+ * to the window of the least mean loss, behind which the loss falls only after it has risen. The
+ * range has the middles of the windows around it that fall at least half as steeply, and at least
+ * the inner quarter of the steepest: the suggestion is never an end of it. If no slope counts, or
+ * the fall reaches the lowest or the highest rates that were tried, there is no suggestion, and the
+ * reason says what was seen and which option to give. The training stops when the smoothed loss (a
+ * moving average whose bias is corrected) is four times its least value, or the loss is not finite.
  *
  * Nothing is written: the run has no folder, and its weights are dropped. The same configuration
  * gives the same numbers. */
@@ -43,11 +43,11 @@ struct rate_suggestion {
     bool found;
     size_t point;           /* the suggested one; 0: there is none */
     size_t lowest, highest; /* the range, in which the loss falls at least half as steeply */
-    char reason[400];       /* why there is none, translated; "": there is one */
+    char reason[400];       /* why there is no suggestion, translated; "": there is one */
 };
 
 struct rate_search {
-    /* what to search, which the caller sets */
+    /* the request, which the caller sets */
     struct run_config config; /* solver, momentum, batch, data ...; its rate is not used */
     double low, high;
     size_t iterations;

@@ -1,4 +1,4 @@
-/* What a run notices about itself: about its data and its weights when it begins, about losses and
+/* Adds the findings of a run: about its data and its weights when it begins, about losses and
  * validations (watcher.h), about a loss that is scaled in float16, and about work that the device
  * or the ranks refuse. */
 #include "training/observer.h"
@@ -18,7 +18,7 @@ struct findings {
     size_t refusals_reported;    /* findings FINDING_CUDNN */
     bool sharing_reported;       /* a finding says that the ranks cannot share memory */
     bool skip_reported;          /* the finding FINDING_LOSS_SCALE has been added */
-    bool low_scale_reported;     /* the same, of a scale below 1 */
+    bool low_scale_reported;     /* the same, for a scale below 1 */
 };
 
 /* --- when the run begins --- */
@@ -37,7 +37,7 @@ static void note_forecast(struct trainer *trainer)
         trainer_note(trainer, FINDING_FALLBACK, "%s", text);
 }
 
-/* Adds a finding if the first images of a set, which limit= takes, are not of all its classes. */
+/* Adds a finding if the first images of a set, which limit= takes, lack some of its classes. */
 static void note_limit(struct trainer *trainer, const struct dataset *dataset)
 {
     const struct dataset_facts *facts = dataset ? dataset_facts(dataset) : NULL;
@@ -52,7 +52,7 @@ static void note_limit(struct trainer *trainer, const struct dataset *dataset)
     trainer_add_finding(trainer, &finding);
 }
 
-/* Adds a finding if images of the test set were trained on, or have chosen the best model. */
+/* Adds a finding if images of the test set were used for training or to choose the best model. */
 static void note_overlap(struct trainer *trainer)
 {
     char spec[CONFIG_SPEC];
@@ -69,7 +69,8 @@ static void note_overlap(struct trainer *trainer)
                  config_test_spec(config, spec));
 }
 
-/* Adds a finding that says on which images the normalisation was measured, if not on all. */
+/* Adds a finding that names the images on which the normalisation was measured, unless these are
+ * all. */
 static void note_measured(struct trainer *trainer)
 {
     const struct normalisation *n = &trainer->prepared.preprocessing.normalisation;
@@ -87,8 +88,9 @@ static void note_measured(struct trainer *trainer)
                      n->measured, n->measured_of);
 }
 
-/* Adds a finding if the run prepares pictures otherwise than the model that it follows, because its
- * settings or its data say so, or as a file of weights that is not its network, too. */
+/* Adds a finding if the run prepares pictures differently from the model that it follows, because
+ * its settings or its data say so; or as the file of its weights does, if that has another network.
+ */
 static void note_preprocessing(struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
@@ -110,7 +112,7 @@ static void note_preprocessing(struct trainer *trainer)
         trainer_note(trainer, FINDING_DATA, "pictures are prepared as by %.80s: %s", name, by);
 }
 
-/* Adds a finding that says what of the file of weights was used. */
+/* Adds a finding that says which part of the file of weights was used. */
 static void note_weights(struct trainer *trainer)
 {
     const struct weights_match *match = &trainer->prepared.match;
@@ -128,8 +130,8 @@ static void note_weights(struct trainer *trainer)
                  match->reset, unused);
 }
 
-/* Adds a finding that says which layers were made anew for the classes of the data, or because they
- * were to be. Those that have the values of a file were not. */
+/* Adds a finding that names the layers that were initialised for the classes of the data, or
+ * because the user asked for it. Layers that have the values of a file were not. */
 static void note_outputs(struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
@@ -151,7 +153,7 @@ static void note_outputs(struct trainer *trainer)
                      names, network->classes, before);
 }
 
-/* Adds a finding that says by what the outputs of the file became those of the data's classes: by
+/* Adds a finding that says how the outputs of the file were matched with the data's classes: by
  * their names, or by their numbers although the names differ. */
 static void note_order(struct trainer *trainer)
 {
@@ -184,7 +186,7 @@ static void begin(void *state, struct trainer *trainer)
     note_forecast(trainer);
 }
 
-/* --- what is refused --- */
+/* --- refused work --- */
 
 /* Adds a finding, once, if the device refused to record passes: of training, of a validation, or of
  * the teacher. */
@@ -212,7 +214,7 @@ static void note_refused_calls(struct findings *findings, struct trainer *traine
     }
 }
 
-/* Adds a finding, once, if the ranks are on one host, but could not have the memory to share. */
+/* Adds a finding, once, if the ranks are on one host, but could not get shared memory. */
 static void note_sharing_failure(struct findings *findings, struct trainer *trainer)
 {
     const struct cluster *cluster = trainer->run->cluster;
@@ -247,7 +249,7 @@ static void note_loss_scale(struct trainer *trainer, const struct loss_scale *sc
 }
 
 /* Adds a finding, once, if a step was skipped because a gradient overflowed; and one, once, if the
- * loss is scaled down: then gradients overflow although nothing magnifies them, and small ones are
+ * scale is below 1: then gradients overflow although nothing magnifies them, and small ones are
  * lost. */
 static void note_overflow(struct findings *findings, struct trainer *trainer,
                           const struct loss_scale *scale)
@@ -280,7 +282,7 @@ static void restore(void *state, struct trainer *trainer)
 
 /* --- while the run trains --- */
 
-/* The last step is not waited for, so that a step which is skipped counts one iteration later. */
+/* Does not wait for the last step, so that a skipped step counts one iteration later. */
 static void after_iteration(void *state, struct trainer *trainer, struct iteration *iteration)
 {
     struct finding finding;
@@ -314,7 +316,7 @@ static void after_validation(void *state, struct trainer *trainer,
 
 /* --- when it ends --- */
 
-/* Waits, in float16, for the last step, and notes it if it was skipped. */
+/* Waits, in float16, for the last step, and records it if it was skipped. */
 static void trained(void *state, struct trainer *trainer)
 {
     const struct loss_scale scale = execution_loss_scale(trainer_execution(trainer));

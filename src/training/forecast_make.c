@@ -1,5 +1,5 @@
-/* The forecast of a run without its plans. It is alone in its file, because the tests of the
- * workbench link figures of their own in its place. */
+/* Makes the forecast of a run without keeping its plans. It has a separate file, because the tests
+ * of the workbench link fixed figures in its place. */
 #include "training/forecast_make.h"
 
 #include "training/observer.h"

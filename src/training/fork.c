@@ -1,4 +1,5 @@
-/* The rows of the settings say what a fork takes over (enum config_fork). */
+/* Whether a fork may change a setting, and what then follows, is in the rows of the settings (enum
+ * config_fork). */
 #include "training/fork.h"
 
 #include "base/files/file.h"

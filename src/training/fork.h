@@ -1,11 +1,11 @@
 /* fork.h: a new run that begins with the weights of another one, its ancestor, and other settings.
  *
- * If only settings change that leave the meaning of an iteration and the solver's state alone
- * (rate, schedule, length, seed, ...), the fork continues from a checkpoint: it begins with a copy
- * of the ancestor's curves up to there, counts on, and its length is the total. With unchanged
- * settings it gives the bits of a resumed run. Otherwise, or from a saved model, it takes the
- * weights alone: the solver's state is new, and iterations count from zero. Settings that give the
- * weights other shapes or another meaning are refused.
+ * If the changed settings do not affect the meaning of an iteration and the solver's state (rate,
+ * schedule, length, seed, ...), the fork continues from a checkpoint: it begins with a copy of the
+ * ancestor's curves up to there, continues its count of iterations, and its length is the total.
+ * With unchanged settings it gives the bits of a resumed run. Otherwise, or from a saved model, it
+ * takes the weights alone: the solver's state is new, and iterations count from zero. Settings that
+ * give the weights other shapes or another meaning are refused.
  *
  * Everything that the fork needs is copied into its folder, so the ancestor can be deleted. */
 #ifndef TINCA_TRAINING_FORK_H

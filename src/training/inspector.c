@@ -1,7 +1,7 @@
-/* Inspections of a training: time per layer, and weights; those that the user asks for
- * (COMMAND_INSPECT), and one of the last iterations, so that views can show where the time went
- * when the run is over. One that nobody has asked for may delay the run by a hundredth of its time,
- * but at most a second.
+/* Inspects a training: time per layer, and weights. Inspections are requested by the user
+ * (COMMAND_INSPECT); another one covers the last iterations, so that views can show where the time
+ * went when the run is over. An automatic one may delay the run by a hundredth of its time, but at
+ * most a second.
  *
  * An inspection lasts 16 iterations or one second, whichever is shorter, but at least one
  * iteration. It attaches profiles to the executions, which changes no result, and measures the
@@ -127,7 +127,7 @@ static double weights_seconds(const struct preparation *prepared)
     return values * seconds_per_value;
 }
 
-/* Returns whether enough was measured; set `last` if no iteration will follow. */
+/* Returns whether enough was measured; `last`: no iteration will follow. */
 static bool is_complete(const struct inspector *inspector, bool last)
 {
     const struct inspection *made = inspector->made;
@@ -265,8 +265,8 @@ static void describe_layer(struct inspection_layer *layer, const struct inspecti
     layer->backward_flops = backward_flops_of(subject, s) * images;
 }
 
-/* Views are left out, unless they are fused into another layer: a reader wants to see that those
- * cost nothing. */
+/* Returns whether a step is shown: views are not, unless they are fused into another layer, because
+ * a reader should see that those cost nothing. */
 static bool is_shown(const struct plan_step *step)
 {
     return !plan_step_is_view(step);
@@ -342,7 +342,7 @@ static struct inspection *end_profiles(struct inspector *inspector, struct prepa
     return described ? made : NULL;
 }
 
-/* --- when there is one --- */
+/* --- when to inspect --- */
 
 struct inspecting {
     struct inspector inspector;
@@ -362,14 +362,14 @@ static double iteration_seconds(const struct trainer *trainer)
     return tempo_median(&trainer->tempo) * 1e-3 * (double)trainer->settings.training.batch;
 }
 
-/* Returns how long an inspection that nobody has asked for may delay the run. */
+/* Returns how long an automatic inspection may delay the run. */
 static double most_seconds(const struct trainer *trainer)
 {
     return fmin(0.01 * trainer_seconds(trainer, clock_nanoseconds()), 1);
 }
 
-/* Begins an inspection that is worth its time. The weights are left out if there are too many; but
- * it replaces no inspection that has them, because somebody asked for that one. */
+/* Begins an inspection that is worth its time. It leaves out the weights if there are too many, but
+ * never replaces an inspection that has them, because the user asked for that one. */
 static bool begin_inspection(struct inspecting *inspecting, struct trainer *trainer, bool after_end)
 {
     const double overhead = 2e-3; /* seconds: a generous estimate for writing the file */
@@ -388,7 +388,7 @@ static bool begin_inspection(struct inspecting *inspecting, struct trainer *trai
     return false;
 }
 
-/* Returns how many iterations will follow, as far as that can be foreseen. */
+/* Returns how many iterations will probably follow. */
 static uint64_t iterations_left(const struct trainer *trainer)
 {
     const uint64_t done = trainer->moment.iteration, per_epoch = trainer->prepared.per_epoch;
@@ -405,8 +405,8 @@ static void begin_last_inspection(struct inspecting *inspecting, struct trainer 
         begin_inspection(inspecting, trainer, false);
 }
 
-/* Publishes the result of an inspection if it is complete; if `last` is true, even if it has fewer
- * iterations than were asked for. */
+/* Publishes the result of an inspection if it is complete or `last` is true, even if it has fewer
+ * iterations than requested. */
 static void finish_inspection(struct inspecting *inspecting, struct trainer *trainer, bool last)
 {
     struct error failed;
@@ -477,9 +477,9 @@ static void trained(void *state, struct trainer *trainer)
     finish_inspection(state, trainer, true);
 }
 
-/* Measures the last iteration of a run that was stopped, which nobody could foresee: repeats it.
- * Everything is saved by then, because the weights go on changing. Does nothing if the last
- * iterations have been measured. */
+/* Measures the last iteration of a run that was stopped unexpectedly: repeats it. Everything is
+ * saved by then, because the weights continue to change. Does nothing if the last iterations have
+ * been measured. */
 static void afterwards(void *state, struct trainer *trainer, enum run_status status)
 {
     struct inspecting *inspecting = state;

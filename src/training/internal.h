@@ -1,9 +1,9 @@
-/* internal.h: the state of a training in progress, and what the files of this folder share. All of
- * it belongs to the worker thread.
+/* internal.h: the state of a training in progress, and the functions that the files of this folder
+ * share. All of it belongs to the worker thread.
  *
- * worker.c is the life of a run: it prepares, begins or takes up (resume_work.c) the run, trains
- * (loop.c), and ends it. What else happens with an iteration, an epoch or the end of a run
- * is done by observers (observer.h), whose state is private to them. */
+ * worker.c is the life of a run: it prepares, begins or resumes (resume_work.c) the run, trains
+ * (loop.c), and ends it. Observers (observer.h), whose state is private to them, do everything else
+ * that happens with an iteration, an epoch or the end of a run. */
 #ifndef TINCA_TRAINING_INTERNAL_H
 #define TINCA_TRAINING_INTERNAL_H
 
@@ -21,10 +21,10 @@
 /* Times in nanoseconds (clock_nanoseconds). */
 struct run_clock {
     uint64_t start, paused;    /* the first iteration of this process; the length of all pauses */
-    uint64_t iteration;        /* at which the present iteration began */
-    double earlier_seconds;    /* that the run took in earlier processes */
+    uint64_t iteration;        /* start of the present iteration */
+    double earlier_seconds;    /* time that the run took in earlier processes */
     bool in_flight;            /* the device may still compute the last iteration */
-    uint64_t checked;          /* the last check of the run's folder */
+    uint64_t checked;          /* time of the last check of the run's folder */
     double validation_seconds; /* spent on all validations */
 };
 
@@ -35,12 +35,13 @@ struct epoch_progress {
     bool end_due; /* the run is or was within the end of an epoch, which must be repeated */
 };
 
-/* What cannot be written. */
+/* The data that cannot be written. */
 struct refusals {
-    struct error unsaved;   /* why the disk refuses now; kind ERROR_NONE: it does not */
-    struct error tolerated; /* the same of a file that nothing else depends on */
-    struct error lost;      /* the first loss: what could not be written and is not in memory */
-    bool reported;          /* the snapshot's error is one of the first two */
+    struct error unsaved;   /* why writing fails now; kind ERROR_NONE: it does not */
+    struct error tolerated; /* the same for a file that nothing else depends on */
+    struct error
+        lost;      /* the first loss: data that could not be written and is no longer in memory */
+    bool reported; /* the snapshot's error is one of the first two */
 };
 
 /* A resumed run compares these counts, to notice that a data set has changed. */
@@ -48,15 +49,15 @@ struct data_counts {
     uint64_t per_epoch, images, validation_images;
 };
 
-/* What a checkpoint says of the run as a whole, and what a resumed run finds. */
+/* The state of the run as a whole in a checkpoint, and the state that a resumed run finds. */
 struct resumption {
     struct safetensors file; /* the checkpoint to resume from, until it has been read */
     bool previous;           /* it is checkpoint.previous: the last one is unusable */
     bool known;              /* network.json and data.json have been compared */
-    bool journal_damaged;    /* the run starts once more with its first iteration */
-    uint64_t journal;        /* bytes of the journal at that time */
+    bool journal_damaged;    /* the run begins again with its first iteration */
+    uint64_t journal;        /* bytes of the journal at the checkpoint */
     struct data_counts data;
-    double seconds; /* that the run had taken */
+    double seconds; /* time that the run had taken */
     struct method_counters counters;
     struct plan_choices choices; /* its kernels of validations, which a resumed run uses */
 };
@@ -88,12 +89,12 @@ struct trainer {
     struct epoch_progress epoch;
     size_t validations;
     struct run_clock clock;
-    bool stop, stop_at_epoch; /* the user has asked for it */
+    bool stop, stop_at_epoch; /* the user has requested it */
     bool ended;               /* by the learning-rate schedule or early stopping */
     bool folder_lost;         /* it belongs to another process: nothing is written there */
     bool shares;              /* the other ranks have prepared the run (ranks.h) */
     struct ranks_validation validation; /* how they divide its validations */
-    struct ranks_meter work;            /* what this rank does */
+    struct ranks_meter work;            /* times of this rank's work */
     struct refusals refusals;
     char *chosen; /* the kernels of validations, as a text (computed_with.h) */
     struct resumption resumption;
@@ -102,7 +103,7 @@ struct trainer {
     struct error *error;                     /* why the run fails */
 };
 
-/* --- trainer.c: what all parts of a run do --- */
+/* --- trainer.c: functions for all parts of a run --- */
 
 /* Returns the settings of a configuration, which must outlive them. */
 struct trainer_settings trainer_settings(const struct run_config *config);
@@ -113,8 +114,8 @@ double trainer_seconds(const struct trainer *trainer, uint64_t now);
 /* Returns the execution of the network that is validated and saved. */
 struct execution *trainer_execution(const struct trainer *trainer);
 
-/* Begins the time of the next iteration now, after something else than iterations. Waits until the
- * device has done what was asked before. */
+/* Restarts the time of the next iteration, after work other than iterations. Waits until the device
+ * is idle. */
 void trainer_restart_clock(struct trainer *trainer);
 
 /* Returns the learning rate of the next iteration. */
@@ -146,7 +147,7 @@ void trainer_record_lost(struct trainer *trainer, const struct error *error);
  * ERROR_NONE: they can. */
 const struct error *trainer_find_refusal(const struct trainer *trainer);
 
-/* Makes the snapshot's error agree with what cannot be written at present. */
+/* Sets the snapshot's error to the present failure to write, if any. */
 void trainer_report_unsaved(struct trainer *trainer);
 
 /* --- resume_work.c: how a resumed run starts --- */
@@ -156,11 +157,11 @@ void trainer_report_unsaved(struct trainer *trainer);
 bool resume_find_checkpoint(struct trainer *trainer, uint64_t *iteration);
 
 /* Restores a prepared trainer and the curves from the checkpoint and the journal; without a
- * checkpoint, makes the run ready to begin once more. Returns false with *trainer->error if the run
+ * checkpoint, makes the run ready to begin again. Returns false with *trainer->error if the run
  * cannot continue; its files are unchanged then. */
 bool resume_restore(struct trainer *trainer);
 
-/* Adds findings about what has changed since the checkpoint that was restored, and closes it. */
+/* Adds findings about changes since the restored checkpoint, and closes it. */
 void resume_report(struct trainer *trainer);
 
 /* --- experiment.c: whether a resumed run trains the same network on the same data --- */
@@ -169,14 +170,14 @@ void resume_report(struct trainer *trainer);
  * files for their checksums. Returns false with *trainer->error. */
 bool experiment_make(struct trainer *trainer);
 
-/* Compares what was prepared with both files. Returns false if it differs; *trainer->error names
- * the difference. If a file is missing, as in runs of older versions, *known becomes false. Changes
- * no file. */
+/* Compares the prepared network and data with both files. Returns false if they differ;
+ * *trainer->error names the difference. If a file is missing, as in runs of older versions, *known
+ * becomes false. Changes no file. */
 bool experiment_check(struct trainer *trainer, bool *known);
 
 /* --- worker.c: the life of a run --- */
 
-/* The worker thread's function; its argument is a struct run. Returns NULL. */
+/* Runs the worker thread; its argument is a struct run. Returns NULL. */
 void *worker_main(void *run);
 
 /* --- loop.c: iterations, validations and epochs --- */

@@ -1,5 +1,5 @@
-/* The journal's record of the run: its start or resumption, a line for each iteration and each
- * validation, pauses. The same points go into the series that views of this process read. */
+/* Writes the journal's record of the run: its start or resumption, a line for each iteration and
+ * each validation, pauses. The same points go into the series that views of this process read. */
 #include "training/observer.h"
 
 #include "runs/folder/computed_with.h"

@@ -1,12 +1,12 @@
-/* The loop of a training: iterations, validations, the ends of epochs, and what the user asks for
+/* Runs the loop of a training: iterations, validations, the ends of epochs, and the user's commands
  * in between.
  *
  * An iteration is a batch, a step of the method, and its record. Nothing here waits for a reader.
- * The time of an iteration begins at the end of the one before, so it includes the wait for data.
- * It does not include a validation, a pause or a checkpoint in between. An iteration ends, for the
- * host, when its loss is known. A GPU then still computes the backward pass, which the host does
- * not wait for; so, from loss to loss, an iteration's time has the backward pass of the one before.
- * The first iteration, and each one that finds the device idle, has its own instead: the host
+ * The time of an iteration begins at the end of the one before, so it includes the wait for data,
+ * but not a validation, a pause or a checkpoint in between. An iteration ends, for the host, when
+ * its loss is known. A GPU then still computes the backward pass, which the host does not wait for;
+ * so, from loss to loss, an iteration's time has the backward pass of the one before. The first
+ * iteration, and each one that finds the device idle, has its own backward pass instead: the host
  * waits. */
 #include "training/observer.h"
 
@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-/* --- what the user asks for --- */
+/* --- the user's commands --- */
 
 static void change_rate(struct trainer *trainer, double wanted)
 {
@@ -57,7 +57,8 @@ static void pause_run(struct trainer *trainer)
     trainer_set_status(trainer, before);
 }
 
-/* Takes the pending commands (record/run_state.h) and obeys them; waits while the run is paused. */
+/* Takes the pending commands (runs/record/run_state.h) and obeys them; waits while the run is
+ * paused. */
 static void obey_commands(struct trainer *trainer)
 {
     const struct commands commands = commands_take(&trainer->run->commands);
@@ -91,7 +92,7 @@ static void update_snapshot(struct trainer *trainer, const struct series_point *
     trainer_publish(trainer);
 }
 
-/* Returns the milliseconds per image of the iteration whose loss is known since `now`. */
+/* Returns the milliseconds per image of the iteration whose loss became known at `now`. */
 static double take_time(struct trainer *trainer, uint64_t now)
 {
     const uint64_t start = trainer->clock.iteration;
@@ -105,7 +106,7 @@ static double take_time(struct trainer *trainer, uint64_t now)
     return clock_seconds(start, end) * 1e3 / (double)trainer->settings.training.batch;
 }
 
-/* Counts an iteration, and tells all. */
+/* Counts an iteration, and informs all observers. */
 static void record(struct trainer *trainer, const struct step_losses *losses, double rate,
                    bool diverged)
 {
@@ -159,14 +160,14 @@ static bool diverge(struct trainer *trainer, const struct step_losses *losses, d
 
 /* --- an iteration --- */
 
-/* Says what this rank does from now on in the present iteration. */
+/* Sets this rank's activity in the present iteration. */
 static void set_activity(const struct trainer *trainer, enum cluster_activity activity)
 {
     cluster_set_activity(trainer->prepared.cluster, activity, trainer->moment.iteration + 1);
 }
 
-/* Takes the next batch. If it cannot be read, the other ranks, which compute the step by now, are
- * told. */
+/* Takes the next batch. If it cannot be read, tells the other ranks, which already compute the
+ * step. */
 static bool take_batch(struct trainer *trainer, struct data_batch *batch)
 {
     struct preparation *prepared = &trainer->prepared;
@@ -191,8 +192,8 @@ static bool step(struct trainer *trainer, double rate, struct step_losses *losse
     return method_step(&prepared->method, &trainer->batch, iteration, (float)rate, losses);
 }
 
-/* Returns whether what was computed is valid; tells the other ranks if it is not, since their GPUs
- * would wait for this one. */
+/* Returns whether the results are valid; if not, tells the other ranks, whose GPUs would wait for
+ * this one. */
 static bool is_valid(const struct preparation *prepared, struct error *error)
 {
     if (device_check(prepared->device, error))
@@ -284,14 +285,15 @@ static bool validate(struct trainer *trainer)
 {
     struct evaluation evaluation;
     struct preparation *prepared = &trainer->prepared;
-    execution_wait(trainer_execution(trainer)); /* which is not the validation's time */
+    execution_wait(
+        trainer_execution(trainer)); /* so that the validation's time does not include it */
     const uint64_t began = clock_nanoseconds();
     trainer->now.validation.of = dataset_facts(prepared->validation)->images;
     trainer->now.validation.done = 0;
     trainer_set_status(trainer, RUN_VALIDATING);
     TELL_OBSERVERS(trainer, before_validation);
     data_loader_pause(prepared->loader);
-    trainer->epoch.end_due = true; /* for a checkpoint within the validation: it is repeated */
+    trainer->epoch.end_due = true; /* so that a checkpoint within the validation repeats it */
     const bool good = ranks_validate(prepared->cluster, &trainer->validation, &prepared->evaluator,
                                      loop_show_progress, trainer, &evaluation, trainer->error);
     data_loader_continue(prepared->loader);
@@ -365,7 +367,7 @@ static bool finish_epoch(struct trainer *trainer)
 static void begin(struct trainer *trainer)
 {
     if (trainer->now.error.kind == ERROR_NONE)
-        trainer->now.error = trainer->run->notice; /* of run_resume */
+        trainer->now.error = trainer->run->notice; /* a message of run_resume */
     trainer->run->notice = trainer->now.error;
     TELL_OBSERVERS(trainer, begin);
     trainer_set_status(trainer, RUN_RUNNING);

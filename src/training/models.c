@@ -1,8 +1,8 @@
-/* The models that a run saves: the best one by its validations, with the images that it classifies
- * correctly, and the last one; and the test of the one that is chosen.
+/* Saves the models of a run: the best one by its validations, with the images that it classifies
+ * correctly, and the last one; and tests the one that is chosen.
  *
- * A best model that cannot be written waits in memory until a checkpoint is due. It is better by
- * top-1 accuracy, or by loss if there is none. */
+ * If writing the best model fails, it stays in memory until a checkpoint is due. A model is better
+ * by top-1 accuracy, or by loss if there is none. */
 #include "training/observer.h"
 
 #include "base/files/file.h"
@@ -48,7 +48,7 @@ static bool write_best(struct trainer *trainer, float *values, struct error *err
 {
     struct cluster *cluster = trainer->run->cluster;
     const struct weights weights = {.graph = trainer->prepared.weights.graph, .values = values};
-    /* lets the other ranks notice if this one hangs while it saves, maybe within a validation */
+    /* lets the other ranks notice a hang while it saves, possibly within a validation */
     const enum cluster_activity before = cluster_set_activity(cluster, CLUSTER_SAVING, 0);
     const bool written = save_model(trainer, &weights, "best.safetensors", error);
     cluster_set_activity(cluster, before, 0);
@@ -61,7 +61,7 @@ static void forget_waiting(struct models *models)
     models->waiting = NULL;
 }
 
-/* Saves the present model as the best one, or holds it in memory until that works. */
+/* Saves the present model as the best one, or keeps it in memory until that works. */
 static void save_best(struct models *models, struct trainer *trainer)
 {
     struct error *unsaved = &trainer->refusals.unsaved;
@@ -98,7 +98,7 @@ static bool keep_best(struct models *models, struct trainer *trainer,
     return true;
 }
 
-/* Takes the images that were classified correctly; they are written with the next checkpoint. */
+/* Copies the record of correctly classified images, which is written with the next checkpoint. */
 static void take_correct(struct models *models, struct trainer *trainer,
                          const struct evaluation *evaluation, bool is_best)
 {

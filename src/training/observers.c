@@ -99,7 +99,7 @@ const struct run_besides observers_besides = {.bytes = bytes_of_all,
                                               .prepare = prepare_all,
                                               .follow = follow_all};
 
-/* --- what checkpoints have --- */
+/* --- numbers and arrays in checkpoints --- */
 
 const char *checkpoint_missing(const struct safetensors *file)
 {

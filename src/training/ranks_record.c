@@ -1,4 +1,4 @@
-/* The record of what the ranks do in their iterations (ranks_work.h), if there are several. */
+/* Records the work of the ranks in their iterations (ranks_work.h), if there are several. */
 #include "training/observer.h"
 
 static void begin(void *state, struct trainer *trainer)

@@ -1,4 +1,4 @@
-/* The start of a resumed run.
+/* Starts a resumed run.
  *
  * The order matters: nothing in the run's folder changes until the whole checkpoint has been read
  * and fits, so that a run that cannot continue now can do so later. */
@@ -108,8 +108,8 @@ bool resume_find_checkpoint(struct trainer *trainer, uint64_t *iteration)
 
 /* --- the same arithmetic --- */
 
-/* Returns the version to name in an error. A build between two releases has the version of the
- * release before, which does not identify it. */
+/* Writes the advice which version can resume the run. A build between two releases has the version
+ * of the release before, which does not identify it. */
 static void advise(const struct safetensors *checkpoint, char *advice, size_t size)
 {
     const char *version = checkpoint_text(checkpoint, "version");
@@ -187,7 +187,7 @@ static bool remove_end(const struct trainer *trainer)
     return removed;
 }
 
-/* Takes over the folder: from here on its files change. */
+/* Prepares the folder for writing: from here on its files change. */
 static bool take_over(struct trainer *trainer, uint64_t journal)
 {
     struct run *run = trainer->run;
@@ -209,7 +209,7 @@ static bool count_point(void *context, const struct journal_line *line, struct e
     return true;
 }
 
-/* Reads what the checkpoint does not have from the journal: curves, findings, times. */
+/* Reads the data that the checkpoint lacks from the journal: curves, findings, times. */
 static bool read_back(struct trainer *trainer)
 {
     struct run_snapshot *now = &trainer->now, read = *now;
@@ -237,7 +237,7 @@ static void note_beginning(struct trainer *trainer, const char *aside, uint64_t 
 {
     struct error error;
     const char *id = trainer->run->early_facts.id;
-    if (trainer->resumption.journal_damaged) /* replaces the error that said so */
+    if (trainer->resumption.journal_damaged) /* replaces the error that reported the damage */
         error_set(&trainer->now.error, ERROR_INPUT, id, "nothing is to be done",
                   "its journal is damaged: it begins again with its first iteration, so that its "
                   "curves become whole; what is left of the journal is kept as %s",
@@ -252,8 +252,8 @@ static void note_beginning(struct trainer *trainer, const char *aside, uint64_t 
 }
 
 /* Renames the journal of a run that was killed before its first checkpoint, or a damaged journal:
- * its iterations are computed once more, but their record is kept. A journal without any iteration
- * is overwritten. */
+ * its iterations are computed again, but their record is kept. A journal without any iteration is
+ * overwritten. */
 static bool put_journal_aside(struct trainer *trainer)
 {
     struct run *run = trainer->run;
@@ -280,7 +280,8 @@ static bool put_journal_aside(struct trainer *trainer)
     return done;
 }
 
-/* A fork with another rate or schedule begins that anew; its own checkpoints restore it. */
+/* Begins the schedule of a fork with another rate or schedule; its own checkpoints restore it
+ * later. */
 static void begin_schedule(struct trainer *trainer)
 {
     const struct run_fork *fork = &trainer->run->early_facts.fork;
@@ -299,7 +300,7 @@ static void read_parent(struct trainer *trainer)
         snprintf(parent, sizeof trainer->prepared.parent, "%s", text);
 }
 
-/* Makes the run ready to begin once more, without a checkpoint. */
+/* Makes the run ready to begin again, without a checkpoint. */
 static bool start_over(struct trainer *trainer)
 {
     const struct run_fork *fork = &trainer->run->early_facts.fork;

@@ -31,7 +31,8 @@
 
 /* --- early checks --- */
 
-/* Checks that the file of --save can be written, now rather than after a night of training. */
+/* Checks that the file of --save can be written, so that a run does not fail after a night of
+ * training. */
 static bool check_save_path(const char *path, struct error *error)
 {
     char *copy = memory_copy_text(path, error);
@@ -53,16 +54,16 @@ static void drop_plans(struct preparation *planned)
     free(planned);
 }
 
-/* Returns false. What is wrong with a file may concern this host alone. */
+/* Returns false. Names this rank in an error about a file, which may concern this host alone. */
 static bool refuse_forecast(const struct cluster *cluster, struct error *error)
 {
     const bool of_file = error->kind == ERROR_INPUT || error->kind == ERROR_SYSTEM;
     return of_file ? ranks_name_error(cluster, error) : false;
 }
 
-/* Plans the run with the kernels that it has recorded (NULL: it begins), which are gone then, and
- * refuses one that does not fit into memory. The first run on a machine measures it before. Returns
- * the plans, which the worker goes on with, or NULL with an error. */
+/* Plans the run with its recorded kernels (NULL: a new run), which it frees, and refuses one that
+ * does not fit into memory. The first run on a machine measures that machine first. Returns the
+ * plans, with which the worker continues, or NULL with an error. */
 static struct preparation *plan_request(const struct run_config *config,
                                         const struct run_options *options,
                                         struct plan_choices *choices, struct error *error)
@@ -82,7 +83,7 @@ static struct preparation *plan_request(const struct run_config *config,
     return NULL;
 }
 
-/* Plans a run that goes on from a checkpoint in the folder, with the kernels of its record. */
+/* Plans a run that is resumed from a checkpoint in the folder, with its recorded kernels. */
 static struct preparation *plan_again(const struct run_config *config,
                                       const struct run_options *options, const char *directory,
                                       bool previous, struct error *error)
@@ -120,7 +121,7 @@ static void set_early_facts(struct run *run)
     facts->threads = machine_settings(&run->config).threads;
 }
 
-/* Stores the files outside the folder that the run and its caller write at the end. */
+/* Stores the paths of the files outside the folder that the run and its caller write at the end. */
 static bool write_outputs(const char *directory, const struct run_options *options,
                           struct error *error)
 {
@@ -130,8 +131,8 @@ static bool write_outputs(const char *directory, const struct run_options *optio
     return run_outputs_write(directory, &outputs, error);
 }
 
-/* Sets where the weights are saved at the end: as given, or else as the run has stored it. A stored
- * file that may not be written does not keep the run from going on: its folder has the weights. */
+/* Sets the path of --save: the given one, or else the one that the run has stored. A stored file
+ * that cannot be written does not stop the run: its folder has the weights. */
 static bool choose_save_path(struct run *run, const struct run_options *options,
                              struct error *error)
 {

@@ -8,21 +8,22 @@
 
 struct run_options {
     const char *run_directory; /* NULL: a new one below the state home */
-    /* --save: the weights at the end (with the preset cifar and validation: the best ones). NULL:
-     * only the run directory's weights.safetensors and, with validation, best.safetensors. */
+    /* The path of --save: the weights at the end (with the preset cifar and validation: the best
+     * ones). NULL: only the run directory's weights.safetensors and, with validation,
+     * best.safetensors. */
     const char *save_path;
-    /* Stored with save_path, for a command that resumes the run: the session files of the run and
-     * of its group of seeds, which the caller writes. NULL: none */
+    /* Paths that are stored with save_path, for a command that resumes the run: the session files
+     * of the run and of its group of seeds, which the caller writes. NULL: none */
     const char *session_path, *group_session_path;
     const char *name, *tags, *note; /* of the new run; NULL or "": none */
-    struct cluster *cluster; /* borrowed: the processes that train the run; NULL: this one alone */
-    bool compare; /* with other processes: find out before the run whether one is as fast */
-    struct fork_request fork; /* the run begins with the weights of another one; {0}: it does not */
+    struct cluster *cluster;  /* borrowed: the processes that train the run; NULL: this one alone */
+    bool compare;             /* measure before the run whether one process is as fast as all */
+    struct fork_request fork; /* the ancestor whose weights the run begins with; {0}: none */
 };
 
 /* Creates the run's folder and starts the worker, which opens the data and prepares the rest.
  * Returns NULL with an error for mistakes of the configuration that are known at once. If the
- * worker refuses the run before its first iteration (RUN_REFUSED), the folder is gone again. */
+ * worker refuses the run before its first iteration (RUN_REFUSED), the folder is deleted again. */
 struct run *run_start(const struct run_config *config, const struct run_options *options,
                       struct error *error);
 

@@ -1,5 +1,5 @@
-/* Pictures that a network which makes images generates: sample-EPOCH.png in the run's folder, at
- * the end of epochs and of the run. A picture that cannot be written is recorded as lost. */
+/* Writes pictures of a network that makes images: sample-EPOCH.png in the run's folder, at the end
+ * of epochs and of the run. A picture that cannot be written is recorded as lost. */
 #include "training/observer.h"
 
 #include "base/files/file.h"

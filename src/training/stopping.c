@@ -1,5 +1,5 @@
-/* What may end a run before its last iteration: validations that get no better (--stop-patience),
- * and the time that this process has trained (--max-time). */
+/* Ends a run before its last iteration: after validations that get no better (--stop-patience), or
+ * after the time that this process may train (--max-time). */
 #include "training/observer.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
-/* What all parts of a run do: they read its clock, add findings, publish the snapshot that views
- * read, look whether its folder still belongs to it, and call its observers. */
+/* Functions for all parts of a run: they read its clock, add findings, publish the snapshot that
+ * views read, check whether its folder still belongs to it, and call its observers. */
 #include "training/observer.h"
 
 #include "base/clock.h"
@@ -48,7 +48,7 @@ bool trainer_is_over(const struct trainer *trainer)
     return trainer->ended || trainer->moment.iteration >= trainer->now.iterations;
 }
 
-/* --- what readers see --- */
+/* --- the state that readers see --- */
 
 void trainer_publish(struct trainer *trainer)
 {
@@ -80,7 +80,7 @@ void trainer_note(struct trainer *trainer, enum finding_kind kind, const char *f
     trainer_add_finding(trainer, &finding);
 }
 
-/* --- the folder, and what the disk refuses --- */
+/* --- the folder, and files that cannot be written --- */
 
 bool trainer_owns_folder(struct trainer *trainer, bool now)
 {

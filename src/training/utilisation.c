@@ -1,5 +1,5 @@
-/* How the run uses the machine: its memory and the state of its data loader. Both are read at most
- * four times a second, and once when the last iteration is over. */
+/* Measures how the run uses the machine: its memory and the state of its data loader. Both are read
+ * at most four times a second, and once when the last iteration is over. */
 #include "training/observer.h"
 
 #include "base/host/host.h"

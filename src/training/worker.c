@@ -1,5 +1,5 @@
-/* The life of a run: prepare, begin or take up, train, save, report how it ended. At the end a
- * snapshot whose status is final is always published, and run_wait wakes up. */
+/* Runs a training from start to end: prepares, begins or resumes, trains, saves, and reports how it
+ * ended. At the end a snapshot whose status is final is always published, and run_wait wakes up. */
 #include "training/observer.h"
 
 #include "base/files/file.h"
@@ -18,8 +18,8 @@
 
 /* --- preparing --- */
 
-/* Finds what the run's pictures follow. A run without a record of its data, because it was killed
- * before or the damaged record was deleted, follows what a new one would. */
+/* Finds the preprocessing that the run's pictures follow. A run without a record of its data,
+ * because it was killed before or the damaged record was deleted, follows what a new one would. */
 static bool find_preprocessing(const struct trainer *trainer, struct run_preprocessing *from)
 {
     const struct run *run = trainer->run;
@@ -100,7 +100,7 @@ static bool load_ancestor(struct trainer *trainer)
     return loaded;
 }
 
-/* Begins the run, or takes it up. */
+/* Begins the run, or resumes it. */
 static bool begin(struct trainer *trainer)
 {
     if (trainer->run->start.resumes && !resume_restore(trainer))
@@ -125,7 +125,7 @@ static bool divide_validation(struct trainer *trainer)
     return true;
 }
 
-/* Prepares the run and begins it, or takes it up. */
+/* Prepares the run and begins or resumes it. */
 static bool start(struct trainer *trainer)
 {
     const struct run *run = trainer->run;
@@ -156,7 +156,7 @@ static bool finish(struct trainer *trainer)
     return saved || ranks_name_error(cluster, trainer->error);
 }
 
-/* Saves a stopped run. It is secured first, because the run resumes from that. */
+/* Saves a stopped run. It is secured first, so that it can be resumed even if saving fails. */
 static enum run_status stop(struct trainer *trainer)
 {
     if (trainer->moment.iteration == 0)
@@ -165,8 +165,8 @@ static enum run_status stop(struct trainer *trainer)
     return finish(trainer) ? RUN_STOPPED : RUN_FAILED;
 }
 
-/* Evaluates the test set, if there is one, and returns how the run has ended. What is trained is
- * secured before, so that a run that ends meanwhile needs only the test when it is resumed. */
+/* Evaluates the test set, if there is one, and returns how the run has ended. The trained weights
+ * are secured before, so that a run that ends meanwhile needs only the test when it is resumed. */
 static enum run_status test(struct trainer *trainer)
 {
     if (!trainer->prepared.test)
@@ -192,7 +192,7 @@ static enum run_status live(struct trainer *trainer)
 
 /* --- the end of the run --- */
 
-/* Returns whether nothing of the run is to remain: it is new, and was refused before it began. */
+/* Returns whether to delete everything of the run: it is new, and was refused before it began. */
 static bool is_discarded(const struct run *run, enum run_status status)
 {
     return run->start.is_new && status == RUN_REFUSED;
@@ -202,8 +202,8 @@ static bool is_discarded(const struct run *run, enum run_status status)
  * so the next call can succeed. */
 enum { LAST_TRIES = 3 };
 
-/* Tries to write what waits in memory; what still cannot be written is lost. Returns whether the
- * journal is on the disk. */
+/* Tries to write the data that wait in memory; data that still cannot be written are lost. Returns
+ * whether the journal is on the disk. */
 static bool sync_all(struct trainer *trainer)
 {
     struct journal *journal = &trainer->run->journal;
@@ -223,7 +223,8 @@ static bool sync_all(struct trainer *trainer)
     return synced;
 }
 
-/* Writes the run's end and summary. A resumed run that could not continue stays as it was found. */
+/* Writes the run's end and summary. A resumed run that could not continue keeps its earlier files.
+ */
 static void write_end(struct trainer *trainer, enum run_status status, const struct error *error)
 {
     struct run *run = trainer->run;

@@ -10,7 +10,7 @@
 
 void visible_append(struct text *text, const char *line)
 {
-    const char *start = line; /* of the visible characters that are not appended yet */
+    const char *start = line; /* the first visible character that is not appended yet */
     while (*line) {
         bool visible;
         const size_t length = character_length(line, &visible);

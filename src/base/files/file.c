@@ -40,7 +40,7 @@ static bool read_all(int descriptor, const char *path, size_t limit, char **data
             return refuse_size(path, limit, error);
         room = (size_t)status.st_size + 1; /* one more byte shows that this is the end */
     }
-    for (ssize_t got = 1; got != 0;) { /* to the end, wherever it is by now: it may still grow */
+    for (ssize_t got = 1; got != 0;) { /* reads to the end, since the file may still grow */
         if (!memory_grow(data, &capacity, used + room + 1, 1, path, error))
             return false;
         room = 1; /* memory_grow doubles */
@@ -168,8 +168,8 @@ static bool is_reusable(const struct stat *status, mode_t mode)
            status->st_nlink == 1;
 }
 
-/* Replaces a half-written file that no living process writes. One of the user's own is emptied, so
- * that its name is there at every moment (run_directory_begin). Returns a locked descriptor, or -1
+/* Replaces a half-written file that no living process writes. Empties it if the user owns it, so
+ * that the name exists at every moment (run_directory_begin). Returns a locked descriptor, or -1
  * with errno. */
 static int replace_part(const char *path, mode_t mode)
 {

@@ -48,7 +48,7 @@ static void guard_begin(struct pipe_guard *guard)
     pthread_sigmask(SIG_BLOCK, &guard->pipe, &guard->before);
 }
 
-/* Removes a pending signal of the set, which has one, if there is any. */
+/* Removes a pending signal of the set, which has one member, if there is any. */
 static void take_signal(const sigset_t *set)
 {
 #if HAVE_SIGTIMEDWAIT
@@ -217,7 +217,7 @@ static bool copy_attributes(int descriptor, const char *path)
     return copied;
 }
 #else
-/* Other systems' calls differ; mode and owner are kept there as well. */
+/* Returns true: other systems' calls differ; mode and owner are kept there as well. */
 static bool copy_attributes(int descriptor, const char *path)
 {
     (void)descriptor;

@@ -84,7 +84,7 @@ struct output_file {
     FILE *collected;           /* otherwise a stream that collects the document in memory */
     char *document;
     size_t size;
-    /* of output_file_open_part: */
+    /* used by output_file_open_part: */
     bool lasting;
     char *part;          /* TARGET.part, which is locked; NULL: a file without a name */
     const char *earlier; /* the file with what an earlier process has written; NULL: none */
@@ -118,8 +118,8 @@ bool output_file_cut(struct output_file *output, uint64_t end, struct error *err
 /* Writes what is buffered. Returns false with an error. */
 bool output_file_flush(struct output_file *output, struct error *error);
 
-/* Leaves TARGET.part to a later process, unless there is nothing in it that the target has not, and
- * frees `output`. Does nothing after a commit. */
+/* Closes the document and leaves TARGET.part for a later process, or deletes it if it has nothing
+ * that the target lacks. Frees `output`. Does nothing after a commit. */
 void output_file_leave(struct output_file *output);
 
 /* Writes `size` bytes as a document. */

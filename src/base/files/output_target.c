@@ -125,7 +125,8 @@ static bool find_new(struct output_target *target, struct error *error)
     return found;
 }
 
-/* `name` is the name that the user gave; target->path is where its links lead. */
+/* Checks an existing file. `name` is the name that the user gave; target->path is where its links
+ * lead. */
 static bool find_existing(struct output_target *target, const char *name, struct error *error)
 {
     struct stat real;

@@ -28,7 +28,8 @@ char *user_path_make(const char *variable, const char *fallback, const char *nam
                      struct error *error)
 {
     const char *folder = getenv(variable), *home = getenv("HOME");
-    const bool given = folder && folder[0] == '/'; /* relative ones are to be ignored */
+    const bool given =
+        folder && folder[0] == '/'; /* the XDG specification ignores relative paths */
     char advice[128];
     if (!given && !(home && home[0])) {
         snprintf(advice, sizeof advice, _("set HOME or %s"), variable);

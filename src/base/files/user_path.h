@@ -19,7 +19,7 @@ char *user_path_make(const char *variable, const char *fallback, const char *nam
                      struct error *error);
 
 /* Makes the folder that a cache `path` is in. Returns false with an error also if it would be below
- * a home directory that does not exist: looking at something must not create that. */
+ * a home directory that does not exist, since a lookup must not create one. */
 bool user_path_make_cache_folder(const char *path, struct error *error);
 
 #endif

@@ -77,7 +77,7 @@ void host_contention_read(struct host_contention *now)
     now->knows_steal = read_steal(&now->stolen, &now->ticks);
 }
 
-/* Returns part / whole of what two counters grew; 0 if nothing is known. */
+/* Returns the growth of a counter divided by `whole`; 0 if it did not grow. */
 static double growth(uint64_t part_before, uint64_t part_after, double whole)
 {
     return part_after > part_before && whole > 0 ? (double)(part_after - part_before) / whole : 0;

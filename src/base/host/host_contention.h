@@ -14,8 +14,8 @@
 struct host_contention {
     uint64_t taken;         /* by clock_nanoseconds */
     uint64_t computed;      /* processor time of the process, nanoseconds */
-    uint64_t waited;        /* of all threads, nanoseconds */
-    uint64_t stolen, ticks; /* clock ticks of all cores: stolen ones, and all */
+    uint64_t waited;        /* nanoseconds, the sum of all threads */
+    uint64_t stolen, ticks; /* clock ticks of all cores: the stolen ones, and all */
     bool knows_wait, knows_steal;
 };
 
@@ -24,8 +24,8 @@ void host_contention_read(struct host_contention *now);
 
 /* Returns the largest known share of the time between two readings, 0..1 and above, in which the
  * process could have computed and did not: its threads waited for a processor (their times add up),
- * or a hypervisor had taken it away. `busy_thread`: one thread was to compute all the time, so that
- * what its processor time lacks counts, too; that is the only measure where the kernel counts
+ * or a hypervisor had taken it away. If `busy_thread`, one thread was to compute all the time, so
+ * wall time without processor time counts, too; that is the only measure where the kernel counts
  * nothing else. */
 double host_contention_share(const struct host_contention *before,
                              const struct host_contention *after, bool busy_thread);

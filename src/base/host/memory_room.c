@@ -1,5 +1,5 @@
-/* Both numbers of a refusal include what the process holds already, so that the first one is the
- * size of a control group that would do. */
+/* Both numbers of the error message include the memory that the process already has, so the first
+ * one is the size of a control group that would suffice. */
 #include "base/host/memory_room.h"
 
 #include "base/host/host.h"
@@ -9,7 +9,7 @@
 
 #include <sys/resource.h>
 
-enum { UNCHECKED = 1 << 20 }; /* bytes that are not worth reading the limits */
+enum { UNCHECKED = 1 << 20 }; /* bytes; reading the limits is not worth it for less */
 
 #define MEBIBYTES(n) ((uint64_t)(n) << 20)
 
@@ -22,10 +22,10 @@ static uint64_t stack_bytes(void)
     return limit.rlim_cur;
 }
 
-/* OpenBLAS maps 128 MiB for each thread that computes a product, and retries for ever if it cannot;
- * what 0.3.29 maps when it is loaded does not serve tinca's threads. Each thread has a stack: the
- * run's, the other compute threads, and two decode workers. malloc reserves nothing, because main.c
- * limits it to one arena in this case. */
+/* Counts the 128 MiB that OpenBLAS maps for each thread that computes a product, and without which
+ * it retries for ever; the memory that version 0.3.29 maps when it is loaded does not serve tinca's
+ * threads. Also counts the threads' stacks: of the run, the other compute threads, and two decode
+ * workers. malloc reserves nothing, because main.c limits it to one arena in this case. */
 uint64_t memory_room_reserve(size_t threads, bool beforehand)
 {
     if (!host_addresses_are_limited())

@@ -9,14 +9,14 @@
 
 /* The process group of a child decides which signals of the terminal reach it. */
 enum spawn_group {
-    SPAWN_GROUP_SHARED, /* Ctrl-C and the end of the terminal, as they reach this process */
-    SPAWN_GROUP_OWN,    /* none: it has a process group of its own */
-    SPAWN_SESSION_OWN,  /* none: it has a session of its own, without a terminal */
-    SPAWN_GROUP_TIED, /* none, as SPAWN_GROUP_OWN, but SIGTERM comes when the thread that starts it
-                         ends, whatever ends this process (Linux; elsewhere SPAWN_GROUP_OWN) */
-    SPAWN_GROUP_BOUND /* as SPAWN_GROUP_SHARED, but SIGKILL comes when the thread that starts it
-                         ends: nothing that this process has locked for the child is in use when
-                         this process is gone (Linux; elsewhere SPAWN_GROUP_SHARED) */
+    SPAWN_GROUP_SHARED, /* the child gets them too: Ctrl-C, and SIGHUP when the terminal closes */
+    SPAWN_GROUP_OWN,    /* none reaches it: it has its own process group */
+    SPAWN_SESSION_OWN,  /* none reaches it: it has its own session, without a terminal */
+    SPAWN_GROUP_TIED,   /* as SPAWN_GROUP_OWN, but it gets SIGTERM when the thread that started it
+                           ends (Linux; elsewhere SPAWN_GROUP_OWN) */
+    SPAWN_GROUP_BOUND /* as SPAWN_GROUP_SHARED, but it gets SIGKILL when the thread that started it
+                         ends, so it never outlives the locks of this process (Linux; elsewhere
+                         SPAWN_GROUP_SHARED) */
 };
 
 struct spawn {

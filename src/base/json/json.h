@@ -43,8 +43,7 @@ size_t json_line(const struct json_document *document, const struct json *value)
 const struct json *json_member(const struct json *object, const char *key);
 
 /* Files come from strangers, so every value may have any type. The functions that expect a type
- * say nothing of a value of another one: it is as if the value were absent. All of them accept
- * NULL. */
+ * treat a value of another type as if it were absent. All of them accept NULL. */
 
 /* Walk the values of an array, or the members of an object; NULL at the end. */
 const struct json *json_first(const struct json *array);
@@ -58,7 +57,7 @@ size_t json_member_count(const struct json *object);
 /* Returns the name of an object's member; "" for other values. */
 const char *json_key(const struct json *value);
 
-/* All of these accept NULL, which has no type. */
+/* Return whether a value has this type; NULL has none. */
 bool json_is_object(const struct json *value);
 bool json_is_array(const struct json *value);
 bool json_is_null(const struct json *value);

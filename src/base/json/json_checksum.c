@@ -57,9 +57,7 @@ static bool has_checksum(const struct json_document *document)
     return same + 1 >= HEAD || json_member(document->root, key);
 }
 
-/* A program that rewrites the document with another layout but keeps the member has changed it,
- * too.
- */
+/* a program that writes the document in another layout but keeps the member has changed it, too */
 bool json_verify_checksum(const struct json_document *document, const char *advice,
                           struct error *error)
 {

@@ -15,7 +15,7 @@ enum json_field_kind { JSON_FIELD_TEXT, JSON_FIELD_COUNT, JSON_FIELD_NUMBER };
 struct json_field {
     const char *key;
     enum json_field_kind kind;
-    size_t offset, size; /* of the struct's member */
+    size_t offset, size; /* the struct's member */
 };
 
 /* The offset and size of a struct's member. */

@@ -1,4 +1,4 @@
-/* portable.h: gives calls that some systems lack, as configure finds, by what POSIX has. */
+/* portable.h: replaces functions that configure did not find on this system. */
 #ifndef TINCA_BASE_PORTABLE_PORTABLE_H
 #define TINCA_BASE_PORTABLE_PORTABLE_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* macOS calls the times of a file otherwise, and has no fdatasync in its headers. */
+/* macOS has other names for the times of struct stat, and no fdatasync in its headers. */
 #if !HAVE_STRUCT_STAT_ST_MTIM && HAVE_STRUCT_STAT_ST_MTIMESPEC
 #define st_atim st_atimespec
 #define st_mtim st_mtimespec

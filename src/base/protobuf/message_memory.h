@@ -1,6 +1,6 @@
-/* message_memory.h: the memory that protobuf-c may take to unpack a message of a stranger's file.
- * The smallest message takes two bytes in a file and a hundred in memory, so a hostile file would
- * take a hundred times its size. A message that is written goes to a stream piece by piece. */
+/* message_memory.h: limits the memory that protobuf-c takes to unpack an untrusted file. The
+ * smallest message takes two bytes in a file and a hundred in memory, so a hostile file would take
+ * a hundred times its size. A message that is written goes to a stream piece by piece. */
 #ifndef TINCA_BASE_PROTOBUF_MESSAGE_MEMORY_H
 #define TINCA_BASE_PROTOBUF_MESSAGE_MEMORY_H
 
@@ -57,8 +57,8 @@ static inline uint64_t message_file_size(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
 }
 
-/* Returns the bytes for a file of `size` bytes: its arrays, and for its messages 160 times its
- * size, but at most `most` bytes. */
+/* Returns the memory limit for a file of `size` bytes: twice its size for arrays, and 160 times its
+ * size, at most `most` bytes, for messages. */
 static inline size_t message_memory_of_file(size_t size, size_t most)
 {
     const size_t growth = 160, margin = 1 << 20;

@@ -11,13 +11,13 @@
 
 enum { LARGE = 4096, LENGTH_BYTES = 5, VARINT_BYTES = 10 };
 enum wire { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_32 = 5 };
-#define FILE_LIMIT ((uint64_t)INT32_MAX) /* of protobuf */
+#define FILE_LIMIT ((uint64_t)INT32_MAX) /* protobuf's own limit */
 
 struct copier {
     const struct message_paths *paths;
     FILE *stream;
     uint64_t at, arrays;
-    uint8_t *bytes; /* NULL: they are counted */
+    uint8_t *bytes; /* NULL in the first pass, which only counts bytes */
     size_t count, capacity;
     bool failed; /* the file ends too early, or is no message */
 };
@@ -76,7 +76,8 @@ static void copy(struct copier *copier, uint64_t count)
 
 /* --- messages --- */
 
-/* Returns the message in a field of message `outer`; 0 if no array is in it. */
+/* Returns the number of the message type in a field of message type `outer`; 0 if the field cannot
+ * contain an array. */
 static int message_within(const struct copier *copier, int outer, uint64_t field)
 {
     for (size_t i = 0; i < copier->paths->count; i++)
@@ -87,7 +88,7 @@ static int message_within(const struct copier *copier, int outer, uint64_t field
 
 static void copy_fields(struct copier *copier, uint64_t end, int message);
 
-/* Appends a message and then, before it, how long it has become. */
+/* Appends a message, preceded by its length, which is written last. */
 static void copy_message(struct copier *copier, uint64_t length, int message)
 {
     const size_t place = copier->count;

@@ -1,10 +1,10 @@
 /* message_outline.h: a file of protobuf without its large arrays.
  *
  * Models are small messages and large arrays. protobuf-c copies all of a message, so a file would
- * be in memory twice before its first array is looked at. The outline is the message without the
- * arrays of 4,096 bytes and more: in their place it has the fields MESSAGE_OFFSET and
- * MESSAGE_LENGTH (raw_offset, raw_length), which no file may have, and which say where they lie in
- * the file. Who reads the outline reads the arrays from there when it wants them. */
+ * be in memory twice before its first array is read. The outline is the message without the arrays
+ * of 4,096 bytes and more: in their place it has the fields MESSAGE_OFFSET and MESSAGE_LENGTH
+ * (raw_offset, raw_length), which no file may have, and which say where they lie in the file. The
+ * caller reads the arrays from there when it needs them. */
 #ifndef TINCA_BASE_PROTOBUF_MESSAGE_OUTLINE_H
 #define TINCA_BASE_PROTOBUF_MESSAGE_OUTLINE_H
 
@@ -17,15 +17,15 @@
 enum { MESSAGE_OFFSET = 100001, MESSAGE_LENGTH = 100002 };
 enum { MESSAGE_FILE = 1 }; /* the number of the outermost message; others are the caller's */
 
-/* The way from the file to its arrays: which field of which message has which. */
+/* The message types that lead to arrays: field `field` of type `outer` contains type `inner`. */
 struct message_paths {
     const struct message_step {
         int outer, inner;
         uint64_t field;
     } * steps;
     size_t count;
-    int array;      /* the message with an array */
-    uint64_t field; /* and the array's field there, bytes or packed numbers */
+    int array;      /* the message type with an array */
+    uint64_t field; /* the array's field in it, bytes or packed numbers */
 };
 
 struct message_outline {

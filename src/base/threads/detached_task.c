@@ -20,7 +20,7 @@ struct detached_task {
 
 static atomic_int threads; /* number of running threads */
 
-/* Gives up one of the two shares. */
+/* Drops one of the two references. */
 static void release(struct detached_task *task)
 {
     if (atomic_fetch_sub(&task->owners, 1) != 1)

@@ -1,7 +1,7 @@
-/* On Linux the kernel has such a call. Elsewhere the threads sleep on one of a few condition
- * variables, which the address of the word chooses; who sleeps there for another word wakes up for
- * no reason. The sleeper looks at the word, and the waker signals, while each has the lock, so that
- * no signal is lost. */
+/* Linux has a system call for this. Elsewhere the threads sleep on one of a few condition
+ * variables, which the address of the word chooses; a thread that sleeps there for another word
+ * wakes up for no reason. The sleeper reads the word, and the waker signals, while each has the
+ * lock, so that no signal is lost. */
 #include "config.h"
 
 #include "base/threads/futex.h"

@@ -47,8 +47,9 @@ enum {
     HELP_ROUNDS = SPIN_UNRELAXED + 32,
 };
 
-#define CLOSED     UINT_MAX /* tasks left of a share while a new sequence is described */
-#define MOST_TASKS INT_MAX  /* of a sequence: differences of counts are compared as int */
+#define CLOSED UINT_MAX /* tasks left of a share while a new sequence is described */
+#define MOST_TASKS                                                                                 \
+    INT_MAX /* the most of a sequence, since differences of counts are compared as int */
 
 /* The state of a thread that it shares with the others. */
 struct slot {
@@ -63,7 +64,7 @@ struct slot {
 /* A job, at its place in the sequence. */
 struct description {
     atomic_uint tasks;
-    atomic_uint tasks_so_far; /* of the sequence up to this job */
+    atomic_uint tasks_so_far; /* tasks of the sequence up to the end of this job */
     pool_task *task;
     void *context;
 };

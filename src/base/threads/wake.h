@@ -13,7 +13,7 @@ struct wake {
 #if HAVE_UNNAMED_SEMAPHORES
     sem_t semaphore;
 #else
-    int ends[2]; /* of a pipe */
+    int ends[2]; /* the ends of a pipe */
 #endif
 };
 

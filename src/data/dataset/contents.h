@@ -1,4 +1,4 @@
-/* contents.h: the files and checksums of a data set, with which a changed data set is noticed.
+/* contents.h: the files and checksums of a data set, by which a change of the set is noticed.
  * Checksums are CRC-32 (zlib).
  *
  * - A set of files (folder, pairs) has one file for each image.
@@ -42,8 +42,8 @@ size_t dataset_part_count(const struct dataset *dataset);
 /* Fills *out with part `part`. */
 void dataset_part_checksum(const struct dataset *dataset, size_t part, struct dataset_part *out);
 
-/* Returns a checksum of what a set consists of, as far as that is known without reading files: the
- * names of its files, its labels, and the pixels of a set in memory. */
+/* Returns a checksum of a set as far as it is known without reading files: of the names of its
+ * files, its labels, and the pixels of a set in memory. */
 uint32_t dataset_checksum(const struct dataset *dataset);
 
 #endif

@@ -313,7 +313,7 @@ static bool draw_images(struct dataset *dataset, size_t wanted, struct error *er
                           wanted, error);
 }
 
-/* Takes the share of the images that is drawn by seed, or the rest. */
+/* Keeps the share of the images that the seed draws, or the rest. */
 static bool divide_images(struct dataset *dataset, const struct spec *spec, struct error *error)
 {
     struct dataset_facts *facts = &dataset->facts;
@@ -388,8 +388,8 @@ static bool check_wish(const struct dataset_request *request, struct error *erro
                      request->height, request->width, request->channels);
 }
 
-/* Sets the filter and the orientation: as SPEC says, or `model`, or else as pictures are prepared
- * today. */
+/* Sets the filter and the orientation: those of SPEC, or else of `model`, or else the present
+ * defaults. */
 static void choose_preprocessing(struct dataset *dataset, const struct spec *spec,
                                  const struct preprocessing *model)
 {

@@ -44,10 +44,10 @@ struct dataset_facts {
     const struct broken_list *broken;   /* their names; lives as long as the set; NULL: none */
     double share;                       /* the option `share` or `rest`; 0: neither */
     bool share_rest;                    /* all images but that share */
-    uint64_t share_seed;                /* that chose them */
+    uint64_t share_seed;                /* the seed that chose them */
     size_t generator;      /* GENERATOR_VERSION of a generated set; 0: the set comes from files */
     uint64_t decode_bytes; /* peak memory in bytes of decoding an image */
-    uint64_t draw;         /* the seed of what is drawn: the option `draw`, or 1 */
+    uint64_t draw;         /* the option `draw`, the seed of all random choices, or 1 */
     /* The steps by which pictures become examples, without the normalisation; fixed: there are
      * none, since images are as they are stored. */
     struct preprocessing preprocessing;
@@ -60,9 +60,9 @@ struct dataset_facts {
 struct dataset *dataset_open(const char *spec, const char *default_split,
                              const struct dataset_request *request, struct error *error);
 
-/* Does the same for a model: its pictures are prepared as `preprocessing` says, unless SPEC has the
- * options `filter` and `orient`. NULL, or one that is not recorded: the size before the crop is as
- * usual for the kind; NULL: with the filter bilinear, and upright. */
+/* Does the same for a model: prepares pictures by `preprocessing`, unless SPEC has the options
+ * `filter` and `orient`. If it is NULL or not recorded, the size before the crop is the usual one
+ * for the kind; if it is NULL, pictures are upright and resized with the filter bilinear. */
 struct dataset *dataset_open_as(const char *spec, const char *default_split,
                                 const struct dataset_request *request,
                                 const struct preprocessing *preprocessing, struct error *error);
@@ -140,13 +140,13 @@ size_t dataset_expected_classes(const char *spec, const char *default_split);
  * signed (-1..1, pix2pix), caffe (the mean 123, 117, 104 RGB is subtracted, without scaling),
  * cifar10, cifar100, imagenet (the customary per-channel figures). "measured" computes mean and
  * deviation of all images of `dataset`, or of 10,000 that its seed `draw` draws if there are more
- * and they are not in memory. Where the set is prepared by bilinear2 without a record, unit is
- * unit256, and the first 10,000 are measured. Returns false with an error. */
+ * and they are not in memory. If the set is prepared by bilinear2 without a record, unit means
+ * unit256, and the first 10,000 images are measured. Returns false with an error. */
 bool normalisation_choose(struct normalisation *normalisation, const char *name,
                           const struct dataset *dataset, struct error *error);
 
-/* Does the same for a name other than "measured". `recorded`: whether the model records its
- * preprocessing; else unit is unit256. */
+/* Does the same for a name other than "measured". If `recorded` is false, the model does not record
+ * its preprocessing, and unit means unit256. */
 bool normalisation_preset(struct normalisation *normalisation, const char *name, bool recorded,
                           struct error *error);
 

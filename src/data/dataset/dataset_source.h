@@ -23,9 +23,9 @@ size_t dataset_source_index(const struct dataset *dataset, size_t index);
 /* Draws images evenly over the classes of a source. Internal to data/. */
 
 /* Keeps `wanted` of the images chosen[0..*count), which are numbers of the source's images, in
- * their order. Every class keeps as many as every other one, as far as it has them; which ones is
- * random, but the same each time. `labelled` false: all images count as one class. Returns false
- * with an error if out of memory. */
+ * their order. Every class keeps the same number, as far as it has so many; which ones is random,
+ * but the same each time. If `labelled` is false, all images count as one class. Returns false with
+ * an error if out of memory. */
 bool selection_draw(const struct source *source, bool labelled, uint32_t *chosen, size_t *count,
                     size_t wanted, struct error *error);
 

@@ -1,5 +1,6 @@
-/* Each class has a quota; going through its n images with a quota of q left, each is kept with
- * probability q / n (selection sampling: Knuth, The Art of Computer Programming 2, 3.4.2, S). */
+/* Each class has a quota. Of a class with n images and a quota of q left, the next image is kept
+ * with probability q / n (selection sampling: Knuth, The Art of Computer Programming 2, 3.4.2, S).
+ */
 #include "data/dataset/dataset_source.h"
 
 #include "base/memory.h"
@@ -8,8 +9,8 @@
 #include <stdlib.h>
 
 struct draw {
-    size_t left, quota; /* images that are still to come; that are still to be kept */
-    double remainder;   /* of a share: what rounding its quota down has taken away */
+    size_t left, quota; /* images that still follow; images still to keep */
+    double remainder;   /* for a share: the fraction lost by rounding the quota down */
 };
 
 static size_t class_of(const struct source *source, bool labelled, uint32_t image)
@@ -38,8 +39,8 @@ static void set_quotas(struct draw *draws, size_t classes, size_t wanted)
     }
 }
 
-/* Keeps each image with the probability of its class's quota, or those that this leaves out.
- * Returns how many are kept. */
+/* Keeps each image with the probability of its class's quota, or keeps the others instead. Returns
+ * how many are kept. */
 static size_t keep_drawn(const struct source *source, bool labelled, uint32_t *chosen, size_t count,
                          struct draw *draws, struct random_stream random, bool rest)
 {
@@ -79,8 +80,8 @@ bool selection_draw(const struct source *source, bool labelled, uint32_t *chosen
     return true;
 }
 
-/* Gives every class its share, rounded down, and what is missing from the share of all to the
- * classes that lost most by rounding, the first ones first (largest remainders). */
+/* Gives every class its share, rounded down; the images that are then missing go to the classes
+ * that lost most by rounding, the first ones first (largest remainders). */
 static void set_shares(struct draw *draws, size_t classes, size_t images, double share)
 {
     size_t missing = (size_t)((double)images * share + 0.5);

@@ -216,7 +216,8 @@ static bool accept(struct source *source, const struct spec *spec, const char *l
            check_labels(source, spec, labels, error);
 }
 
-/* Parses the header of an array whose `size` bytes are in memory, and checks that they are all. */
+/* Parses the header of an array whose `size` bytes are in memory, and checks that they are all of
+ * its bytes. */
 static bool parse_array(struct array *array, size_t size, const char *path, struct error *error)
 {
     if (!npy_header_parse(&array->header, array->bytes, size, MAX_BYTES, path, error))
@@ -255,7 +256,8 @@ static bool read_file(struct array *array, const char *path, struct error *error
     return array->bytes && parse_array(array, size, path, error);
 }
 
-/* Writes `path` with the last `from` in its file name replaced by `to`; false: it has none. */
+/* Writes `path` with the last `from` in its file name replaced by `to`. Returns false if the name
+ * does not contain `from`. */
 static bool replace_word(const char *path, const char *from, const char *to, char *out, size_t size)
 {
     const char *name = file_base_name(path), *at = strstr(name, from);
@@ -265,8 +267,8 @@ static bool replace_word(const char *path, const char *from, const char *to, cha
     return true;
 }
 
-/* Finds the file of labels: labels=FILE, or the file whose name has "labels" instead of "images",
- * "y" instead of "x" or "X" at its beginning. */
+/* Finds the file of labels: labels=FILE, or else the file whose name has "labels" instead of
+ * "images" or "data", or begins with "y" or "Y" instead of "x" or "X". */
 static bool labels_file(const struct spec *spec, char *out, size_t size, struct error *error)
 {
     static const char *const words[][2] = {{"images", "labels"}, {"data", "labels"}};

@@ -139,8 +139,8 @@ static bool take_record(const struct layout *layout, struct source *source, cons
     return true;
 }
 
-/* Reads all records of a file. Each goes directly to its final place, so that the file is never in
- * memory as a whole in addition. */
+/* Reads all records of a file. Each goes directly to its final place, so that the file itself is
+ * never in memory. */
 static bool read_records(const struct layout *layout, struct source *source, struct gzip_file *file,
                          const char *path, struct error *error)
 {

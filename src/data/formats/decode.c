@@ -30,8 +30,8 @@ size_t decode_scale(size_t width, size_t height, size_t shorter_side)
     return scale;
 }
 
-/* In a few bytes each, a progressive file can demand any number of passes over the whole picture;
- * real files have about ten. */
+/* Limits the scans. In a few bytes each, a progressive file can demand any number of passes over
+ * the whole picture; real files have about ten. */
 enum { MAX_SCANS = 200 };
 
 struct jpeg_reading {
@@ -81,8 +81,8 @@ static bool is_cmyk(const struct jpeg_decompress_struct *jpeg)
 }
 
 /* Chooses libjpeg's output colours. It can produce grey from YCbCr and grey only; other files are
- * decoded to RGB or CMYK first, and so is YCbCr, unless its luma is wanted: of colours that RGB has
- * not, the luma is another than the grey of what is seen. */
+ * decoded to RGB or CMYK first. So is YCbCr unless its luma is wanted: for colours outside of RGB,
+ * the luma differs from the grey of the displayed colour. */
 static void choose_colours(struct jpeg_reading *reading)
 {
     struct jpeg_decompress_struct *jpeg = &reading->jpeg;
@@ -220,8 +220,8 @@ struct png_reading {
     const struct decode_request *request;
     struct error *error;
     struct image *image;
-    uint8_t *
-        samples; /* what libpng writes, 2 or 4 bytes a pixel: a row, or all of an interlaced file */
+    uint8_t
+        *samples; /* libpng's output, 2 or 4 bytes a pixel: a row, or all of an interlaced file */
     png_bytep *rows;
     size_t sample_channels;
     bool deep; /* the samples are of 16 bits */

@@ -209,16 +209,16 @@ bool image_file_probe_cost(struct image_file_cost *cost, const char *path, size_
     return true;
 }
 
-/* Returns the shorter side that the decoder may shrink the picture to; 0: it must not. Its shrunken
- * pictures are not those of a filter. */
+/* Returns the shorter side that the decoder may shrink the picture to; 0: it must not, because only
+ * bilinear2 permits shrinking. */
 static size_t shrunken_side(const struct preprocessing *p)
 {
     const bool may = p && p->filter == IMAGE_BILINEAR2;
     return !may ? 0 : p->stored_height < p->stored_width ? p->stored_height : p->stored_width;
 }
 
-/* One copy has the new width, and one the new height, too. Halving, the way of bilinear2, works in
- * place. */
+/* Counts a copy with the new width and one that also has the new height. Halving, the method of
+ * bilinear2, works in place. */
 double image_file_resized_samples(double width, double height, double new_width, double new_height,
                                   enum image_filter filter)
 {

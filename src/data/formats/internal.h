@@ -21,10 +21,10 @@ struct decode_request {
     size_t channels;     /* 1 or 3 */
     size_t shorter_side; /* pixels needed on the shorter side; 0: full size */
     bool upright;        /* the picture is turned as its EXIF data say (image_file.c) */
-    /* Grey is that of earlier versions: the luma of a JPEG file in colours; in a PNG file the grey
-     * of a transparent colour, not of what it becomes over white. */
+    /* Grey is computed as in earlier versions: in a JPEG file in colours, it is the luma; in a PNG
+     * file, the grey of the colour before it is blended with white. */
     bool luma;
-    bool deep;                    /* a 16-bit picture gives deep samples; else it becomes 8-bit */
+    bool deep;                    /* a 16-bit picture gives deep samples; else 8-bit ones */
     bool header_only;             /* check the header and set width and height; decode nothing */
     struct image_file_cost *cost; /* filled from the header; NULL if not needed */
 };

@@ -145,7 +145,8 @@ static bool name_classes(const struct rows *rows, struct name_list *classes, str
     if (!sorted)
         return false;
     size_t count = 0;
-    for (size_t i = 0; i < rows->count; i++) /* most lists are sorted by class: rarely the same */
+    for (size_t i = 0; i < rows->count;
+         i++) /* most lists are sorted by class, so few names repeat */
         if (i == 0 || strcmp(rows->row[i].label, sorted[count - 1]) != 0)
             sorted[count++] = rows->row[i].label;
     qsort(sorted, count, sizeof *sorted, compare_names);
@@ -302,8 +303,8 @@ static bool is_unchanged(const struct stat *before, const struct stat *now)
            is_same_time(&before->st_ctim, &now->st_ctim);
 }
 
-/* Remembers the list that was counted last: the form asks after each change, and a sweep for each
- * cell, and a million rows take most of a second. */
+/* Keeps the result for the last list: the form asks after each change, and a sweep for each cell,
+ * and a million rows take most of a second. */
 size_t list_classes(const struct spec *spec)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

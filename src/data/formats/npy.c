@@ -36,7 +36,7 @@ static size_t npy_header_length(const uint8_t *start, const char *path, struct e
     return text + (old ? 10 : 12);
 }
 
-/* Returns what follows `'key':` in the text, or NULL. */
+/* Returns the text after `'key':`, or NULL. */
 static const char *value_of(const char *text, const char *key)
 {
     char quoted[32];

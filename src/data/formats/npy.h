@@ -17,7 +17,7 @@ struct npy_header {
     size_t item; /* bytes of an item: 1, 2, 4 or 8 */
     size_t dimensions, shape[NPY_MAX_DIMENSIONS];
     size_t items; /* the product of the shape */
-    size_t bytes; /* of the header, with the magic number: the data begins there */
+    size_t bytes; /* bytes of the header, with the magic number; the data follows */
 };
 
 /* Parses a whole header of `size` bytes. Returns false with an error, also for arrays in column

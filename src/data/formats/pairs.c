@@ -64,8 +64,8 @@ static bool read_halves(const struct source *source, size_t index,
     return read;
 }
 
-/* Counts the whole picture and the copy of its right half, which exist at the same time; and both
- * halves, the first of which has its new size, while one is resized. */
+/* Counts the largest of two phases: the whole picture with the copy of its right half; and both
+ * halves, the first with its new size, while the other is resized. */
 static uint64_t decode_bytes(const struct source *source, const struct source_request *request)
 {
     const struct pairs *pairs = source->state;

@@ -1,4 +1,4 @@
-/* Only names and the cost of decoding are kept; a picture is read from its file each time. */
+/* Keeps only names and the cost of decoding; a picture is read from its file each time. */
 #include "data/formats/internal.h"
 
 #include "base/files/file.h"

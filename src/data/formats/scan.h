@@ -33,8 +33,8 @@ char *scan_choose_split(const struct spec *spec, struct error *error);
 
 /* Adds the pictures of an operand: a file; a folder, with its own pictures first and then those of
  * its folders, each in the order of the names; or list:FILE.csv, whose first column has paths
- * relative to the list, and which is added to `lists`. Returns false with an error; a single file
- * is not looked at. */
+ * relative to the list, and which is added to `lists`. Returns false with an error; does not check
+ * a single file. */
 bool picture_paths_add(struct name_list *paths, struct name_list *lists, const char *operand,
                        struct error *error);
 

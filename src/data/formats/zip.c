@@ -123,7 +123,7 @@ static bool seek_data(const struct zip *zip, const struct zip_member *member, st
     return true;
 }
 
-/* The bytes that are decompressed so far. */
+/* The bytes decompressed so far. */
 struct unpacking {
     uint8_t *bytes;
     size_t used, capacity, size;
@@ -150,7 +150,7 @@ static bool inflate_piece(const struct zip *zip, z_stream *stream, struct unpack
                           int *state, struct error *error)
 {
     do {
-        uint8_t beyond; /* where the end of the data is found once all bytes are there */
+        uint8_t beyond; /* takes bytes that follow once all expected ones are there */
         const bool full = out->used == out->size;
         if (!full && !make_room(zip, out, error))
             return false;
@@ -273,8 +273,8 @@ static void write_bytes(struct zip_writer *zip, const void *bytes, size_t count)
     zip->offset += count;
 }
 
-/* Puts what local header and list have in common: version, flags, method, time, CRC-32, sizes,
- * lengths of the name and of the extra field. */
+/* Writes the fields that the local header and the list share: version, flags, method, time, CRC-32,
+ * sizes, lengths of the name and of the extra field. */
 static void put_common(struct header *header, const struct zip_written *member, size_t extra)
 {
     put(header, extra > 0 ? VERSION64 : PLAIN_VERSION, 2);
@@ -346,7 +346,7 @@ static void write_entry(struct zip_writer *zip, const struct zip_written *member
     write_bytes(zip, extra.bytes, extra.length);
 }
 
-/* Writes the end record of ZIP64, and where it is. */
+/* Writes the end record of ZIP64, and its place. */
 static void write_end64(struct zip_writer *zip, uint64_t begin, uint64_t bytes)
 {
     struct header end = {.length = 0};

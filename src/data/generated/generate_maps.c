@@ -289,7 +289,7 @@ static float park_distance(const struct town *town, struct point p, float *path)
     return radius - town->park_radius + ragged;
 }
 
-/* Removes buildings from where something else is. */
+/* Removes buildings where water, roads or parks are. */
 static void clear_site(struct town_place *place)
 {
     float room = place->water - 4.0f;

@@ -14,7 +14,7 @@ struct generated {
     const char *name;
     uint32_t stream;    /* RANDOM_GENERATE's stream is 2 x this for training, + 1 for testing */
     size_t classes;     /* number of classes of which images are drawn */
-    size_t label_space; /* default number of classes */
+    size_t label_space; /* number of classes that have images */
     const char *const *class_names;
     size_t train, test; /* images */
     size_t side, channels;

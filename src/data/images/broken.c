@@ -30,14 +30,14 @@ bool broken_list_add(struct broken_list *list, const char *path, const struct er
 
 char *broken_list_words(const struct broken_list *list, char *text, size_t size)
 {
-    enum { REST = 24 }; /* room for the number of the others */
+    enum { REST = 24 }; /* room for "and N more" */
     size_t used = 0, i = 0;
     text[0] = '\0';
     for (; i < list->named; i++) {
         const struct broken_file *file = &list->file[i];
         const char *slash = strrchr(file->path, '/');
         while (slash && slash > file->path && slash[-1] != '/')
-            slash--; /* with the name of its folder, which is the class */
+            slash--; /* includes the name of the folder, which is the class */
         const int length =
             snprintf(text + used, size - used, "%s%.80s (%.80s)", i ? ", " : "",
                      slash && slash > file->path ? slash : file_base_name(file->path), file->why);

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-enum { BROKEN_NAMED = 1000 }; /* the others are only counted */
+enum { BROKEN_NAMED = 1000 }; /* the names of further files are dropped, but counted */
 
 struct broken_file {
     char *path, *why;

@@ -14,7 +14,7 @@ enum { IMAGE_MAX_PIXELS = 1 << 27 };
 
 /* Samples, interleaved: pixels[(y * width + x) * channels + c]. 1 channel (grey) or 3 (RGB). Most
  * pictures have 8-bit samples; one with more precision is `deep`: its samples are floating-point
- * numbers in the same units, 0..255. Of the two arrays the other one is NULL. */
+ * numbers in the same units, 0..255. One of the two arrays is NULL. */
 struct image {
     size_t width, height, channels;
     uint8_t *pixels;
@@ -25,7 +25,7 @@ struct image {
 enum image_filter {
     IMAGE_BILINEAR,  /* a triangle, as wide as the reduction: BILINEAR of Pillow, and torchvision */
     IMAGE_BICUBIC,   /* the cubic of Keys with a = -0.5, as wide: BICUBIC of Pillow */
-    IMAGE_BILINEAR2, /* image_scale: four pixels, after halving; that of earlier versions */
+    IMAGE_BILINEAR2, /* image_scale: halves, then reads four pixels; used by earlier versions */
     IMAGE_FILTERS
 };
 

@@ -1,4 +1,4 @@
-/* The library needs this file: it uses no decoder. */
+/* This file uses no decoder, because the library contains it. */
 #include "data/images/preprocessing.h"
 
 #include <math.h>

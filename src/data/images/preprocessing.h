@@ -6,15 +6,15 @@
  *
  *   1. turned upright, if its EXIF data say how the camera was held;
  *   2. converted to the network's channels, 8 bits a sample (0..255); grey is that of the colours,
- *      or, in models that do not record `grey`, for JPEG files the luma that they have;
+ *      or, in models that do not record `grey`, the luma of JPEG files;
  *   3. resized with `filter` so that its shorter side has that of the stored size;
  *   4. cut to the network's input: the middle, or a random window in training (a network that
  *      makes pictures has no 3 and 4: pictures are stretched to its input);
  *   5. normalised: (sample - mean) / deviation, in units of 0..255.
  *
- * Sets of fixed size skip the first four steps. A model or run of which nothing is recorded keeps
- * the way of its time, which is called bilinear2: pictures are not turned, image_scale resizes
- * them, `unit` divides by 256, and measured normalisation reads the first 10,000 images. */
+ * Sets of fixed size skip the first four steps. A model or run without a record uses the
+ * preprocessing of earlier versions, bilinear2: pictures are not turned, image_scale resizes them,
+ * `unit` divides by 256, and measured normalisation reads the first 10,000 images. */
 #ifndef TINCA_DATA_IMAGES_PREPROCESSING_H
 #define TINCA_DATA_IMAGES_PREPROCESSING_H
 
@@ -25,15 +25,15 @@
 struct normalisation {
     char name[16];               /* a preset's name, or "measured" */
     float mean[3], deviation[3]; /* in units of 0..255; a grey image uses the first */
-    /* A measured normalisation: how many images of how many were read, and whether they were
-     * drawn, by which seed; else all were to be read. 0: not measured, or not known. */
+    /* For a measured normalisation: the number of images read, and of all; whether they were drawn,
+     * and by which seed. 0: not measured, or not known. */
     size_t measured, measured_of;
     bool drawn;
     uint64_t seed;
 };
 
 struct preprocessing {
-    bool recorded; /* false: nothing was; the rest is what bilinear2 means */
+    bool recorded; /* false: there is no record, and the rest is that of bilinear2 */
     enum image_filter filter;
     bool as_stored;                 /* EXIF orientation is ignored */
     bool luma;                      /* the grey of a JPEG file in colours is its luma */
@@ -53,9 +53,9 @@ bool preprocessing_fit(const struct preprocessing *preprocessing, struct image *
 /* Adds the members to `object`. Returns false if out of memory. */
 bool preprocessing_to_json(const struct preprocessing *preprocessing, struct json *object);
 
-/* Reads what preprocessing_to_json has written; channels, height, width and stretched, which the
- * network decides, must be set. Returns false if something is missing, damaged or unknown; *what
- * names it. */
+/* Reads the members that preprocessing_to_json writes; channels, height, width and stretched, which
+ * the network decides, must be set. Returns false if something is missing, damaged or unknown;
+ * *what names it. */
 bool preprocessing_from_json(struct preprocessing *preprocessing, const struct json *object,
                              const char **what);
 
@@ -65,12 +65,12 @@ char *preprocessing_print(const struct preprocessing *preprocessing, struct erro
 /* Parses such a text, as preprocessing_from_json; a text that is no JSON is damaged, too. */
 bool preprocessing_parse(struct preprocessing *preprocessing, const char *text, const char **what);
 
-/* Adds a normalisation as an object "normalisation" {name, mean, deviation} to `parent`, and what
- * it was measured on, if that is known, as "measured" {images, of, seed if they were drawn}.
- * Returns false if out of memory. */
+/* Adds a normalisation as an object "normalisation" {name, mean, deviation} to `parent`, and, if
+ * they are known, the images that it was measured on as "measured" {images, of, seed if they were
+ * drawn}. Returns false if out of memory. */
 bool normalisation_to_json(const struct normalisation *normalisation, struct json *parent);
 
-/* Returns whether both make the same numbers of a picture with so many channels. */
+/* Returns whether both give the same numbers for a picture with `channels` channels. */
 bool normalisation_same(const struct normalisation *a, const struct normalisation *b,
                         size_t channels);
 

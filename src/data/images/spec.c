@@ -142,7 +142,7 @@ static const struct spec_option options[] = {
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 
-/* The functions that parse the values, in the order of the table. */
+/* These functions parse the values, in the order of the table. */
 static bool (*const take[OPTIONS])(struct spec *spec, const char *value) = {
     take_split, take_limit,  take_sample, take_only,      take_classes, take_share,  take_rest,
     take_draw,  take_images, take_labels, take_direction, take_broken,  take_filter, take_orient};

@@ -13,7 +13,7 @@ enum { SPEC_MAX_CLASSES = 100000 };
 /* An option, as menus list it. */
 struct spec_option {
     const char *name;     /* "split" */
-    const char *expected; /* what its value is, in words */
+    const char *expected; /* describes its values */
     const char *words[2]; /* the values, if there are just two; else NULL */
 };
 

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Returns whether the set's images are mirrored if this is drawn. */
+/* Returns whether the set's images may be mirrored. */
 static bool may_flip(const struct dataset *dataset, const struct augmentation *augmentation)
 {
     return augmentation->flip == AUGMENT_FLIP_ALWAYS ||
@@ -32,8 +32,8 @@ struct crop crop_for_training(const struct dataset *dataset, const struct image 
     return crop;
 }
 
-/* Crops a window, mirrors it and normalises it, or copies its samples, in one pass over the pixels,
- * row by row. */
+/* Windows are cropped, mirrored and normalised, or their samples copied, in one pass over the
+ * pixels, row by row. */
 
 void sample_table_fill(struct sample_table *table, const struct normalisation *normalisation)
 {

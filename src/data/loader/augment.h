@@ -27,7 +27,8 @@ struct crop_draw {
 struct crop crop_for_training(const struct dataset *dataset, const struct image *image,
                               const struct crop_draw *draw, uint64_t number);
 
-/* The normalised value of every 8-bit sample, per channel, and what deep samples need. */
+/* The normalised value of every 8-bit sample, per channel, and the normalisation of deep samples.
+ */
 struct sample_table {
     float value[3][256];
     float mean[3], deviation[3];

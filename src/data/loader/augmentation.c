@@ -217,7 +217,8 @@ char *augmentation_format(const struct augmentation *augmentation, char *text, s
 
 /* --- a data set --- */
 
-/* Four pixels are customary for photographs of 32x32; larger ones are larger than their crop. */
+/* Sets the usual border: four pixels for photographs of 32x32; larger images are larger than their
+ * crop and have none. */
 struct augmentation augmentation_for(const struct augmentation *augmentation,
                                      const struct dataset_facts *facts)
 {

@@ -1,4 +1,4 @@
-/* augmentation.h: which random changes are made to training images, by name and strength.
+/* augmentation.h: the random changes of training images, by name and strength.
  *
  * A text names them, separated by commas:
  *
@@ -37,7 +37,7 @@ struct augmentation {
     double mixup, cutmix;
 };
 
-/* Reads a text. Returns false with an error that names what is wrong. */
+/* Reads a text. Returns false with an error that names the wrong part. */
 bool augmentation_parse(struct augmentation *augmentation, const char *text, struct error *error);
 
 /* Writes the text of an augmentation; each has one text only. Returns `text`. */

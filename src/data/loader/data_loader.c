@@ -6,8 +6,8 @@
  * epoch until data_loader_next asks for the next one. Its queue has at most as many slots as an
  * epoch has batches.
  *
- * Images, targets and labels lie in memory of the consumer's device, if it has any to give, which
- * reads them on its own: so a batch is given back only once the device has read it. */
+ * A consumer's device may provide the memory of images, targets and labels, and read it
+ * asynchronously: a slot is free again only once the device has read it. */
 #include "data/loader/data_loader.h"
 
 #include "base/clock.h"
@@ -31,9 +31,9 @@ static bool mixes_images(const struct data_loader_settings *settings)
     return settings->training && augmentation_mixes(&settings->augmentation);
 }
 
-/* Returns the part that the settings ask for. In training with mixup or cutmix as many images are
- * read to be mixed with the wanted ones, unless these are in the middle of the batch, where they
- * are partners of each other. */
+/* Returns the part of each batch that the settings ask for. In training with mixup or cutmix, their
+ * partners are read too, as many images again, unless the part is the middle of the batch, whose
+ * images are partners of each other. */
 static struct wanted_part choose_part(const struct data_loader_settings *settings)
 {
     const size_t parts = settings->parts ? settings->parts : 1;
@@ -89,8 +89,8 @@ static size_t choose_workers(const struct data_loader_settings *settings, bool q
     return spare < most ? spare : most;
 }
 
-/* Returns the number of slots: one that the consumer holds, one that is ready, and enough that are
- * being filled to hold two images for each worker. */
+/* Returns the number of slots: one that the consumer has, one that is ready, and enough being
+ * filled to hold two images for each worker. */
 static size_t choose_slots(size_t workers, size_t batch)
 {
     size_t busy = (2 * workers + batch - 1) / batch;
@@ -127,7 +127,7 @@ static void *ring_array(struct data_loader *loader, size_t count, size_t size, s
     return memory_new_aligned(count, size, "the data loader's prefetch queue", error);
 }
 
-/* Returns an array that the consumer's device may read, or NULL with an error. */
+/* Returns an array that the consumer's device can read, or NULL with an error. */
 static void *batch_array(struct data_loader *loader, size_t count, size_t size, struct error *error)
 {
     const struct batch_memory *memory = &loader->settings.memory;
@@ -146,7 +146,7 @@ static void free_batch_array(const struct data_loader *loader, void *array)
         free(array);
 }
 
-/* Allocates the images or the targets of a slot, of which one array is used. */
+/* Allocates the images or the targets of a slot: only the array that is used. */
 static bool allocate_values(struct data_loader *loader, float **values, uint8_t **samples,
                             struct error *error)
 {
@@ -260,7 +260,7 @@ struct data_loader *data_loader_open(const struct dataset *dataset,
     return NULL;
 }
 
-/* Waits until the consumer's device has read the batches that the consumer has had. */
+/* Waits until the consumer's device has read the batches that it was given. */
 static void await_consumer(const struct data_loader *loader)
 {
     const struct batch_memory *memory = &loader->settings.memory;

@@ -25,7 +25,7 @@
 
 struct data_loader;
 
-/* The memory that batches lie in, provided by whoever reads them. A device with separate memory can
+/* The memory that batches lie in, which their consumer provides. A device with separate memory can
  * read a batch without a copy, while the consumer does something else. All zeros: the host's
  * ordinary memory. */
 struct batch_memory {
@@ -48,12 +48,12 @@ struct data_loader_settings {
     struct batch_memory memory;
     bool samples; /* the consumer takes batches of samples, where the loader can have them */
     bool strict;  /* an unreadable image is an error, also in a set that skips such images */
-    /* Training: the consumer wants only one of `parts` equal parts of each batch, that of number
-     * `part`; `parts` divides the batch. The batches are otherwise the same: what an image is and
-     * how it is augmented does not depend on it. With mixup or cutmix the loader also reads the
-     * partners of these images, which may be in another part.
-     * Evaluation: the consumer wants only every `parts`-th batch, beginning with that of number
-     * `part`, which must exist; these batches are an epoch. 0 parts: all. */
+    /* Training: the consumer wants only part number `part` of `parts` equal parts of each batch;
+     * `parts` divides the batch. The batches are otherwise the same: the images and their
+     * augmentation do not depend on it. With mixup or cutmix the loader also reads the partners of
+     * these images, which may be in another part. Evaluation: the consumer wants only every
+     * `parts`-th batch, beginning with that of number `part`, which must exist; these batches are
+     * an epoch. 0 parts: all. */
     size_t parts, part;
     size_t threads;                    /* decode workers; 0: as many as suit the data set */
     uint64_t first_epoch, first_batch; /* where to begin: not 0 when a run is resumed */
@@ -122,7 +122,7 @@ char *data_loader_broken(struct data_loader *loader, char *text, size_t size);
 bool data_loader_has_samples(const struct dataset *dataset,
                              const struct data_loader_settings *settings);
 
-/* Returns the number of batches in an epoch, as far as they are wanted. */
+/* Returns the number of batches in an epoch that the consumer wants. */
 size_t data_loader_batches_per_epoch(const struct data_loader *loader);
 
 /* Returns how many workers a loader with these settings starts. `stored`: the images of the set are

@@ -40,8 +40,8 @@ static void set_indices(struct data_loader *loader, struct slot *slot)
     }
 }
 
-/* Returns the next batch's slot, opened, or NULL if it is in use or its batch is not wanted yet.
- * The caller holds the lock. */
+/* Opens the next batch's slot and returns it, or NULL if it is in use or its batch is not wanted
+ * yet. The caller holds the lock. */
 static struct slot *open_slot(struct data_loader *loader)
 {
     struct slot *slot = &loader->slot[loader->opened % loader->slots];
@@ -73,8 +73,8 @@ static uint64_t draw_number(const struct data_loader *loader, const struct slot 
                               : slot->indices[place];
 }
 
-/* Counts and names an unreadable image the first time that it is met. Without memory for its name
- * it is only counted. */
+/* Counts and names an unreadable image when it is found for the first time. Without memory for its
+ * name it is only counted. */
 static void mark_broken(struct data_loader *loader, size_t index, const struct error *reason)
 {
     struct skipped_images *skipped = &loader->skipped;

@@ -14,7 +14,8 @@ static void sort_images(struct class_images *classes, const struct dataset *data
     for (size_t c = 1; c < all; c++)
         ends[c] += ends[c - 1];
     for (size_t i = classes->count; i-- > 0;)
-        classes->images[--ends[dataset_label(dataset, i)]] = (uint32_t)i; /* now the beginnings */
+        classes->images[--ends[dataset_label(dataset, i)]] =
+            (uint32_t)i; /* `ends` now has the beginnings */
     for (size_t c = 0; c < all; c++)
         ends[c] = c + 1 < all ? ends[c + 1] : classes->count;
 }

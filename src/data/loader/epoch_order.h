@@ -1,4 +1,4 @@
-/* epoch_order.h: in which order an epoch of training reads the images.
+/* epoch_order.h: the order in which an epoch of training reads the images.
  *
  * Shuffled, it reads each image once (whole batches of it are used). Balanced, it draws as many
  * images as the set has, with replacement: first a class, of which all that have images are equally

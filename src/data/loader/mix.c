@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { BLOCK_MIX = 64 }; /* the first of the random numbers of an image that are for mixing */
+enum { BLOCK_MIX = 64 }; /* the first block of an image's random numbers that mixing uses */
 
 /* Returns a number of (0, 1]. */
 static double draw_unit(struct random_stream *draws)

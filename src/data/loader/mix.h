@@ -1,11 +1,11 @@
 /* mix.h: mixup and cutmix, which mix the images of a batch in pairs, and their labels.
  *
  * Image i of a batch of n is mixed with image n - 1 - i (the pairs of timm's Mixup); the order of
- * an epoch is random, so the partner is, too. Each image draws a share s of its own of Beta(A, A):
+ * an epoch is random, so the partner is, too. Each image draws its own share s from Beta(A, A):
  *
  * - mixup (Zhang et al., ICLR 2018): s x_i + (1 - s) x_j;
  * - cutmix (Yun et al., ICCV 2019): a rectangle of x_j replaces that of x_i. Its sides are
- *   sqrt(1 - s) times those of the image, its centre is uniform; what lies outside of the image is
+ *   sqrt(1 - s) times those of the image, its centre is uniform; the part outside of the image is
  *   cut off, and s becomes the share of the image that is left.
  *
  * With both, each image has one of them, with equal chances. The target of the mixed image is s

@@ -83,7 +83,7 @@ static bool add_one(struct sums *sums, const struct dataset *dataset, size_t ind
     return true;
 }
 
-/* Returns how many images are to be read. */
+/* Returns how many images to read. */
 static size_t images_to_read(const struct dataset *dataset)
 {
     const struct dataset_facts *facts = dataset_facts(dataset);
@@ -91,10 +91,10 @@ static size_t images_to_read(const struct dataset *dataset)
     return all || facts->images < MEASURED_IMAGES ? facts->images : MEASURED_IMAGES;
 }
 
-/* Reads images in their order, each of those that are left with the probability that fills the
- * sample (Knuth's algorithm S): every set of `count` images is equally likely. Before preprocessing
- * was recorded, the first were taken. Returns how many could be read; *last has why the last of the
- * others could not, which the data loader will count. */
+/* Reads images in their order, each remaining one with the probability that fills the sample
+ * (Knuth's algorithm S): every set of `count` images is equally likely. If the set's preprocessing
+ * is not recorded, it reads the first ones, as earlier versions did. Returns how many could be
+ * read; *last has the reason why the last of the others could not. */
 static size_t add_sample(struct sums *sums, const struct dataset *dataset, size_t count,
                          struct error *last)
 {
@@ -135,8 +135,7 @@ static bool measure(struct normalisation *normalisation, const struct dataset *d
     return true;
 }
 
-/* Chooses the division by 256 under the name that it had before preprocessing was recorded: "unit".
- * Returns whether that is what `name` meant. */
+/* Chooses the division by 256 under its earlier name "unit". Returns whether `name` means it. */
 static bool choose_earlier_unit(struct normalisation *normalisation, const char *name)
 {
     if (strcmp(name, "unit") != 0 && strcmp(name, "unit256") != 0)

@@ -27,8 +27,8 @@ struct example_draw {
 bool training_example_read(const struct example_style *style, const struct example_draw *draw,
                            float *image, float *target, struct error *error);
 
-/* The same for an augmentation that keeps the samples (augmentation.h), which are not normalised.
- * A picture with more than 8 bits a sample is an error. */
+/* Does the same for an augmentation that keeps the samples (augmentation.h), which are not
+ * normalised. A picture with more than 8 bits a sample is an error. */
 bool training_example_read_samples(const struct example_style *style,
                                    const struct example_draw *draw, uint8_t *image, uint8_t *target,
                                    struct error *error);

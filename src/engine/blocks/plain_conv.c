@@ -180,7 +180,8 @@ size_t block_add_plain_conv(struct block_site *site, const char *suffix, size_t 
 
 /* --- the layer of a network file --- */
 
-/* A depthwise convolution has as many outputs as its input has channels after the variation. */
+/* Varies the width of a convolution. A depthwise one gets as many outputs as its input has channels
+ * after the variation. */
 static void vary_width(struct block_site *site, struct layer_reader *reader,
                        struct conv_attributes *conv)
 {

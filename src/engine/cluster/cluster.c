@@ -43,10 +43,10 @@ static void cluster_free(struct cluster *cluster)
     free(cluster);
 }
 
-enum { STEPS = 4 }; /* of waiting for MPI, in a second */
+enum { STEPS = 4 }; /* waits for MPI per second */
 
-/* Waits for one step. Whoever counts steps does not count the time in which this process was
- * stopped itself. The caller holds the lock. */
+/* Waits for one step. A count of steps does not include time in which this process was stopped. The
+ * caller holds the lock. */
 static void wait_step(struct cluster *cluster)
 {
     struct timespec due;
@@ -141,7 +141,7 @@ static bool introduce(struct cluster *cluster, struct error *error)
     return same;
 }
 
-/* Lets the ranks share memory if all are on one host, and none is to do without it. */
+/* Lets the ranks share memory if all are on one host and none has sharing switched off. */
 static bool allow_sharing(struct cluster *cluster, struct error *error)
 {
     const size_t ranks = cluster->place.ranks;
@@ -174,9 +174,9 @@ static bool meet(struct cluster *cluster, struct error *error)
     return introduce(cluster, error) && allow_sharing(cluster, error);
 }
 
-/* Refuses a launcher that knows other processes than MPI. Of one that does not say how many it has
- * started, only the number of this process can show that; if MPI knows several, it is --ranks that
- * is wrong. */
+/* Refuses a launcher that disagrees with MPI about the number of processes. If the launcher does
+ * not give the number, this process's rank must be below MPI's number; if MPI knows several, the
+ * value of --ranks is wrong. */
 static bool check_ranks(const struct cluster *cluster, const struct launch *launch,
                         struct error *error)
 {
@@ -228,7 +228,7 @@ static void end_failed(const struct cluster *cluster, int status)
 {
     fflush(NULL);
     if (cluster->place.ranks > 1 && cluster->place.rank > 0) {
-        signal(SIGTERM, SIG_DFL); /* by which the launcher ends it */
+        signal(SIGTERM, SIG_DFL); /* the signal by which the launcher ends it */
         if (cluster->remote || cluster->failing)
             clock_sleep(CLUSTER_SILENCE);
     }

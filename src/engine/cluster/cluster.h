@@ -53,8 +53,8 @@ const struct cluster_module *cluster_load_module(const char *path, struct error 
 
 /* Waits until all ranks leave, and finalises MPI; nothing communicates afterwards. Returns false
  * with an error if a rank falls silent meanwhile, or if MPI does not end within CLUSTER_SILENCE
- * seconds (on other ranks than 0 half as many more, since rank 0 is to tell it). A failure that was
- * there before is not told again. NULL is allowed. */
+ * seconds (half as many more on ranks other than 0, which rank 0 informs). Reports only new
+ * failures. NULL is allowed. */
 bool cluster_leave(struct cluster *cluster, struct error *error);
 
 /* Leaves, if cluster_leave has not been called. After a failure, rank 0 ends all processes of the
@@ -77,54 +77,54 @@ bool cluster_shares_memory(const struct cluster *cluster);
  * did not ask. */
 const char *cluster_sharing_failure(const struct cluster *cluster);
 
-/* The work of a rank in the run that is on. Times are nanoseconds. */
+/* The work of a rank in the current run. Times are nanoseconds. */
 struct cluster_work {
     uint64_t process;    /* the ID of its process */
     uint64_t iterations; /* of this run, computed by this process */
-    uint64_t computing;  /* in all of them: without the next two */
+    uint64_t computing;  /* time in all iterations, without the next two */
     uint64_t reading;    /* waiting for the data loader */
-    uint64_t waiting;    /* for sums and in cluster_gather */
+    uint64_t waiting;    /* waiting for sums and in cluster_gather */
 };
 
-/* Sets the work of this rank, of which it tells rank 0 once a second. */
+/* Sets the work of this rank, which it sends to rank 0 once a second. */
 void cluster_set_work(struct cluster *cluster, const struct cluster_work *work);
 
-/* Copies the work that a rank has told last; {0}: it has not told any. Rank 0 knows that of all
- * ranks, the others only their own. */
+/* Copies the work that a rank has reported last; {0} if it has not reported any. Rank 0 knows that
+ * of all ranks, the others only their own. */
 void cluster_work(struct cluster *cluster, size_t rank, struct cluster_work *work);
 
 /* The activities of the thread that trains. */
 enum cluster_activity {
-    CLUSTER_IDLE, /* it waits for a command, is paused, or does what nobody watches */
+    CLUSTER_IDLE, /* it waits for a command, is paused, or does unwatched work */
     CLUSTER_READING,
     CLUSTER_COMPUTING,
     CLUSTER_VALIDATING, /* to be set before each batch */
     CLUSTER_SAVING
 };
 
-/* Says what this thread does from now on, in the iteration of this number (from 1; 0: that of the
- * call before). It hangs, and all ranks fail with that reason, if it does the same for longer than
- * CLUSTER_HANG seconds (the environment's TINCA_HANG; 0: never) and 20 times the longest iteration,
- * without a wait for other ranks. It does not hang in its first iteration, a batch of a validation,
- * or while it saves, which may take ten times as long, if its process computes meanwhile. NULL is
- * allowed. Returns what it did until now. */
+/* Sets what this thread does from now on, in iteration number `iteration` (from 1; 0: that of the
+ * previous call). It hangs, and all ranks fail with that reason, if it does the same for longer
+ * than CLUSTER_HANG seconds (the environment's TINCA_HANG; 0: never) and 20 times the longest
+ * iteration, without a wait for other ranks. In its first iteration, in a batch of a validation, or
+ * while it saves, which may take ten times as long, it hangs only if its process does not compute.
+ * NULL is allowed. Returns the previous activity. */
 enum cluster_activity cluster_set_activity(struct cluster *cluster, enum cluster_activity activity,
                                            uint64_t iteration);
 
 /* Makes this rank idle, and forgets how long iterations took: a run begins. NULL is allowed. */
 void cluster_reset_activity(struct cluster *cluster);
 
-/* Says that this rank waits for others at this moment, outside the functions of this header. It is
- * called again and again while it does. */
+/* Marks this rank as waiting for others, outside the functions of this header. Call it repeatedly
+ * during the wait. */
 void cluster_note_wait(struct cluster *cluster);
 
 /* Collectives: all ranks call the same one. They return false after a failure. */
-/* all[0..ranks * bytes) becomes mine[0..bytes) of all ranks, in their order. */
+/* Sets all[0..ranks * bytes) to mine[0..bytes) of all ranks, in their order. */
 bool cluster_gather(struct cluster *cluster, const void *mine, size_t bytes, void *all);
 /* Returns whether all ranks are `good`; if one is not, all get its error, that of the first such
  * rank. NULL: returns `good`. */
 bool cluster_agree(struct cluster *cluster, bool good, struct error *error);
-/* data[0..bytes) becomes that of rank 0. */
+/* Sets data[0..bytes) to that of rank 0. */
 bool cluster_broadcast(struct cluster *cluster, void *data, size_t bytes);
 
 /* Returns the nanoseconds that this process has waited in cluster_gather and for sums. */
@@ -148,18 +148,18 @@ bool cluster_post(struct cluster *cluster, size_t rank, const void *message, siz
 size_t cluster_take(struct cluster *cluster, double seconds, size_t *rank, void *message,
                     size_t size);
 
-/* Makes the loss of a rank other than 0 no failure of all: from now on a rank that fails or is
- * silent is lost. All ranks call it, and use no collective afterwards. When ranks were lost,
+/* Lets the job survive the loss of ranks other than 0: from now on a rank that fails or is silent
+ * counts as lost. All ranks call it, and use no collective afterwards. When ranks were lost,
  * cluster_close on rank 0 ends the whole job. */
 void cluster_tolerate_losses(struct cluster *cluster);
 
 /* Returns whether a rank is lost. Only rank 0 knows. */
 bool cluster_is_lost(struct cluster *cluster, size_t rank);
 
-/* Tells all ranks that this one cannot go on, and why. Nobody can communicate afterwards. */
+/* Tells all ranks that this one cannot continue, and why. Nobody can communicate afterwards. */
 void cluster_fail(struct cluster *cluster, const struct error *error);
 
-/* Returns whether another rank has told that it failed, and why. */
+/* Returns whether another rank has reported a failure. */
 bool cluster_failed_elsewhere(struct cluster *cluster);
 
 /* Returns true if nothing has failed, otherwise false with the error. */

@@ -1,6 +1,6 @@
-/* Messages of the program between two ranks: two queues, one of messages that wait for the thread
- * of the cluster to send them, and one of those that have come and wait to be taken. MPI sends one
- * message at a time to each rank; a rank whose message has not left yet holds up its own only. */
+/* Queues the program's messages between two ranks: one queue has messages that the thread of the
+ * cluster will send, the other those that have arrived and are not taken yet. MPI sends one message
+ * at a time to each rank; a slow rank delays only its own messages. */
 #include "engine/cluster/internal.h"
 
 #include "base/memory.h"

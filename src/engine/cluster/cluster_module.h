@@ -1,4 +1,4 @@
-/* cluster_module.h: what the program asks of the module that is linked with MPI (cluster_mpi.c).
+/* cluster_module.h: the interface of the module that is linked with MPI (cluster_mpi.c).
  *
  * The module is a shared object, tinca-mpi.so, which the program opens when a launcher has started
  * it as one of several processes; so the program itself needs no MPI. One thread calls all
@@ -22,9 +22,9 @@ enum { CLUSTER_MODULE_ABI = 5, CLUSTER_REASON = 256, CLUSTER_LIBRARY = 96, CLUST
 /* The place of a process among the ranks, as MPI says. */
 struct cluster_place {
     size_t rank, ranks;
-    size_t local_rank;             /* its number among the ranks of its host */
-    size_t first_local;            /* the first rank of its host */
-    bool any_thread;               /* other threads than that of `begin` may call, too */
+    size_t local_rank;  /* its number among the ranks of its host */
+    size_t first_local; /* the first rank of its host */
+    bool any_thread;    /* threads other than the one that called `begin` may call, too */
     char library[CLUSTER_LIBRARY]; /* "Open MPI v4.1.4" */
 };
 
@@ -39,27 +39,28 @@ struct cluster_module {
     void (*end_all)(int status); /* ends all processes of the job at once */
 
     /* Start a collective; return false with a reason. */
-    /* all[0..ranks * bytes) becomes mine[0..bytes) of all ranks, in their order. */
+    /* Sets all[0..ranks * bytes) to mine[0..bytes) of all ranks, in their order. */
     bool (*gather)(const void *mine, size_t bytes, void *all, char *reason);
-    /* data[0..bytes) becomes that of rank 0. */
+    /* Sets data[0..bytes) to that of rank 0. */
     bool (*broadcast)(void *data, size_t bytes, char *reason);
-    /* When it is complete, each rank sees what all have written to their windows before it. */
+    /* Waits for all ranks; when it is complete, each rank sees everything that the others wrote to
+     * their windows before it. */
     bool (*barrier)(char *reason);
     /* Tests the collective that was started. Returns false with a reason if it has failed. */
     bool (*test)(bool *complete, char *reason);
 
     /* Replaces the window `number` by memory that all ranks share, with `bytes` for each: sets
      * segments[0..ranks) to their addresses. All ranks call it, and wait for each other. Returns
-     * false with a reason. With 0 bytes, forgets a window that another rank could not have. */
+     * false with a reason. With 0 bytes, releases a window that another rank could not allocate. */
     bool (*share)(size_t number, size_t bytes, void **segments, char *reason);
 
     /* Start a collective of sums; return false with a reason. A value has `bytes` bytes, 2 or 4. */
-    /* Values are divided into shards, one for each rank; shard r is [r count / ranks, (r + 1) count
-     * / ranks). shards[] becomes this rank's shard of the values of each rank, in their order. */
+    /* Divides values into shards, one for each rank; shard r is [r count / ranks, (r + 1) count /
+     * ranks). Sets shards[] to this rank's shard of the values of each rank, in their order. */
     bool (*scatter)(const void *values, size_t count, size_t bytes, void *shards, char *reason);
-    /* Each rank has its shard of the values; all get all shards. */
+    /* Gathers all shards of the values, of which each rank has its own. */
     bool (*collect)(void *values, size_t count, size_t bytes, char *reason);
-    /* values[] becomes the sum of those of all ranks, in an order that MPI chooses. */
+    /* Sets values[] to the sum of those of all ranks, in an order that MPI chooses. */
     bool (*add)(float *values, size_t count, char *reason);
     bool (*test_sum)(bool *complete, char *reason);
 

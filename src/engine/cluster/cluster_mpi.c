@@ -20,8 +20,8 @@ struct outgoing {
 
 static struct {
     int rank, ranks;
-    MPI_Comm world, sums;             /* sums: so that their order and that of the rest are free */
-    MPI_Request request, sum_request; /* of the collectives */
+    MPI_Comm world, sums; /* two communicators, so that sums and the rest may run in any order */
+    MPI_Request request, sum_request; /* of the collective, and of the sum */
     int *counts, *places, *other_counts, *other_places;
     struct outgoing *outgoing; /* by rank */
     MPI_Win windows[CLUSTER_WINDOWS];
@@ -94,7 +94,7 @@ static bool begin(struct cluster_place *place, char *reason)
         return false;
     for (size_t w = 0; w < CLUSTER_WINDOWS; w++)
         mpi.windows[w] = MPI_WIN_NULL;
-    /* a communicator of its own, so that nobody else's messages are taken for these */
+    /* a separate communicator, so that no other library's messages are taken for these */
     if (!explain(MPI_Comm_dup(MPI_COMM_WORLD, &mpi.world), reason) ||
         !explain(MPI_Comm_set_errhandler(mpi.world, MPI_ERRORS_RETURN), reason) ||
         !explain(MPI_Comm_dup(mpi.world, &mpi.sums), reason))

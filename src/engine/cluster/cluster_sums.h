@@ -26,16 +26,16 @@
 enum cluster_sum_kind { CLUSTER_SUM_EXACT, CLUSTER_SUM_BF16, CLUSTER_SUM_FAST };
 
 struct cluster_sum {
-    float *values; /* of the rank's first subtree; become the sums */
+    float *values; /* the values of the rank's first subtree, which become the sums */
     size_t count;
-    float *shards; /* subtrees.most * cluster_sum_floats() values; sums may have the same, as one is
-                     computed at a time */
+    float *shards; /* room for subtrees.most * cluster_sum_floats() values; sums may share it, since
+                      one is computed at a time */
     enum cluster_sum_kind kind;
-    struct batch_subtrees subtrees; /* of all ranks; {0}: one of each */
+    struct batch_subtrees subtrees; /* subtrees of all ranks; {0}: one of each */
     /* The values of subtree p begin at values + p * stride. Those of all p < subtrees.most can be
      * read, but count only for the subtrees that the rank has. */
     size_t stride;
-    struct cluster_sum *next; /* the cluster's */
+    struct cluster_sum *next; /* used by the cluster */
 };
 
 /* Starts a sum, whose members before `next` are set. Does nothing after a failure. */
@@ -48,7 +48,7 @@ bool cluster_sums_wait(struct cluster *cluster);
 size_t cluster_sum_floats(size_t ranks, size_t count);
 
 /* --- sums in memory that the ranks share ---
- * Ranks of one host have their values in a window (MPI_Win_allocate_shared). When all have come,
+ * Ranks of one host have their values in a window (MPI_Win_allocate_shared). When all have arrived,
  * each adds a shard of the values of all, in the tree of image_blocks.h, and writes the sums to
  * all. The bits are those of CLUSTER_SUM_EXACT. No value is copied, and none is sent. */
 
@@ -66,9 +66,9 @@ void cluster_window_close(struct cluster_window *window);
 /* Returns a rank's segment of the window. */
 void *cluster_window_segment(const struct cluster_window *window, size_t rank);
 
-/* The first `count` float32 values of each rank's segment become the sums over the subtrees of all
- * ranks, whose values are `stride` apart; the other subtrees of a rank are undefined then. All
- * ranks call it. It computes with `pool`; NULL: with this thread. Returns false after a failure. */
+/* Adds the first `count` float32 values of each rank's segment over the subtrees of all ranks,
+ * whose values are `stride` apart; the other subtrees of a rank are undefined then. All ranks call
+ * it. It computes with `pool`; NULL: with this thread. Returns false after a failure. */
 bool cluster_window_sum(const struct cluster_window *window, const struct batch_subtrees *subtrees,
                         size_t count, size_t stride, struct pool *pool);
 
@@ -92,7 +92,7 @@ bool cluster_sums_measure(struct cluster *cluster, enum cluster_sum_kind kind,
  * failure, and if the ranks cannot share memory. */
 bool cluster_window_measure(struct cluster *cluster, size_t count, struct cluster_cost *cost);
 
-/* --- for the bits of CLUSTER_SUM_BF16 --- */
+/* --- rounding to and adding bf16, as CLUSTER_SUM_BF16 does --- */
 
 /* Sets to[i] = the nearest bf16 of from[i]. */
 void cluster_bf16_round(const float *from, uint16_t *to, size_t count);

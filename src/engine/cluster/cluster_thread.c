@@ -134,7 +134,7 @@ static void tell_failure(struct cluster *cluster)
         if (told == cluster->place.rank || cluster->peers[told].lost ||
             cluster->module->send(told, &message, sizeof message))
             told++;
-    /* the progress of MPI, which lets them leave */
+    /* MPI needs calls to make progress; then the others can leave */
     for (size_t tries = 0; tries < 200; tries++) {
         char unused[CLUSTER_MESSAGE];
         size_t rank;
@@ -276,8 +276,8 @@ static bool is_failing(struct cluster *cluster)
     return failing;
 }
 
-/* Waits between two tests: first only for a moment, since most collectives are short; the longer it
- * lasts, the longer. */
+/* Waits between two tests: only for a moment at first, since most collectives are short, and then
+ * longer and longer. */
 static void rest(size_t tests)
 {
     const struct timespec little = {0, tests < 2000 ? 20000 : 1000000};
@@ -287,7 +287,8 @@ static void rest(size_t tests)
         nanosleep(&little, NULL);
 }
 
-/* Makes a window. What MPI refuses is no failure: the ranks do without it (cluster_windows.c). */
+/* Makes a window. If MPI refuses it, nothing fails: the ranks work without it (cluster_windows.c).
+ */
 static void make_window(const struct cluster *cluster)
 {
     const struct cluster_collective *what = &cluster->asked;
@@ -356,9 +357,9 @@ static bool begin(struct cluster *cluster)
     return good;
 }
 
-/* Returns for how many nanoseconds to wait for a request. Sums are tested without a rest while
- * somebody waits for them, and now and then while the other threads compute. The caller holds the
- * lock. */
+/* Returns for how many nanoseconds to wait for a request. Sums are tested without a pause while
+ * another thread waits for them, and now and then while the other threads compute. The caller holds
+ * the lock. */
 static long patience(const struct state *state)
 {
     const struct cluster_sums *sums = &state->cluster->sums;
@@ -423,7 +424,7 @@ static void say_goodbye(struct state *state)
             attend_soon(state);
 }
 
-/* Lets cluster_leave know that from now on nobody has anything left to do. */
+/* Lets cluster_leave know that no rank has anything left to do. */
 static void set_ending(struct cluster *cluster)
 {
     pthread_mutex_lock(&cluster->lock);
@@ -448,7 +449,7 @@ static void leave(struct state *state)
         cluster->module->end();
 }
 
-/* Ends all processes if this one still hangs after the time that the others have for that. */
+/* Ends all processes if this one still hangs after the others have had time to do that. */
 static void end_hung(struct cluster *cluster)
 {
     const double limit = CLUSTER_SILENCE + CLUSTER_SILENCE / 2, pause = 0.1;
@@ -460,7 +461,7 @@ static void end_hung(struct cluster *cluster)
     cluster->module->end_all(1);
 }
 
-/* Does once what is to be done now: the collective that is asked for, steps of sums, messages.
+/* Does one round of the work that is due: the requested collective, steps of sums, messages.
  * Returns whether the thread goes on. The caller holds `calls`. */
 static bool run_once(struct state *state, bool asked)
 {

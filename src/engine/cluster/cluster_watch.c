@@ -21,9 +21,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { LONGER = 20, UNMEASURED = 10 }; /* times the longest iteration; times the limit */
+enum {
+    LONGER = 20,
+    UNMEASURED = 10
+}; /* factors: on the longest iteration, and on the limit of unmeasured work */
 
-static const double least_cpu = 0.01; /* seconds of computing in a second that is no hang */
+static const double least_cpu =
+    0.01; /* processor seconds per second from which on a process is not hung */
 
 /* --- the thread that trains --- */
 
@@ -102,7 +106,7 @@ static double computed_seconds(void)
     return (double)(all.tv_sec - own.tv_sec) + 1e-9 * (double)(all.tv_nsec - own.tv_nsec);
 }
 
-/* Looks at the other thread; what is counted starts anew if it has gone on. */
+/* Reads the state of the training thread; the counts start anew if it has made progress. */
 static struct moment look(struct cluster *cluster)
 {
     struct cluster_watch *watch = &cluster->watch;
@@ -122,7 +126,7 @@ static struct moment look(struct cluster *cluster)
     return moment;
 }
 
-/* Returns after how many seconds a rank hangs. */
+/* Returns after how many seconds without progress a rank counts as hung. */
 static double limit_of(const struct cluster_watch *watch, const struct moment *moment)
 {
     const double times = moment->activity == CLUSTER_SAVING ? UNMEASURED : 1;

@@ -1,4 +1,4 @@
-/* Sums in windows, which the threads of all ranks add together, and what sums cost.
+/* Adds up values in windows with the threads of all ranks, and measures the cost of sums.
  *
  * A window's values are added in tasks that are small enough for a core's first cache: the sums are
  * built in the segments of the ranks, end in that of rank 0, and are copied to the others. A window
@@ -63,7 +63,7 @@ static bool allocate_window(struct cluster_window *window, size_t bytes, struct 
     if (!window->segments)
         window->segments =
             memory_new(cluster->place.ranks, sizeof *window->segments, "shared memory", error);
-    /* MPI waits for all ranks without an end, so all come first */
+    /* MPI would wait for ever for a missing rank, so all agree first */
     if (!cluster_agree(cluster, window->segments, error))
         return false;
     if (!cluster_collective_run(cluster, &share))
@@ -131,7 +131,7 @@ struct window_sum {
     size_t stride;
 };
 
-/* A few values of all subtrees. */
+/* Some of the values of all subtrees. */
 struct values {
     const struct window_sum *sum;
     size_t first, count;
@@ -189,10 +189,10 @@ bool cluster_window_sum(const struct cluster_window *window, const struct batch_
 
 enum { FEW = 64, MANY = 1 << 18, REPEATS = 5 };
 
-/* Takes the sum of `count` values. Returns false after a failure. */
+/* Computes the sum of `count` values. Returns false after a failure. */
 typedef bool measured_sum(void *context, size_t count);
 
-/* Returns how many values are summed to measure the cost, of the `count` of a network. */
+/* Returns how many of a network's `count` values are summed to measure the cost. */
 static size_t cost_values(size_t count)
 {
     return count < MANY ? count : MANY;

@@ -1,4 +1,4 @@
-/* internal.h: what the files of a cluster share. Internal to engine/cluster. */
+/* internal.h: the state that the files of a cluster share. Internal to engine/cluster. */
 #ifndef TINCA_ENGINE_CLUSTER_INTERNAL_H
 #define TINCA_ENGINE_CLUSTER_INTERNAL_H
 
@@ -23,7 +23,7 @@ struct cluster_collective {
     const void *from;
     void *to;
     size_t count, number;
-    bool started; /* by the thread that asks: it is only to be tested */
+    bool started; /* the requesting thread has started it; it only needs to be tested */
 };
 
 /* The state of another rank, as cluster_thread.c has learned it from messages. */
@@ -32,23 +32,24 @@ struct cluster_peer {
     bool left;     /* it has said goodbye */
     bool lost;     /* the job goes on without it; changed with the lock held */
     bool blocked;  /* an earlier message to it has not left yet (cluster_messages.c) */
-    struct cluster_work work; /* that it has told; guarded by the lock */
-    double waiting;           /* seconds that it has waited for others, as it has told */
+    struct cluster_work work; /* its last report; guarded by the lock */
+    double waiting;           /* seconds that it has waited for others, by its last report */
 };
 
 /* The activity of the thread that trains, from which cluster_watch.c sees whether it hangs. */
 struct cluster_watch {
-    double limit;               /* seconds that it may do the same; 0: it is not watched */
-    atomic_uint changes, polls; /* of its activity; calls of cluster_note_wait */
-    atomic_int waits;           /* it waits in a collective or for sums */
+    double limit; /* seconds without progress that are allowed; 0: it is not watched */
+    atomic_uint changes,
+        polls;        /* counts of changed activities, and of calls of cluster_note_wait */
+    atomic_int waits; /* how many waits in a collective or for sums are going on */
     /* guarded by the cluster's lock */
     enum cluster_activity activity;
     uint64_t iteration, began; /* nanoseconds: when the iteration began */
     double longest;            /* seconds of an iteration of the run; 0: none is complete */
-    /* of the cluster's thread */
+    /* used only by the cluster's thread */
     unsigned seen_changes, seen_polls;
-    size_t seen_steps;    /* of sums */
-    double busy, waiting; /* seconds without a change, not waiting; waiting for others */
+    size_t seen_steps;    /* steps of sums */
+    double busy, waiting; /* seconds without progress: computing; waiting for others */
     double computed;      /* seconds of the process's cores when `busy` began */
     bool hangs;           /* the failure of the cluster */
 };
@@ -56,7 +57,7 @@ struct cluster_watch {
 /* A message of the program that waits to be sent or taken. */
 struct cluster_message {
     struct cluster_message *next;
-    size_t rank, bytes;         /* of the other side; of the text */
+    size_t rank, bytes;         /* the other side's rank; the length of the text */
     char text[CLUSTER_MESSAGE]; /* CLUSTER_IS_PAYLOAD, then the program's bytes */
 };
 
@@ -69,11 +70,11 @@ enum { CLUSTER_IS_PAYLOAD = 'p' }; /* the first byte of its text */
 /* The sums that were started (cluster_sums.c). */
 struct cluster_sums {
     struct cluster_sum *first, *last; /* guarded by the cluster's lock, as is `awaited` */
-    bool awaited;                     /* nobody computes meanwhile */
+    bool awaited; /* a thread waits for the sums and does not compute meanwhile */
     /* The MPI operation that the thread has started last for the first sum. */
     enum { SUM_QUEUED, SUM_SCATTERED, SUM_COLLECTED } step;
-    size_t subtree; /* that was scattered last */
-    size_t steps;   /* that it has taken so far */
+    size_t subtree; /* the subtree that was scattered last */
+    size_t steps;   /* steps of sums so far */
 };
 
 /* Memory that the ranks share (cluster_windows.c). */
@@ -95,18 +96,18 @@ struct cluster {
     const struct cluster_module *module;
     struct cluster_place place;
     char (*hosts)[CLUSTER_HOST];
-    struct cluster_peer *peers; /* the thread's */
+    struct cluster_peer *peers; /* used only by the cluster's thread */
     pthread_t thread;
     bool started; /* the thread has been started */
     bool stuck;   /* it cannot initialise or finalise MPI, and never ends */
     atomic_uint_fast64_t waited, gathers;
-    struct cluster_sharing sharing; /* of the thread that communicates */
+    struct cluster_sharing sharing; /* used only by the thread that communicates */
     struct cluster_watch watch;
 
     pthread_mutex_t calls; /* held while MPI is called; taken before `lock` */
-    pthread_mutex_t lock;  /* guards what follows */
+    pthread_mutex_t lock;  /* guards the members below */
     pthread_cond_t changed;
-    struct cluster_collective asked; /* the thread is to do it; CLUSTER_NOTHING: it is done */
+    struct cluster_collective asked; /* the request to the thread; CLUSTER_NOTHING: it is done */
     struct cluster_work work;        /* of this rank */
     bool begun;                      /* MPI is initialised, or could not be */
     bool leaving;                    /* cluster_leave has been called */
@@ -114,7 +115,7 @@ struct cluster {
     bool gone;                       /* the thread has ended */
     bool failing;                    /* this rank has failed: tell the others */
     bool failed;                     /* `failure` is set; the thread calls MPI no more */
-    bool remote;                     /* another rank has told about it */
+    bool remote;                     /* another rank has reported the failure */
     struct error failure;
     struct cluster_sums sums;
     bool tolerant; /* cluster_tolerate_losses has been called */
@@ -144,7 +145,7 @@ bool cluster_sums_advance(struct cluster *cluster, char *reason);
 
 /* --- cluster_windows.c --- */
 
-/* Frees what is known of the windows; MPI frees their memory when it ends. */
+/* Frees the table of windows; MPI frees their memory when it ends. */
 void cluster_windows_free(struct cluster *cluster);
 
 /* --- cluster_watch.c --- */
@@ -161,8 +162,8 @@ enum cluster_watched {
     CLUSTER_STANDS_STILL /* all wait for each other */
 };
 
-/* Looks at the thread that trains, `seconds` after the last time. Returns what it finds, with an
- * error that says why unless it goes on. The cluster's thread calls it. */
+/* Checks the training thread, `seconds` after the last check. Returns its state, with an error that
+ * says why unless it makes progress. The cluster's thread calls it. */
 enum cluster_watched cluster_watch_step(struct cluster *cluster, double seconds,
                                         struct error *error);
 

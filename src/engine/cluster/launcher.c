@@ -123,7 +123,7 @@ static const struct cluster_module *find_module(const struct launch *launch, str
 }
 
 /* Refuses processes that srun started without PMIx or PMI, as with --mpi=none: they cannot find
- * each other, and Open MPI would end them with a message about how it was built. */
+ * each other, and Open MPI would end them with an unrelated message. */
 static bool check_srun(const struct cluster_module *module, const struct launch *launch,
                        struct error *error)
 {

@@ -7,13 +7,14 @@
 #include <stddef.h>
 
 struct launch {
-    const char *launcher; /* what a message calls it; NULL: none was recognised */
+    const char *launcher; /* its name for messages; NULL: none was recognised */
     size_t ranks;         /* how many processes it started; 0: it does not say */
     size_t rank;          /* the number of this one */
-    bool by_option;       /* it does not say, and `ranks` is that of --ranks */
+    bool by_option;       /* the launcher gives no number, and `ranks` comes from --ranks */
 };
 
-/* Returns what the environment says. A batch script's environment without srun is no launch. */
+/* Returns the launch that the environment describes. A batch script's environment without srun is
+ * no launch. */
 struct launch launcher_find(void);
 
 /* Removes from the environment what launcher_find reads, so that children count as started by hand.

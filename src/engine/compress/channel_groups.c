@@ -1,8 +1,8 @@
-/* The channels of all nodes are numbered, and a disjoint-set forest (Tarjan 1975) joins those that
- * belong together: each operator has one rule that joins channels of its inputs and its output. The
- * root of a set is its channel with the smallest number, so that the result does not depend on the
- * order of the rules. A hold is recorded at the channel that causes it, and spreads to its set at
- * the end. */
+/* Numbers the channels of all nodes; a disjoint-set forest (Tarjan 1975) joins those that belong
+ * together: each operator has one rule that joins channels of its inputs and its output. The root
+ * of a set is its channel with the smallest number, so that the result does not depend on the order
+ * of the rules. The reason to keep a channel (channel_hold) is recorded at that channel, and
+ * spreads to its set at the end. */
 #include "engine/compress/channel_groups.h"
 
 #include "base/language.h"
@@ -59,7 +59,7 @@ static size_t input_channels(const struct finder *finder, size_t node, size_t k)
     return finder->graph->nodes[input_node(finder, node, k)].output.channels;
 }
 
-/* Holds all channels of a node. The first reason remains. */
+/* Marks all channels of a node as held. An earlier reason stays. */
 static void hold_node(struct finder *finder, size_t node, enum channel_hold hold, size_t holder)
 {
     const struct channel_groups *groups = finder->groups;
@@ -70,7 +70,8 @@ static void hold_node(struct finder *finder, size_t node, enum channel_hold hold
         }
 }
 
-/* Joins the channels [0, count) of a node that have the same place in each of `parts` parts. */
+/* Joins the channels of a node that have the same place in each of `parts` parts; the parts cover
+ * channels [0, count). */
 static void join_places(struct finder *finder, size_t node, size_t parts, size_t count)
 {
     const size_t places = count / parts;
@@ -84,7 +85,7 @@ static void join_places(struct finder *finder, size_t node, size_t parts, size_t
 
 typedef void coupling_rule(struct finder *finder, size_t node);
 
-/* Each channel of every input becomes the channel of the output with the same number. */
+/* Joins each channel of every input with the channel of the output with the same number. */
 static void join_each(struct finder *finder, size_t node)
 {
     for (size_t k = 0; k < finder->graph->nodes[node].input_count; k++)
@@ -196,7 +197,7 @@ static void hold_unknown(struct finder *finder, size_t node)
 static const struct coupling {
     const struct op *op;
     coupling_rule *rule;
-    size_t parameters; /* at most; a node with more is one that this rule does not know */
+    size_t parameters; /* the most that the rule handles; a node with more has no rule */
 } couplings[] = {
     {&op_input, hold_input, 0},         {&op_conv, join_conv, 2},
     {&op_conv_transpose, join_conv, 2}, {&op_linear, join_nothing, 2},
@@ -290,7 +291,7 @@ static void number_groups(struct finder *finder)
 static void list_channels(struct finder *finder)
 {
     struct channel_groups *groups = finder->groups;
-    size_t *filled = finder->holder; /* not needed any more */
+    size_t *filled = finder->holder; /* reuses an array that is not needed any more */
     memset(filled, 0, groups->channel_count * sizeof *filled);
     for (size_t i = 0; i < groups->channel_count; i++) {
         const size_t group = groups->group_of[i];

@@ -33,7 +33,7 @@ enum channel_hold {
     CHANNEL_NEIGHBOURS, /* an operator sums over neighbouring channels (lrn) */
     CHANNEL_SHARES,     /* an operator divides by a sum over all channels (softmax) */
     CHANNEL_NOISE,      /* noise in inference is drawn by the place of the value (dropout) */
-    CHANNEL_ASKED,      /* the user has named the layer */
+    CHANNEL_ASKED,      /* the user excluded the layer from pruning */
     CHANNEL_UNKNOWN,    /* the operator, or a parameter of it, has no rule here */
 };
 
@@ -60,7 +60,8 @@ bool channel_groups_find(struct channel_groups *groups, const struct graph *grap
                          struct error *error);
 void channel_groups_free(struct channel_groups *groups); /* leaves it {0} */
 
-/* Returns whether an operator has a rule. One without holds the channels around it. */
+/* Returns whether pruning has a rule for an operator. An operator without one holds the channels
+ * around it. */
 bool channel_groups_know(const struct op *op);
 
 /* Returns a sentence's end such as "a loss reads its channels", in English (N_). */

@@ -1,7 +1,7 @@
-/* Every layer that makes channels gives each a value by the criterion; a layer that has none by it
- * is left out. The values are divided by their mean in the layer, and the importance of a group is
- * the mean over the channels of all layers in it, so that neither large layers nor long groups
- * weigh more. */
+/* Gives each channel of every layer that makes channels a value by the criterion; a layer that has
+ * none by it is left out. The values are divided by their mean in the layer, and the importance of
+ * a group is the mean over the channels of all layers in it, so that neither large layers nor long
+ * groups weigh more. */
 #include "engine/compress/channel_importance.h"
 
 #include "base/memory.h"

@@ -2,7 +2,7 @@
  *
  *   l1      the sum of |w| over the weights that make a channel (Li et al. 2017)
  *   bn      |weight| of the batch norm after it (Liu et al. 2017)
- *   taylor  |sum of gradient * value| over what makes the channel: by first order, how much the
+ *   taylor  |sum of gradient * value| over the channel's parameters: to first order, how much the
  *           loss changes without it (Molchanov et al. 2019); summed over several batches
  *
  * The Taylor criterion counts weight and bias of a batch norm where there is one: a convolution
@@ -23,9 +23,9 @@ enum channel_criterion { CRITERION_L1, CRITERION_BN, CRITERION_TAYLOR };
 /* The names of the criteria by value, then NULL. */
 extern const char *const channel_criterion_names[];
 
-/* Adds the Taylor values of one batch to sums[groups->channel_count]: of each channel that a layer
- * makes. `gradients` are laid out as the values of the weights, in host memory. Returns false with
- * an error if out of memory. */
+/* Adds the Taylor values of one batch to sums[groups->channel_count], for each channel that a layer
+ * makes. `gradients` have the layout of the weights, in host memory. Returns false with an error if
+ * out of memory. */
 bool channel_importance_add_taylor(const struct channel_groups *groups, const float *values,
                                    const float *gradients, double *sums, struct error *error);
 

@@ -29,7 +29,7 @@ static double tail_from(const struct svd *svd, size_t from)
  * matrix of that rank (Eckart & Young 1936), and the sum of the squared differences is that of the
  * squared singular values that were cut off. */
 
-enum { ROWS = 64 }; /* of the product that is compared with the weights at a time */
+enum { ROWS = 64 }; /* rows of the product that are compared with the weights at a time */
 
 /* Returns the weight in row (output, x) and column (input, y) of the matrix. */
 static float element(const struct factor *factor, const float *weights, size_t row, size_t column)
@@ -192,7 +192,7 @@ static void swap_axes(const double *from, double *to, size_t planes, size_t rows
             memcpy(to + (r * planes + p) * k, from + (p * rows + r) * k, k * sizeof *to);
 }
 
-/* to[columns of m][n] = m^T [rows][columns] * from[rows][n] */
+/* Computes to[columns of m][n] = m^T [rows][columns] * from[rows][n]. */
 static void project(const double *m, size_t rows, size_t columns, const double *from, size_t n,
                     double *to)
 {
@@ -363,7 +363,7 @@ static void write_tucker_parts(struct tucker *t, size_t g, float *const parts[FA
     }
 }
 
-/* to[rows][n] = m[rows][columns] * from[columns][n] */
+/* Computes to[rows][n] = m[rows][columns] * from[columns][n]. */
 static void expand(const double *m, size_t rows, size_t columns, const double *from, size_t n,
                    double *to)
 {
@@ -524,8 +524,8 @@ void factor_choose_ranks(const struct factor *factor, double loss, size_t *ranks
         ranks[1] = ranks[0] * k;
 }
 
-/* Returns the loss and price of these ranks; `squares` is the sum of all squared singular values.
- */
+/* Returns the share of `squares`, the sum of all squared singular values, that these ranks lose,
+ * plus the price of their size. */
 static double objective(const struct factor *factor, const size_t *ranks, double squares,
                         double price)
 {

@@ -1,7 +1,7 @@
 /* The search for a share of the parameters bisects the price of a parameter, on a logarithmic
- * scale. The number of parameters never grows with the price: each layer by itself minimises its
- * loss plus the price of its size (so together they lose least for the size that they get), and a
- * layer that is not smaller with some rank may be with a lower one but not the other way round. */
+ * scale. The number of parameters never grows with the price, because each layer by itself
+ * minimises its loss plus the price of its size. So the layers together lose least for their size,
+ * and a layer that is replaced at some price is replaced at every higher one. */
 #include "engine/compress/factorize.h"
 
 #include "base/memory.h"
@@ -216,7 +216,7 @@ bool factorization_choose_at(struct factorization *factorization, double price, 
         struct factorized_layer *layer = &factorization->layers[i];
         if (!layer->candidate)
             continue;
-        /* the whole layer loses nothing, and all of its weights have the price */
+        /* a layer that is not replaced loses nothing and pays for all of its weights */
         const struct factor_kernel *k = &layer->factor.kernel;
         const double weights = (double)(k->groups * k->outputs * k->inputs * k->height * k->width);
         const double whole = price * layer->size;
@@ -258,8 +258,8 @@ static size_t left_parameters(const struct factorization *factorization)
     return factorization_parameters(factorization) - factorization->training_parameters;
 }
 
-/* Chooses the ranks at the lowest price with which at most `most` parameters are left, which
- * 2^*exponent is enough for; sets *exponent. */
+/* Chooses the ranks at the lowest price 2^exponent at which at most `most` parameters are left.
+ * *exponent is a price that suffices; it is set to the one found. */
 static bool bisect_price(struct factorization *factorization, double most, double *exponent,
                          struct error *error)
 {
@@ -329,7 +329,7 @@ struct json *factorization_tree(const struct factorization *factorization, struc
     return rewrite_network(factorization->network, replace_layer, (void *)factorization, error);
 }
 
-/* Returns where the new network has the parameter NAME.i.suffix of a replaced layer. */
+/* Returns the address of the parameter NAME.i.suffix of a replaced layer in the new network. */
 static float *find_values(const struct weights *weights, const struct node *node, size_t i,
                           const char *suffix)
 {

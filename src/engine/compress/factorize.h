@@ -1,11 +1,11 @@
 /* factorize.h: replaces the layers of a trained network by products of smaller ones (factor.h).
  *
  * It begins with the decomposition of every layer, which takes nearly all of the time; then any
- * ranks cost little. One number chooses the ranks of all layers. It is either the energy, the share
- * of its squared singular values that each layer keeps; or the price that size has. Then each layer
- * gets the ranks with the least sum of what it loses, as a share of its squared singular values,
- * and the price of its size: a singular value that keeps much and costs little stays. A layer whose
- * parts would not be smaller, in parameters and in FLOPs, stays as it is.
+ * ranks cost little. One number chooses the ranks of all layers: the energy or a price. The energy
+ * is the share of its squared singular values that each layer keeps. With a price, each layer gets
+ * the ranks with the least sum of the share of its squared singular values that it loses and the
+ * price of its size: a singular value that keeps much and costs little stays. A layer whose parts
+ * would not be smaller, in parameters and in FLOPs, stays as it is.
  */
 #ifndef TINCA_ENGINE_COMPRESS_FACTORIZE_H
 #define TINCA_ENGINE_COMPRESS_FACTORIZE_H
@@ -54,7 +54,7 @@ struct json *rewrite_network(const struct network *network, rewrite_layer *rewri
 struct factor_layer {
     const struct op *op;
     union attributes attributes;
-    size_t part; /* of factor.h */
+    size_t part; /* index of the part in factor.h */
 };
 
 /* The parameters and FLOPs of layers. */
@@ -99,8 +99,8 @@ enum factor_convolutions { CONVOLUTIONS_SPATIAL, CONVOLUTIONS_TUCKER, CONVOLUTIO
 struct factorize_settings {
     enum factor_convolutions convolutions; /* 1 x 1 convolutions: svd, unless it is NONE */
     bool linear;                           /* factorize linear layers */
-    const char *layers;                    /* only these; NULL: all */
-    const char *keep;                      /* these not */
+    const char *layers;                    /* only layers that match; NULL: all */
+    const char *keep;                      /* layers that stay as they are */
 };
 
 /* A layer with weights is replaced by its parts, or kept for one of these reasons. */
@@ -121,11 +121,11 @@ struct factorized_layer {
     size_t node;
     enum factor_state state;
     bool candidate;       /* it was decomposed: the state is one of the first four */
-    bool excluded;        /* stays as it is although it would be smaller: FACTOR_SLOWER */
-    bool pinned;          /* is replaced, if it becomes smaller, whatever that loses */
-    struct factor factor; /* of a candidate */
-    double size;          /* its share of the network's size, to which the price applies: that of
-                             the parameters, unless the caller sets another one */
+    bool excluded;        /* stays as it is although its parts would be smaller: FACTOR_SLOWER */
+    bool pinned;          /* is replaced if that makes it smaller, however much it loses */
+    struct factor factor; /* only for a candidate */
+    double size; /* its share of the network's size, to which the price applies: the share of the
+                    parameters, unless the caller sets another one */
     size_t ranks[FACTOR_MODES];
     struct factor_fit fit; /* of FACTOR_REPLACED, once factorization_weights has made the parts */
     struct layer_cost before, after;
@@ -136,8 +136,8 @@ struct factorization {
     const struct weights *weights;
     struct factorized_layer *layers;
     size_t count;
-    size_t training_parameters; /* of the layers that only training computes */
-    double price;               /* what factorization_choose_at got last */
+    size_t training_parameters; /* parameters of the layers that only training computes */
+    double price;               /* the last argument of factorization_choose_at */
 };
 
 /* Is called before layer number `done` of `count` is decomposed. Returning false, with an error,
@@ -145,7 +145,7 @@ struct factorization {
 typedef bool factorize_progress(void *context, const char *layer, size_t done, size_t count,
                                 struct error *error);
 
-/* Returns the bytes that factorization_begin takes for a network, at the most at once. */
+/* Returns the peak memory of factorization_begin for a network, in bytes. */
 uint64_t factorization_bytes(const struct network *network,
                              const struct factorize_settings *settings);
 
@@ -164,14 +164,15 @@ void factorization_free(struct factorization *factorization);
 bool factorization_choose_energy(struct factorization *factorization, double energy,
                                  struct error *error);
 
-/* Chooses the ranks at this price, from 0: what the whole network's size costs, as layers lose
- * shares of their squared singular values. The size never grows with the price. Returns false with
- * an error if out of memory. */
+/* Chooses the ranks at this price, from 0: the price of the size of the whole network, in shares of
+ * squared singular values lost. The size never grows with the price. Returns false with an error if
+ * out of memory. */
 bool factorization_choose_at(struct factorization *factorization, double price,
                              struct error *error);
 
-/* Pins the layers that are replaced now, or no layer. Ranks at a lower price can then use up what
- * is left to a target: a layer would otherwise go from its parts to the whole at once. */
+/* Pins the layers that are replaced now, or unpins all. Ranks at a lower price can then use up the
+ * rest of a size target: otherwise a layer would switch from its parts back to the whole at once.
+ */
 void factorization_pin(struct factorization *factorization, bool pin);
 
 /* Chooses the ranks at the lowest price at which the network has at most this share of its

@@ -1,6 +1,6 @@
-/* The threshold is found without sorting: the bits of a magnitude, read as an integer, are in the
- * order of the magnitudes, so two passes that count the upper and the lower half of the bits find
- * the one that so many are below. */
+/* Finds the threshold without sorting: the bits of a magnitude, read as an integer, have the order
+ * of the magnitudes, so two passes, over the upper and then the lower half of the bits, count down
+ * to the threshold that the wanted number of weights is below. */
 #include "engine/compress/magnitude.h"
 
 #include "base/memory.h"
@@ -55,7 +55,8 @@ static uint32_t find_half(const uint64_t *counts, uint64_t *wanted)
     return half;
 }
 
-/* Sets what is below the threshold to zero, and the first `equal` weights that are at it. */
+/* Sets the weights below the threshold to zero, and the first `equal` weights that are equal to it.
+ */
 static uint64_t set_zeros(struct weights *weights, uint32_t threshold, uint64_t equal)
 {
     const struct graph *graph = weights->graph;

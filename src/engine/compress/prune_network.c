@@ -12,7 +12,7 @@
 
 /* --- the network --- */
 
-/* Returns a network of its own that has the same graph. */
+/* Returns a separate network with the same graph. */
 static struct network *copy_network(const struct network *network, struct error *error)
 {
     struct json *root = network_to_json(network);

@@ -12,10 +12,10 @@
 #include "engine/network/network.h"
 #include "engine/weights/weights.h"
 
-/* Returns the network without the removed groups, whose chain of compression ends with `step`, such
- * as "prune:0.5"; with `replaces` in place of its last step; NULL leaves the chain as it is.
- * network_free frees it. The selection is one of groups of network->graph. Returns NULL with an
- * error. */
+/* Returns the network without the removed groups. Its chain of compression ends with `step`, such
+ * as "prune:0.5", which replaces the last step if `replaces` is set; if `step` is NULL, the chain
+ * stays as it is. network_free frees the network. The selection must be one of groups of
+ * network->graph. Returns NULL with an error. */
 struct network *prune_network(const struct network *network,
                               const struct prune_selection *selection, const char *step,
                               bool replaces, struct error *error);
@@ -26,7 +26,7 @@ bool prune_copy_weights(const struct channel_groups *groups,
                         const struct prune_selection *selection, const struct weights *weights,
                         struct weights *pruned, struct error *error);
 
-/* Sets what would be removed to zero, running statistics aside. */
+/* Sets the parameters that pruning would remove to zero, except running statistics. */
 void prune_mask_weights(const struct channel_groups *groups,
                         const struct prune_selection *selection, struct weights *weights);
 

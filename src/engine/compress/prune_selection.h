@@ -20,20 +20,20 @@ enum prune_measure { PRUNE_FLOPS, PRUNE_PARAMETERS };
 struct prune_selection {
     bool *removed;              /* by group */
     size_t *kept;               /* by node: channels that remain */
-    uint64_t flops, parameters; /* of what remains */
+    uint64_t flops, parameters; /* cost of the pruned network */
 };
 
-/* Selects groups by their importance [groups->count], NaN for those that stay, until what the
- * network takes is at most `limit`. prune_selection_free releases the selection. Returns false with
- * an error if the limit cannot be met, which names the least that can be, or if out of memory. */
+/* Selects groups to remove by their importance [groups->count], NaN for those that stay, until the
+ * cost is at most `limit`. prune_selection_free releases the selection. Returns false with an error
+ * that names the least possible cost if the limit cannot be met, or if out of memory. */
 bool prune_select(struct prune_selection *selection, const struct channel_groups *groups,
                   const double *importance, enum prune_measure measure, uint64_t limit,
                   struct error *error);
 
 void prune_selection_free(struct prune_selection *selection); /* leaves it {0} */
 
-/* Returns a node as it will be, with kept[] channels in every node, and writes the shapes of its
- * inputs into inputs[]. */
+/* Returns a node of the pruned network, where every node has kept[] channels, and writes the shapes
+ * of its inputs into inputs[]. */
 struct node prune_node(const struct graph *graph, const size_t *kept, size_t number,
                        struct shape *inputs);
 

@@ -1,6 +1,6 @@
-/* LAPACK's matrices are column-major: it takes a row-major matrix for its transpose, which is
- * (U S V^T)^T = V S U^T. So what dgesdd calls U is V here, and its V^T is U^T; each of them read
- * row by row is V^T and U, as the header declares them. */
+/* LAPACK's matrices are column-major: it reads a row-major matrix as its transpose, which is (U S
+ * V^T)^T = V S U^T. So dgesdd's U is V here, and its V^T is U^T; read row by row, they are V^T and
+ * U, as the header declares them. */
 #include "engine/compress/factor.h"
 
 #include "base/memory.h"
@@ -16,7 +16,7 @@ extern void dgesdd_(const char *job, const int *m, const int *n, double *a, cons
                     double *s, double *u, const int *ldu, double *vt, const int *ldvt, double *work,
                     const int *work_size, int *integers, int *info, size_t job_length);
 
-enum { INTEGERS = 8 }; /* of dgesdd's integer workspace, for each singular value */
+enum { INTEGERS = 8 }; /* dgesdd's integer workspace for each singular value */
 
 static bool check_values(const double *matrix, size_t count, const char *what, struct error *error)
 {

@@ -22,8 +22,8 @@ char *blas_name(char *text, size_t size)
 
 static const char variable[] = "OPENBLAS_CORETYPE";
 
-/* Returns the processor that OpenBLAS has kernels for and that has the instructions of this one, or
- * NULL if it has none but those that it uses for processors that it does not know. */
+/* Returns the OpenBLAS name of the core type with kernels for this processor's instructions, or
+ * NULL if OpenBLAS has only its kernels for unknown processors. */
 static const char *known_core(void)
 {
     switch (host_instruction_set()) {

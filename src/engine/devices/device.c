@@ -402,7 +402,7 @@ void device_copy_in(struct device *device, void *to, const void *from, size_t by
 
 /* --- timer --- */
 
-/* Odd stamps: no matrix products are measured behind them. */
+/* Returns an odd stamp: matrix products are only measured after even ones. */
 static size_t stamp_of(size_t mark)
 {
     assert(mark < DEVICE_TIMER_MARKS);

@@ -57,13 +57,12 @@ enum device_precision {
 /* The names of the precisions, by enum device_precision, then NULL. */
 extern const char *const device_precision_names[PRECISIONS + 1];
 
-/* The choices of autotuning, which whoever opens the device stores. A key says what is computed,
- * its value which algorithm was measured to be the fastest; both are text without tabs. Thread
- * safe. */
+/* The cache of autotuning, which the opener of the device stores. A key says what is computed, its
+ * value which algorithm was measured to be the fastest; both are text without tabs. Thread safe. */
 enum { AUTOTUNE_HARDWARE = 192 };
 struct device_autotune {
     void *owner;
-    char hardware[AUTOTUNE_HARDWARE]; /* what the measured times belong to, as the driver says */
+    char hardware[AUTOTUNE_HARDWARE]; /* the hardware that the measured times are valid for */
     bool measures; /* else plans only use what is found, and follow rules where nothing is */
     /* Writes the value of a key. Returns false if there is none. */
     bool (*find)(const struct device_autotune *autotune, const char *key, char *value, size_t size);

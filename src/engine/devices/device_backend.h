@@ -153,10 +153,11 @@ struct device_backend {
      * stop waiting for it, and the check() of the failed rank reports the failure. */
     bool (*join)(struct device *device, struct error *error);
     void (*leave)(struct device *device);
-    /* The same for GPUs of several processes, which leave() dissolves, too. make_group_id() makes
-     * an ID in id[0..DEVICE_GROUP_ID); NULL: it only checks that NCCL is there. join_processes()
-     * returns once all processes have called it; after a failure of one it may never return. While
-     * the group lasts, is_sound() of a process that returns false is a failure of its rank. */
+    /* These do the same for GPUs of several processes, which leave() dissolves, too.
+     * make_group_id() makes an ID in id[0..DEVICE_GROUP_ID); NULL: it only checks that NCCL is
+     * there. join_processes() returns once all processes have called it; after a failure of one it
+     * may never return. While the group lasts, is_sound() of a process that returns false is a
+     * failure of its rank. */
     bool (*make_group_id)(struct device *device, unsigned char *id, struct error *error);
     bool (*join_processes)(struct device *device, const struct device_process_group *group,
                            struct error *error);
@@ -165,14 +166,14 @@ struct device_backend {
     void (*all_gather)(struct device *device, void *all, const void *local, size_t bytes);
     /* Replaces values[0..count) in device memory by their mean over the ranks. */
     void (*all_reduce_mean)(struct device *device, float *values, size_t count);
-    /* While `standalone` is set, kernels on this rank do not communicate with other ranks. */
+    /* Sets whether kernels on this rank do without communication with other ranks. */
     void (*set_standalone)(struct device *device, bool standalone);
     /* Checks whether a rank has failed. A rank's thread calls it while it waits for work. */
     void (*poll)(struct device *device);
 
-    /* For a profile. stamp() enqueues a time stamp with number `i`. stamp_seconds() waits for two
-     * stamps and returns the seconds between them. Between an even stamp and the next, the matrix
-     * products of libraries are measured as well. */
+    /* These are for a profile. stamp() enqueues a time stamp with number `i`. stamp_seconds() waits
+     * for two stamps and returns the seconds between them. Between an even stamp and the next, the
+     * matrix products of libraries are measured as well. */
     void (*stamp)(struct device *device, size_t i);
     double (*stamp_seconds)(struct device *device, size_t from, size_t to);
     /* Removes the measured matrix product that was added last and returns it in *product. Returns

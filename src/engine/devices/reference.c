@@ -38,7 +38,7 @@ static size_t reference_kernels(const struct op *op, const struct kernel **list,
     return count;
 }
 
-/* Every kernel is one of float32: the execution rounds (plan/rounding.h). */
+/* Returns true: kernels compute in float32, and the execution rounds (plan/rounding.h). */
 static bool reference_plans_bf16(const char **reason)
 {
     (void)reason;

@@ -15,7 +15,7 @@ static size_t most_row_blocks(const struct execution *execution, size_t first, s
     return most;
 }
 
-/* Sets into how many row blocks an image is divided; each begins at an even row (kernel.h). */
+/* Sets the number of row blocks of an image; each begins at an even row (kernel.h). */
 static void divide(const struct execution *execution, struct execution_chain *chain, size_t end)
 {
     const size_t height = execution->plan->steps[chain->first].site.node->output.height;

@@ -35,7 +35,7 @@ struct communicator_mpi {
 
     struct gradient_sums settings;
     struct cluster_window *window;   /* has the gradients; NULL: they are not shared */
-    bool asked;                      /* for a window */
+    bool asked;                      /* a window was asked for */
     struct gradient_bucket *buckets; /* [graph->parameter_count] */
     struct cluster_sum *sums;        /* by bucket */
     size_t bucket_count, next;       /* next: the first bucket that is not sent */
@@ -67,7 +67,7 @@ static size_t most_sums(const struct plan *plan)
     return most;
 }
 
-/* Sets what calls of kernels know of the whole batch; NULL: theirs is the whole one. */
+/* Sets the micro-batch that kernel calls see; NULL: they see the whole batch. */
 static void set_micro_batch(struct execution *execution, const struct micro_batch *micro_batch)
 {
     for (size_t a = 0; a < execution->plan->order.count; a++)
@@ -185,7 +185,8 @@ static void divide_batch(struct execution *execution)
         .context = mpi->cluster};
     mpi->batch.own_count =
         batch_subtrees_list(&mpi->batch.subtrees, cluster_rank(mpi->cluster), mpi->own);
-    /* what is not computed for each subtree is that of the first one (micro_batch_gradient) */
+    /* gradients that are not computed per subtree are those of the first one (micro_batch_gradient)
+     */
     const size_t floats = plan->graph->learnable_floats;
     for (size_t i = floats; execution->gradients && i < plan->subtrees * floats; i++)
         execution->gradients[i] = -0.0f;
@@ -222,7 +223,7 @@ static bool stop(struct execution *execution)
     if (mpi && !cluster_check(mpi->cluster, NULL))
         return false;
     if (mpi && mpi->window)
-        execution->gradients = NULL; /* they are not the device's */
+        execution->gradients = NULL; /* they do not belong to the device */
     return true;
 }
 

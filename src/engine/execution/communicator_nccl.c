@@ -193,7 +193,8 @@ static bool make_ranks(struct communicator_nccl *group, struct execution *first,
     return true;
 }
 
-/* The device asks while it waits for the GPU, and thus for those of other processes. */
+/* Returns whether the other processes are well; the device calls it while it waits for the GPU, and
+ * thus for theirs. */
 static bool is_sound(void *owner)
 {
     cluster_note_wait(owner);

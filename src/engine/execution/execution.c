@@ -1,5 +1,5 @@
-/* The functions of execution.h. They choose a memory and a communicator, call their functions, and
- * compute what depends on neither: the order of an iteration, and the sums of the losses. */
+/* The functions of execution.h. They choose a memory and a communicator, and call their functions;
+ * the order of an iteration and the sums of the losses depend on neither and are computed here. */
 #include "engine/execution/execution.h"
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The communicator's function or, where it has none, the memory's. */
+/* Names the communicator's function or, if it has none, the memory's. */
 #define FUNCTION(execution, name)                                                                  \
     ((execution)->communicator && (execution)->communicator->name                                  \
          ? (execution)->communicator->name                                                         \

@@ -182,7 +182,7 @@ void execution_set_sums(struct execution *execution, const struct gradient_sums 
 struct loss_scale execution_loss_scale(struct execution *execution);
 void execution_set_loss_scale(struct execution *execution, struct loss_scale scale);
 
-/* Returns the scale without waiting: the last step may not yet have changed it. */
+/* Returns the scale without waiting: the last step may still change it. */
 struct loss_scale execution_last_loss_scale(const struct execution *execution);
 
 /* The recordings of a CUDA graph that a device has refused. It launches each kernel by itself
@@ -193,7 +193,7 @@ struct recording_refusals {
     uint64_t passes;   /* passes of full batches that ran without a graph for this reason */
 };
 
-/* Returns what was refused so far; nothing if `execution` is NULL or has no GPU. */
+/* Returns the refusals so far; none if `execution` is NULL or has no GPU. */
 struct recording_refusals execution_recording_refusals(const struct execution *execution);
 
 /* Adds refusals to a sum, which starts as {0} and has the first reason. */

@@ -71,7 +71,7 @@ struct weights *gan_discriminator(struct gan *gan);
 struct execution *gan_generator_execution(struct gan *gan);
 struct execution *gan_discriminator_execution(struct gan *gan);
 
-/* Returns what was refused of the passes of all networks (execution.h). */
+/* Returns the refused recordings of all networks (execution.h). */
 struct recording_refusals gan_recording_refusals(const struct gan *gan);
 
 /* Attaches a profile to each network (NULL: none). The discriminator's profile has all its passes.

@@ -1,7 +1,8 @@
-/* One allocation of host memory has two parts. The first holds the arrays and the workspace of the
- * node that runs now, and is as large as the largest pass needs, so that an iteration allocates
- * nothing. The second has a separate place for what each node saves for its backward pass: the
- * forward pass and its recomputation write it, and the backward pass reads it.
+/* Runs nodes without a device kernel on the host. One allocation of host memory has two parts. The
+ * first holds the arrays and the workspace of the node that runs now, and is as large as the
+ * largest pass needs, so that an iteration allocates nothing. The second has a separate place for
+ * what each node saves for its backward pass: the forward pass and its recomputation write it, and
+ * the backward pass reads it.
  *
  * Arrays that share device memory also share host memory. So kernels that work in place, and sums
  * of gradients that arrive through two inputs, give the same bits. */

@@ -1,10 +1,11 @@
-/* internal.h: what the files of an execution share. Internal to engine/execution.
+/* internal.h: the structures that the files of an execution share. Internal to engine/execution.
  *
  * An execution is a pair: a memory, that of the host or of a device, and a communicator, by which
  * it shares each batch with others: NCCL among GPUs, MPI among processes that compute in host
  * memory, or none. A memory computes the passes of one micro-batch (passes.c) and has their
- * results; a communicator calls its memory, and combines the results of all. Neither knows another
- * one: execution.c calls the communicator's function, where it has one, or else the memory's.
+ * results; a communicator calls its memory, and combines the results of all. Neither depends on
+ * another one: execution.c calls the communicator's function, where it has one, or else the
+ * memory's.
  */
 #ifndef TINCA_ENGINE_EXECUTION_INTERNAL_H
 #define TINCA_ENGINE_EXECUTION_INTERNAL_H
@@ -27,12 +28,12 @@ struct execution_chain {
     size_t sequence_jobs, sequence_end;
 };
 
-/* What is computed from the weights, and computed again once they have changed. */
+/* Values that are computed from the weights, and recomputed once the weights have changed. */
 struct derived_weights {
-    char *prepared;            /* what kernels have prepared; NULL: nothing */
-    uint64_t prepared_version; /* of the weights that it was prepared from */
-    float *rounded;            /* the weights as integers have them (rounding.c); or NULL */
-    uint64_t rounded_version;  /* of the weights that they were rounded from; 0: none */
+    char *prepared;            /* prepared memory of the kernels; NULL: none */
+    uint64_t prepared_version; /* version of the weights that it was prepared from */
+    float *rounded;            /* the weights, rounded to their grid (rounding.c); or NULL */
+    uint64_t rounded_version;  /* version of the weights that they were rounded from; 0: none */
 };
 
 struct execution {
@@ -71,8 +72,8 @@ struct execution {
 
 /* --- memory_host.c, memory_device.c --- */
 
-/* Functions with names of execution.h do for one micro-batch what these say; NULL, where that is
- * said: nothing is to be done. */
+/* Functions named as in execution.h do the same for one micro-batch; NULL, where that is allowed,
+ * means that there is nothing to do. */
 struct execution_memory {
     /* Allocates the block of device memory from which arena and gradients are taken. May be NULL.
      */
@@ -86,7 +87,7 @@ struct execution_memory {
     void (*forward)(struct execution *execution, uint64_t iteration);
     void (*backward)(struct execution *execution);
     void (*update)(struct execution *execution, float learning_rate);
-    /* NULL: the passes and the update are called one after the other, as with a profile. */
+    /* Is NULL if the passes and the update are called one after the other, as with a profile. */
     float (*iterate)(struct execution *execution, uint64_t iteration, float learning_rate);
     void (*wait)(struct execution *execution); /* may be NULL */
     const float *(*output)(const struct execution *execution);
@@ -108,7 +109,7 @@ struct execution_memory {
     struct recording_refusals (*refusals)(const struct execution *execution); /* may be NULL */
     void (*record_passes)(struct execution *execution);                       /* may be NULL */
 
-    /* With a profile: measure every kernel call, and add the measurements at the end of a pass,
+    /* With a profile, measure every kernel call, and add the measurements at the end of a pass,
      * which may be NULL. */
     void (*begin_call)(struct execution *execution);
     void (*end_call)(struct execution *execution, size_t node, bool backward);
@@ -119,8 +120,8 @@ extern const struct execution_memory memory_host, memory_device;
 
 /* --- communicator_mpi.c, communicator_nccl.c --- */
 
-/* Functions with names of execution.h do for all ranks of this process what these say; NULL: those
- * of the memory do. */
+/* Functions named as in execution.h do the same for all ranks of this process; NULL: the memory's
+ * function is used. */
 struct execution_communicator {
     /* Allocates what it needs, once the memory has. */
     bool (*create)(struct execution *execution, uint64_t seed, struct error *error);
@@ -141,7 +142,7 @@ struct execution_communicator {
     void (*touch)(struct execution *execution);
     /* Returns the sum of a loss over the whole batch. */
     float (*loss_sum)(const struct execution *execution, size_t loss);
-    /* Returns what execution_run_until_not_finite does, of the micro-batches of this process. */
+    /* Does what execution_run_until_not_finite does, for the micro-batches of this process. */
     size_t (*find_not_finite)(struct execution *execution, uint64_t iteration, bool *in_weights);
 };
 
@@ -190,7 +191,7 @@ bool execution_can_run(const struct execution *execution, const struct node *nod
 /* Compute a pass, or enqueue it on a device that works asynchronously. */
 void execution_run_forward(struct execution *execution, uint64_t iteration);
 void execution_run_backward(struct execution *execution);
-/* The same, and calls done() after each entry of the plan's order. */
+/* Computes the backward pass, and calls done() after each entry of the plan's order. */
 void execution_run_backward_steps(struct execution *execution,
                                   void (*done)(struct execution *execution, size_t entry));
 void execution_run_update(struct execution *execution, float learning_rate, uint64_t step);
@@ -239,12 +240,12 @@ void int8_weights_round(struct execution *execution);
 /* Sets the gradients of weights beyond their range to 0. */
 void int8_weights_mask(struct execution *execution);
 
-/* Copies the operands of a call to the workspace, rounded, as far as step->rounding says so, and
- * makes the call read the copies. */
+/* Copies the operands of a call to the workspace, rounded as step->rounding says, and makes the
+ * call read the copies. */
 void rounding_copy_operands(const struct execution *execution, const struct plan_step *step,
                             struct kernel_call *call);
 
-/* Rounds what the forward or the backward pass of a step has written. */
+/* Rounds the results of the forward or the backward pass of a step. */
 void rounding_round_results(const struct execution *execution, const struct plan_step *step,
                             enum plan_pass pass, const struct kernel_call *call);
 

@@ -34,7 +34,7 @@ struct measured_call {
     bool backward;
 };
 
-/* Work that is repeated: what enqueues it, for which batch. */
+/* Work that is repeated: the function that enqueues it, and its batch. */
 struct repeated {
     void (*enqueue)(struct execution *);
     struct execution_batch batch;
@@ -54,7 +54,7 @@ struct memory_device {
     struct repeated repeated[RECORDINGS];
     size_t repeated_count;
     bool can_record;
-    bool records_passes; /* of training, too (execution_record_passes) */
+    bool records_passes; /* also the passes of training (execution_record_passes) */
     char refusal[128];   /* why the device refused to record an iteration; "": it did not */
     struct recording_refusals refusals; /* their numbers; `why` is not set */
     struct iteration_values values;     /* the host's copy of what kernels read on the device */
@@ -227,7 +227,7 @@ static bool make_batch(struct execution *execution, struct error *error)
     return self->staging;
 }
 
-/* In float16, prepares the scaling of the loss. */
+/* Prepares the scaling of the loss, in float16. */
 static bool make_loss_scale(struct execution *execution, struct error *error)
 {
     struct memory_device *self = execution->on_device;
@@ -668,7 +668,7 @@ static void mix_gradients(struct execution *execution, const float *more, float 
 
 /* --- profile --- */
 
-/* Call i begins at the device's time stamp 2i and ends at 2i + 1. */
+/* Enqueues the stamp at which call i begins, 2i; it ends at 2i + 1. */
 static void begin_call(struct execution *execution)
 {
     device_of(execution)->stamp(execution->device, 2 * execution->on_device->measured_count);

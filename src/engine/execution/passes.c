@@ -90,7 +90,7 @@ static void find_values(struct execution *execution, const size_t *offsets, floa
 }
 
 /* Writes a value unless it is there already. The threads of the pool read the execution, its calls
- * and its sites: what nobody writes stays in the caches of all. */
+ * and its sites; unchanged memory stays in the caches of all. */
 static void set_if_other(void *place, const void *value, size_t bytes)
 {
     if (memcmp(place, value, bytes) != 0)
@@ -132,7 +132,8 @@ static void set_call_values(struct execution *execution, size_t index)
     }
 }
 
-/* Sets what depends on the batch; returns whether the steps that run have changed. */
+/* Sets the pointers and counts that depend on the batch; returns whether the steps that run have
+ * changed. */
 static bool set_values(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
@@ -374,7 +375,7 @@ static void run_pass(const struct execution *execution, const struct plan_step *
         step->kernel->forward(call);
 }
 
-/* Runs a kernel in a plan of bf16: step->rounding says what it does not round itself. */
+/* Runs a kernel in a plan of bf16, and rounds what step->rounding says it does not round itself. */
 static void run_rounded(const struct execution *execution, const struct plan_step *step,
                         enum plan_pass pass, struct kernel_call call)
 {
@@ -416,8 +417,8 @@ static void end_pass(struct execution *execution)
         execution->memory->end_pass(execution);
 }
 
-/* The steps of a chain have no random numbers. Their calls do not change, so that they stay in the
- * cache of every thread. */
+/* Sets the iteration of all calls except those of chains, which use no random numbers: unchanged
+ * calls stay in the cache of every thread. */
 static void set_iteration(struct execution *execution, uint64_t iteration)
 {
     const struct plan *plan = execution->plan;

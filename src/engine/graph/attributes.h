@@ -95,7 +95,7 @@ struct loss_attributes {
     float smoothing; /* softmax_cross_entropy in training: the label's share that all classes get */
     bool has_target; /* binary_cross_entropy: the constant `target` replaces the second input */
     float target;
-    float temperature; /* distillation: what divides the logits of student and teacher */
+    float temperature; /* divides the logits of student and teacher (distillation) */
 };
 
 /* Returns the positions of the input that a kernel of `size` elements covers along an axis. */

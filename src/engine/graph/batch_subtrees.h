@@ -1,4 +1,5 @@
-/* batch_subtrees.h: which sums over images a rank takes, and how those of all ranks are joined.
+/* batch_subtrees.h: the sums over images that each rank takes, and how those of all ranks are
+ * joined.
  *
  * Each of several ranks has the same number of neighbouring blocks of images (image_blocks.h). The
  * subtrees are those of the batch's tree of blocks that one rank has as a whole and that are no
@@ -24,7 +25,8 @@ struct batch_subtree {
     size_t begin, count; /* blocks, counted from the rank's first one */
 };
 
-/* A rank has fewer subtrees: on each side of its range, at most one for each level of the tree. */
+/* Bounds the subtrees of a rank: on each side of its range, it has at most one for each level of
+ * the tree. */
 enum { BATCH_SUBTREES_LIMIT = 2 * 8 * sizeof(size_t) };
 
 /* Returns the division of blocks among ranks, of which each has blocks / ranks. */

@@ -1,8 +1,8 @@
 /* kernel.h: one implementation of one operator, and how it is called.
  *
  * A device offers an ordered list of kernels per operator, best first. The plan takes the first one
- * that supports the site; if that one predicts its time, the one of those that do which is
- * predicted to be the fastest. Pointers in a call point into device memory.
+ * that supports the site; if that one predicts its time, it takes the fastest by prediction of
+ * those that support the site. Pointers in a call point into device memory.
  */
 #ifndef TINCA_ENGINE_GRAPH_KERNEL_H
 #define TINCA_ENGINE_GRAPH_KERNEL_H
@@ -170,8 +170,9 @@ struct kernel {
     /* Returns whether the kernel can work at this site; if not, sets a reason in English, marked
      * N_. NULL: it supports every site. */
     bool (*supports)(const struct kernel_site *site, const char **reason);
-    /* Returns the name of what computes the site, for a kernel that hands some sites over to
-     * others. The device is open, if it was when the plan was made. NULL: this kernel does. */
+    /* Returns the name of the code that computes the site, for a kernel that hands some sites over
+     * to others. The device is open, if it was when the plan was made. NULL: the kernel computes
+     * all sites itself. */
     const char *(*runs_as)(const struct kernel_site *site);
     size_t (*saved_bytes)(const struct kernel_site *site);     /* NULL: none */
     size_t (*workspace_bytes)(const struct kernel_site *site); /* NULL: none */
@@ -180,9 +181,9 @@ struct kernel {
     bool (*fuses_move)(const struct kernel_site *site, const struct node *move);
     /* Returns the positions of padding that input 0 needs if it is channel-blocked. NULL: none. */
     size_t (*input_pad)(const struct kernel_site *site);
-    /* Writes call->prepared, what can be computed from the parameters alone, such as packed
-     * weights: once before the first forward call, and again when parameters have changed. NULL:
-     * nothing is prepared. Kernels that prepare are for inference only. */
+    /* Writes call->prepared, values that depend on the parameters alone, such as packed weights:
+     * once before the first forward call, and again when parameters have changed. NULL: nothing is
+     * prepared. Kernels that prepare are for inference only. */
     size_t (*prepared_bytes)(const struct kernel_site *site);
     void (*prepare)(const struct kernel_call *call);
     /* Returns the FLOPs of the forward pass of one image, for a kernel that needs fewer than the

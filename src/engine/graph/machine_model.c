@@ -18,9 +18,9 @@ const char *const machine_figure_names[MACHINE_FIGURES + 1] = {
  * nanoseconds for handing it over. */
 enum { WORK_TO_SHARE = 1 << 12, WORK_TO_BALANCE = 1 << 17 };
 
-/* Tasks for each thread of a step that is worth balancing, and how much longer than taking the
- * additional tasks a thread's part of it must be: a kernel that begins a task does some ten times
- * as much as the pool. */
+/* TASKS_A_THREAD: tasks for each thread of a step that is worth balancing. BALANCE: how many times
+ * longer a thread's part must take than taking the additional tasks, since starting a task costs a
+ * kernel some ten times as much as the pool. */
 enum { TASKS_A_THREAD = 4, BALANCE = 1024 };
 
 bool machine_figure_is_plausible(enum machine_figure figure, double seconds)

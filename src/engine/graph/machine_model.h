@@ -14,7 +14,8 @@
 
 /* The figures, in seconds. */
 enum machine_figure {
-    MACHINE_HAND_OVER, /* a job that all threads share takes longer by this than its largest part */
+    MACHINE_HAND_OVER, /* a job shared by all threads takes this much longer than its largest part
+                        */
     MACHINE_TASK,      /* taking one task of a job */
     MACHINE_OPERATION, /* reading or writing a vector, with the arithmetic of an elementwise kernel
                         */

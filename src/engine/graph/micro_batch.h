@@ -37,10 +37,10 @@ void micro_batch_add_float(const struct micro_batch *micro_batch, size_t count);
  * each of `channels`. all[0..3 * channels) becomes the moments of the whole batch. */
 void micro_batch_join_moments(const struct micro_batch *micro_batch, size_t channels);
 
-/* Returns what a process gives as the gradient of a parameter, if `whole` is already that of the
- * whole batch: the gradients of all subtrees are added afterwards. The first process gives it for
- * its first subtree, and the others -0, to which any value can be added without a change, as do all
- * further subtrees. `micro_batch` NULL: `whole`. */
+/* Returns a process's share of the gradient of a parameter if `whole` is already that of the whole
+ * batch, because the gradients of all subtrees are added afterwards. The first process returns it
+ * for its first subtree; the others, and all further subtrees, return -0, which changes no sum. If
+ * `micro_batch` is NULL, returns `whole`. */
 static inline float micro_batch_gradient(const struct micro_batch *micro_batch, double whole)
 {
     return micro_batch && micro_batch->first_image > 0 ? -0.0f : (float)whole;

@@ -39,9 +39,8 @@ static inline bool quantization_equal(struct quantization a, struct quantization
     return a.scale == b.scale && a.zero_point == b.zero_point;
 }
 
-/* Returns the integer of a value before it is clamped to 0..255, as a float: halves are rounded to
- * even, and the scale's reciprocal is what is multiplied with, as in PyTorch. NaN becomes the zero
- * point. */
+/* Returns the integer of a value before it is clamped to 0..255, as a float: it multiplies by the
+ * scale's reciprocal and rounds halves to even, as in PyTorch. NaN becomes the zero point. */
 static inline float quantization_position(struct quantization quantization, float value)
 {
     const float position = rintf(value * (1 / quantization.scale));
@@ -77,7 +76,7 @@ struct parameter;
 const struct parameter *graph_weight_scale(const struct graph *graph,
                                            const struct parameter *parameter);
 
-/* Returns whether the parameter is such scales. */
+/* Returns whether the parameter holds the weight scales of a quantized layer. */
 bool parameter_is_weight_scale(const struct parameter *parameter);
 
 /* Returns whether any node or weight of the graph is quantized. */

@@ -1,4 +1,4 @@
-/* internal.h: what the files of this folder share. */
+/* internal.h: the builder that the files of this folder share. */
 #ifndef TINCA_ENGINE_NETWORK_INTERNAL_H
 #define TINCA_ENGINE_NETWORK_INTERNAL_H
 
@@ -41,7 +41,8 @@ struct builder {
     struct name_index compound_names;
     struct built_layer *counted; /* convolutions and linear layers outside blocks */
     size_t counted_count, counted_capacity;
-    bool used_technique, used_width_rate, used_block_rate; /* they changed some layer */
+    bool used_technique, used_width_rate,
+        used_block_rate; /* these parts of the variation changed a layer */
     bool used_widths, used_activation;
     struct error *error;
 };
@@ -57,7 +58,7 @@ bool builder_fail_node(const struct builder *builder, const struct json *layer);
 void builder_free(struct builder *builder);
 
 /* network_head.c: checks the file's keys and reads all of them but the layers and the loss into
- * builder->network. The request replaces what it names. Returns false with an error. */
+ * builder->network. The request's values replace those of the file. Returns false with an error. */
 bool builder_read_head(struct builder *builder, const struct network_request *request);
 
 /* network_head.c: returns the number of classes that the request asks for, once the head is read;

@@ -73,8 +73,9 @@ static size_t least_common_multiple(size_t a, size_t b)
     return a / x * b;
 }
 
-/* Finds what variations depend on: the least common multiple of the groups of all convolutions, of
- * which every changed width must be a multiple, and the last layer with weights. */
+/* Finds the values that variations depend on: the least common multiple of the groups of all
+ * convolutions, of which every changed width must be a multiple, and the last layer with weights.
+ */
 static void survey_layers(struct builder *builder, const struct json *layers)
 {
     size_t *multiple = &builder->variation.width_multiple;
@@ -325,7 +326,7 @@ static bool read_request(const struct safetensors *file, struct network_request 
     return read_variation(file, request, error);
 }
 
-/* Builds the network. One from a file is called like the file, not like its text says. */
+/* Builds the network. If it comes from a file, its name is that of the file. */
 static struct network *build(const struct network_request *request, struct error *error)
 {
     struct network *network = network_build(request, error);
@@ -363,7 +364,7 @@ static bool same_text(const char *asked, const char *saved)
     return !asked || !*asked || (saved && strcmp(asked, saved) == 0);
 }
 
-/* Checks that the options ask for nothing that the saved network is not. */
+/* Checks that the options do not contradict the saved network. */
 static bool check_options(const struct network_request *asked, const struct network_request *saved,
                           struct error *error)
 {
@@ -383,8 +384,8 @@ static bool check_options(const struct network_request *asked, const struct netw
 }
 
 /* Builds the network of the file request->network, with the request's classes and size of the
- * input. Returns NULL with an error, too if the request has a technique, a rate, widths or an
- * activation that the model's network does not have. */
+ * input. Returns NULL with an error, also if the request has a technique, a rate, widths or an
+ * activation that differ from those of the model's network. */
 static struct network *build_saved(const struct network_request *request, struct error *error)
 {
     struct safetensors file;

@@ -93,7 +93,7 @@ struct network {
     /* The result of graph_classes (class_outputs.h), whatever the file says; 0: the output is an
      * image. */
     size_t classes;
-    size_t remade; /* remake_outputs has changed the output layers from so many; 0: it has not */
+    size_t remade; /* the number of outputs before remake_outputs changed it; 0: it has not */
     struct shape input;
     struct graph graph;
     /* Reads [C + D, H, W]: the network's input and an output of it, concatenated. Its output is

@@ -72,8 +72,8 @@ static bool add_layers(struct json *parent, const struct graph *graph)
 
 /* --- the file --- */
 
-/* The name has the suffixes of the variation, which is applied, but not the chain, which has a key
- * of its own. */
+/* Adds the head of the file. The name has the suffixes of the variation, which is applied, but not
+ * the chain, which has a separate key. */
 static bool add_head(struct json *root, const struct network *network)
 {
     const size_t classes = graph_classes(&network->graph);

@@ -145,7 +145,7 @@ static struct moments whole_moments(const struct kernel_call *call, size_t c)
     return (struct moments){shared[0], shared[1], shared[2]};
 }
 
-/* In training: writes the statistics of the batch to saved[] and updates the running statistics. */
+/* Writes the statistics of the batch to saved[] and updates the running statistics, in training. */
 static void measure_channel(const struct kernel_call *call, size_t c)
 {
     const struct batch_norm_attributes *norm = &call->site->node->attributes.batch_norm;

@@ -31,7 +31,7 @@ static void forward_channel_scale(const struct kernel_call *call)
         call->output[i] = call->inputs[0][i] * call->inputs[1][i / area];
 }
 
-/* Both inputs may be one node; its gradient then gets both terms. */
+/* Computes both gradients. If both inputs are one node, its gradient gets both terms. */
 static void backward_channel_scale(const struct kernel_call *call)
 {
     const size_t area = shape_area(call->site->inputs[0]);

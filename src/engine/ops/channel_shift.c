@@ -50,7 +50,7 @@ static void forward_channel_shift(const struct kernel_call *call)
                 }
 }
 
-/* The gradient moves in the opposite direction. */
+/* Moves the gradient in the opposite direction. */
 static void backward_channel_shift(const struct kernel_call *call)
 {
     const struct shape shape = call->site->inputs[0];

@@ -118,7 +118,7 @@ bool graph_leave_out_softmax(struct graph *graph, size_t *output)
     for (size_t readers = 0;
          graph->nodes[*read].op == &op_flatten || graph->nodes[*read].op == &op_dropout;
          readers = 1) {
-        if (count_readers(graph, *read) > readers) /* others want the probabilities */
+        if (count_readers(graph, *read) > readers) /* other layers need the probabilities */
             return false;
         read = &graph->nodes[*read].inputs[0];
     }

@@ -28,9 +28,10 @@ bool graph_mark_outputs(const struct graph *graph, bool *marks);
  * are not known. Returns `text`. */
 char *graph_output_names(const struct graph *graph, char *text, size_t size);
 
-/* Leaves out the softmax that makes the outputs, the values of node *output, probabilities: the
- * loss has it. What reads it, *output or layers that only pass its values on, then reads its input.
- * Returns false, and changes nothing, if the outputs are no softmax over all of them. */
+/* Removes the softmax that computes the outputs, the values of node *output, if these are
+ * probabilities, because the loss contains one. Its readers, *output or layers that only pass its
+ * values on, then read its input. Returns false, and changes nothing, if the outputs are no softmax
+ * over all of them. */
 bool graph_leave_out_softmax(struct graph *graph, size_t *output);
 
 /* Returns the softmax or sigmoid whose values are those of node `output`, for a graph that ends in
@@ -39,10 +40,11 @@ bool graph_leave_out_softmax(struct graph *graph, size_t *output);
  * else, such as a picture. */
 const struct op *graph_probabilities(const struct graph *graph, size_t output);
 
-/* Returns the same for what the main loss reads. NULL if that reads labels, or there is none. */
+/* Returns the same for the values that the main loss reads. NULL if it reads labels, or there is no
+ * loss. */
 const struct op *graph_main_probabilities(const struct graph *graph);
 
-/* Returns whether the node is one of those layers that have "output": a convolution or linear. */
+/* Returns whether the node's layer has the key "output": it is a convolution or linear. */
 bool graph_counts_outputs(const struct node *node);
 
 #endif

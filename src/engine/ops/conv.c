@@ -37,7 +37,8 @@ static bool write_conv(const union attributes *attributes, struct json *layer)
            layer_write_int8_weights(layer, conv->int8_weights);
 }
 
-/* Along an axis on which the kernel has one element, any dilation computes the same as 1. */
+/* Returns the dilation along an axis; if the kernel has one element there, any dilation computes
+ * the same as 1. */
 static size_t dilation_of(size_t kernel, size_t dilation)
 {
     return kernel > 1 && dilation > 1 ? dilation : 1;
@@ -169,7 +170,7 @@ static void forward_conv(const struct kernel_call *call)
                     call->output[output_at(&s, n, o, y, x)] = window_sum(call, &s, n, o, y, x);
 }
 
-/* input_gradient[tap] += weight * output_gradient, over every pair of the forward sum. */
+/* Adds weight * output_gradient to input_gradient[tap], over every pair of the forward sum. */
 static void backward_input(const struct kernel_call *call, const struct sizes *s)
 {
     const float *weight = call->parameters[0];

@@ -100,7 +100,7 @@ struct int8_layer int8_layer_of(const struct kernel_call *call)
                                .output = site->output_quantization};
 }
 
-/* A channel whose weights are all 0 may have any scale. */
+/* Returns the scale of a channel, which may have any value if its weights are all 0. */
 static float weight_scale(const struct int8_layer *layer, size_t output)
 {
     const float scale = layer->weight_scales[output];
@@ -186,7 +186,8 @@ static void store_sum(const struct kernel_call *call, const struct int8_output *
 
 /* --- layers with weights --- */
 
-/* The integer weights of all outputs, then the integers of each output. */
+/* Returns the bytes of the integer weights of all outputs; the integers of each output follow them.
+ */
 static size_t weight_bytes(const struct kernel_site *site)
 {
     const size_t count = site->node->op == &op_linear
@@ -329,7 +330,7 @@ static void forward_concat(const struct kernel_call *call)
     for_each(call, concat_value);
 }
 
-/* The channels move as in channel_shift.c; what enters at the edge is 0. */
+/* Returns a value of channel_shift (channel_shift.c); zeros enter at the edge. */
 static uint8_t shifted_value(const struct kernel_call *call, size_t n, size_t c, size_t y, size_t x)
 {
     const struct shape shape = call->site->inputs[0];

@@ -1,4 +1,4 @@
-/* int8.h: what all kernels of precision int8 share: which nodes they compute, where the values of
+/* int8.h: helpers of all kernels of precision int8: which nodes they compute, where the values of
  * an array of integers lie, and the integers that stand for the weights, biases and scales of a
  * layer.
  *
@@ -107,8 +107,8 @@ static inline struct add_factors add_factors_make(const struct quantization *inp
     return factors;
 }
 
-/* Returns what is added to the sum of the products factor[k] * q[k], so that it is rounded and the
- * zero points of the inputs are subtracted. */
+/* Returns the constant that is added to the sum of the products factor[k] * q[k]: it rounds the sum
+ * and subtracts the zero points of the inputs. */
 static inline int32_t add_offset(const struct add_factors *factors,
                                  const struct quantization *inputs, size_t count)
 {
@@ -152,7 +152,7 @@ struct int8_layer {
     size_t products;                             /* of one sum: the weights of one output channel */
     const float *weights, *weight_scales, *bias; /* bias NULL: none */
     struct quantization input;
-    bool integers;              /* the output is integers of: */
+    bool integers;              /* the output has integers, of the quantization below */
     struct quantization output; /* before anything that is fused */
 };
 
@@ -174,7 +174,7 @@ struct int8_output {
     float scale;                    /* of the sum, for an output of float32 */
 };
 
-/* Returns the layer of a call. */
+/* Returns the int8 layer of a kernel call. */
 struct int8_layer int8_layer_of(const struct kernel_call *call);
 
 /* Writes the integer weights of one output channel, in the order of the parameter. */

@@ -93,7 +93,7 @@ static void forward_lrn(const struct kernel_call *call)
             }
 }
 
-/* sum over the channels j around c of g[j] y[j] / scale[j] */
+/* Returns the sum over the channels j around c of g[j] y[j] / scale[j]. */
 static double neighbour_sum(const struct kernel_call *call, size_t n, size_t c, size_t i)
 {
     const float beta = call->site->node->attributes.lrn.beta, *scale = call->saved;

@@ -19,7 +19,7 @@ static inline void gradient_store(float *at, bool accumulate, float value)
     *at = accumulate ? *at + value : value;
 }
 
-/* Call it before gradients are added element by element: sets them to 0 unless `accumulate`. */
+/* Sets gradients that will be added element by element to 0, unless `accumulate`. */
 static inline void gradient_begin(float *gradient, bool accumulate, size_t count)
 {
     if (!accumulate)

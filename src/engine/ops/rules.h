@@ -63,8 +63,8 @@ bool rule_write_loss(const union attributes *attributes, struct json *layer);
 
 /* --- the values that several operators write into a layer of a network file ---
  *
- * They are the counterpart of graph/layer_reader.h: what these functions write, that reader reads
- * back to the same attributes. Each function returns false when memory runs out. */
+ * graph/layer_reader.h reads back the same attributes. Each function returns false when memory runs
+ * out. */
 
 /* Writes "kernel", "stride" and "pad", each as one number or as [height, width]. */
 bool layer_write_window(struct json *layer, const struct window *window);

@@ -351,10 +351,9 @@ size_t arena_lower_bound(const struct arena_block *blocks, size_t count, int64_t
     return (size_t)most;
 }
 
-/* Writes into the plan what the execution needs to know of the arena: the offset of each value,
- * gradient and saved array, and the size of the whole. The list of arrays with their live ranges is
- * for people, who see it in the memory view; a block that several nodes share is listed once, for
- * its first owner. */
+/* Writes the execution's view of the arena into the plan: the offset of each value, gradient and
+ * saved array, and the size of the whole. The list of arrays with their live ranges is for the
+ * memory view; a block that several nodes share is listed once, for its first owner. */
 
 /* --- the list of arrays --- */
 
@@ -380,7 +379,8 @@ static void list_array(const struct array_list *list, enum plan_array_kind kind,
                                                                         .last = block->last};
 }
 
-/* The first owner of a gradient is the last node, since the backward pass starts there. */
+/* Lists the arrays. The first owner of a gradient is the last node, since the backward pass starts
+ * there. */
 static bool list_arrays(const struct live_ranges *ranges, struct error *error)
 {
     struct plan *plan = ranges->plan;
@@ -465,10 +465,10 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
     const uint64_t learnable = plan->graph->learnable_floats * sizeof(float);
     forecast->weights = plan->graph->total_floats * sizeof(float);
     if (int8_is_simulated(plan->graph) && plan->driver->computes_on_host)
-        forecast->weights *= 2; /* and as they are rounded (execution/rounding.c) */
+        forecast->weights *= 2; /* there is also a rounded copy (execution/rounding.c) */
     if (plan->mode == PLAN_TRAINING && !plan->frozen) {
-        /* several processes: also the shards of all, which are added (cluster_sum); where they
-         * share memory, the window that the gradients move to, while they are in both */
+        /* several processes also have the shards of all, which are added (cluster_sum), or, where
+         * they share memory, the window that the gradients move to, while they are in both */
         forecast->gradients = (plan->processes > 1 ? 2 * learnable : learnable) * plan->subtrees;
         forecast->solver = learnable * solver_state_count(&settings->solver);
     }

@@ -90,8 +90,8 @@ static void add_inputs(struct array_list *list, const struct plan_step *step, si
                                           .fetched = true});
 }
 
-/* In training the forward pass changes parameters that are not learnt, such as running
- * statistics; computing a value a second time does not. */
+/* Adds the parameters. In training the forward pass changes those that are not learnt, such as
+ * running statistics; a recomputation does not. */
 static void add_parameters(struct array_list *list, const struct plan *plan,
                            const struct plan_step *step, enum plan_pass pass)
 {

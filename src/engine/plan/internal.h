@@ -47,8 +47,8 @@ size_t steps_place_prepared(struct plan *plan);
  * caller reads it. */
 void layouts_mark_plain(const struct plan *plan, bool *plain);
 
-/* Returns whether the convolutions of a training use most of the lanes of channel-blocked values:
- * channels that do not fill their last block cost as much as others. */
+/* Returns whether channel-blocked values make this training faster: most of their lanes must be
+ * used, since channels that do not fill their last block cost as much as full ones. */
 bool layouts_pay(const struct plan *plan);
 
 /* Offers a step the layouts of its site, before its kernel is chosen: its inputs have the layouts
@@ -58,7 +58,7 @@ void layouts_offer(const struct plan *plan, struct plan_step *step, bool plain);
 /* Records the layout of the step's value that follows from its kernel. */
 void layouts_settle(struct plan *plan, struct plan_step *step);
 
-/* Returns whether the kernel of a step of a training plan knows the layouts of its inputs. In
+/* Returns whether the kernel of a step of a training plan supports the layouts of its inputs. In
  * inference it need not, since the plan provides plain copies. */
 bool layouts_agree(const struct plan *plan, const struct plan_step *step);
 
@@ -118,9 +118,9 @@ bool step_order_can_recompute(const struct step_order *order, size_t node);
  * NULL: all) is set or if they cannot be recomputed; the others are recomputed. */
 void step_order_make(struct step_order *order, const bool *keep);
 
-/* Set chain_end of all steps: the first one before the arena is laid out, once fusion and layouts
- * are complete; the second one, which splits chains whose steps share memory, afterwards
- * (step_order.c). */
+/* Set chain_end of all steps. The first function finds the chains before the arena is laid out,
+ * once fusion and layouts are complete; the second one splits chains whose steps share memory,
+ * afterwards (step_order.c). */
 void step_order_find_chains(struct plan *plan);
 void step_order_split_chains(struct plan *plan);
 
@@ -156,7 +156,7 @@ struct live_ranges {
     const struct step_order *order; /* borrowed */
     bool input_gradient;            /* the caller reads the gradient of the input */
     size_t nodes;
-    struct arena_block *blocks; /* those merged into another one have 0 bytes */
+    struct arena_block *blocks; /* a block that is merged into another one has 0 bytes */
     size_t block_count, block_capacity;
     size_t *value_block;    /* by node */
     size_t *backward_block; /* by node: the value after the forward pass; differs if recomputed */
@@ -183,7 +183,7 @@ void live_ranges_find(struct live_ranges *ranges);
  * value is not in the arena. */
 size_t live_ranges_value(const struct live_ranges *ranges, size_t node);
 
-/* Returns the same for the time after the forward pass. */
+/* Returns the same for after the forward pass. */
 size_t live_ranges_backward_value(const struct live_ranges *ranges, size_t node);
 
 /* The blocks of an arena that already have an offset, and a fast search for gaps

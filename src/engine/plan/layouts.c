@@ -70,14 +70,15 @@ bool layouts_pay(const struct plan *plan)
     return used >= LEAST_USED * computed;
 }
 
-/* Returns whether the node writes what it reads, perhaps in other places. Its value has the layout
- * of its input, also when it is fused into the node that reads it. */
+/* Returns whether the node only copies or moves its input. Its value has the layout of its input,
+ * also when it is fused into the node that reads it. */
 static bool passes_layout_on(const struct node *node)
 {
     return (node->op->traits & OP_MOVES_CHANNELS) || op_is_identity_in_inference(node);
 }
 
-/* A node whose output has the shape of its input may be fused into the node before it. */
+/* Returns whether a node may be fused into the node before it: its output has the shape of its
+ * input. */
 static bool may_be_fused(const struct graph *graph, const struct node *node)
 {
     struct shape inputs[NODE_MAX_INPUTS];
@@ -102,15 +103,15 @@ static struct tensor_layout integers_layout(const struct plan *plan)
     return (struct tensor_layout){.block = plan->block, .u8 = true};
 }
 
-/* Offers a step of a plan in int8 either integers only, where they are what it reads and writes, or
- * plain float32. */
+/* Offers a step of a plan in int8 integers only, if it reads and writes integers, or else plain
+ * float32. */
 static void offer_int8(const struct plan *plan, struct plan_step *step, bool plain)
 {
     struct kernel_site *site = &step->site;
     const struct node *node = site->node;
     for (size_t k = 0; k < step->input_count; k++)
         site->quantizations[k] = plan->quantizations[step->inputs[k]];
-    /* A view of a value in float32 has a quantization of its own if integers are read from it. */
+    /* a view of a value in float32 has a separate quantization if integers are read from it */
     const bool as_viewed =
         node->op->traits & OP_VIEW && quantization_is_set(site->quantizations[0]);
     site->output_quantization = as_viewed ? site->quantizations[0] : node->quantization;
@@ -146,7 +147,7 @@ void layouts_offer(const struct plan *plan, struct plan_step *step, bool plain)
         site->output_layout = floats_layout(plan);
 }
 
-/* A view has the quantization of what it views. */
+/* Gives a view the quantization of its input. */
 static void settle_quantization(struct plan *plan, const struct plan_step *step)
 {
     const struct quantization viewed = plan->quantizations[step->inputs[0]];
@@ -216,8 +217,8 @@ static bool allows_layouts(struct plan *plan, const struct plan_step *step)
     return !any || converts || (keeps && equal);
 }
 
-/* Returns whether a convolution reads and writes channels-last values. One that only writes or
- * reads them gains nothing: libraries do not convert. */
+/* Returns whether a convolution reads and writes channels-last values. One that only does one of
+ * both gains nothing, since libraries do not convert. */
 static bool convolves_channels_last(struct plan *plan)
 {
     for (size_t s = 0; s < plan->step_count; s++)
@@ -348,8 +349,8 @@ static void share_layouts(struct plan *plan)
     }
 }
 
-/* Gives the kernel of a step in int8 a copy of every input that is not of the kind that it reads.
- */
+/* Gives the kernel of a step in int8 a copy of every input that has integers but is read as
+ * float32, or the reverse. */
 static void set_int8_copies(struct plan *plan, struct plan_step *step)
 {
     step->site.output_layout = plan->layouts[step->node];

@@ -186,8 +186,8 @@ static void extend_chains(struct live_ranges *ranges)
     }
 }
 
-/* Returns whether backward reads the output only to mask the gradient, before it writes what else
- * it needs: then that may take the output's memory. */
+/* Returns whether backward reads the output only to mask the gradient, before it writes anything
+ * else; its results may then take the output's memory. */
 static bool masks_gradient(const struct plan_step *step)
 {
     return step->kernel && (step->kernel->traits & KERNEL_FUSES_ACTIVATION) &&
@@ -373,9 +373,9 @@ static void share_gradients(struct live_ranges *ranges)
 
 /* --- saved arrays --- */
 
-/* Makes a block for what each kernel saves. A forward pass in training saves even if no backward
- * pass reads it, as for the pooling of the network's input. A recomputation writes it once more
- * into a second block, or reads it where the forward pass wrote it. */
+/* Makes a block for the array that each kernel saves. A forward pass in training saves even if no
+ * backward pass reads it, as for the pooling of the network's input. A recomputation writes it once
+ * more into a second block, or reads it where the forward pass wrote it. */
 static void find_saved(struct live_ranges *ranges)
 {
     const struct plan *plan = ranges->plan;

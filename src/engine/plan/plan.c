@@ -70,8 +70,8 @@ bool plan_step_rewrites_saved(const struct plan_step *step)
            !(plan_step_traits(step) & KERNEL_REUSES_SAVED);
 }
 
-/* Returns what a table adds to the name of a kernel with channels-last values; "" if it has none.
- */
+/* Returns the suffix that tables add to the name of a kernel with channels-last values; "" for
+ * other values. */
 static const char *layout_suffix(const struct plan *plan, const struct plan_step *step)
 {
     const bool from = plan->layouts[step->inputs[0]].channels_last;

@@ -27,9 +27,9 @@ struct memory_forecast {
     uint64_t weights, gradients, solver;
     uint64_t activations; /* values, their gradients, and what kernels save for backward */
     uint64_t workspace;
-    uint64_t teacher;     /* distillation: weights, values and the rest of the teacher */
-    uint64_t prepared;    /* inference: what kernels compute from the weights once (kernel.h) */
-    uint64_t total;       /* sum of the above */
+    uint64_t teacher;  /* distillation: weights, values and the rest of the teacher */
+    uint64_t prepared; /* inference: values that kernels compute from the weights once (kernel.h) */
+    uint64_t total;    /* sum of the above */
     uint64_t unlimited;   /* the total without recomputation */
     uint64_t tables;      /* memory of the plan and its execution themselves; not in the total */
     uint64_t flops;       /* all passes of an iteration, recomputation included */
@@ -77,7 +77,7 @@ struct plan_step {
      * node that reads it, an add or relu into the node before it, whose value and gradient it
      * shares. The number of that node; else PLAN_NONE. */
     size_t fused_into;
-    /* A concat whose inputs are written where its value has them, so that nothing is executed. */
+    /* A concat whose inputs are written directly into its value, so that nothing is executed. */
     bool joins;
     /* The concat of which the step's value is a part, and its first channel there. PLAN_NONE: none.
      */
@@ -89,13 +89,15 @@ struct plan_step {
     bool predicted;  /* of several kernels that predict their times: results depend on the choice */
     bool falls_back; /* the device has no kernel: `kernel` is the reference's (fallback.h) */
     bool backward;   /* the step takes part in the backward pass */
-    const char
-        *float_reason; /* int8: why the kernel is one of float32, marked N_; NULL: it is not */
-    struct step_rounding rounding; /* bf16: what is rounded around a kernel of float32 */
+    const char *float_reason; /* int8: why the kernel computes in float32, marked N_; NULL: it
+                                 computes in int8 */
+    struct step_rounding
+        rounding; /* bf16: the operands and results to round around a kernel of float32 */
     /* The kernel is called for each block of images (image_blocks.h), and site.batch is that of the
      * largest block. */
     bool by_blocks;
-    size_t partial_sums; /* their parameter gradients: bytes from the start of the workspace */
+    size_t
+        partial_sums; /* parameter gradients of the blocks: bytes from the start of the workspace */
     /* The kernel reads a copy of this input in the layout of its site: a plain copy of a
      * channel-blocked array, or one of integers or of float32; the offset of the copy. PLAN_NONE:
      * it reads the input itself. */
@@ -135,16 +137,16 @@ struct plan {
     const struct graph *graph;
     const struct device_driver *driver;
     enum plan_mode mode;
-    /* as in struct plan_settings */
+    /* copied from struct plan_settings */
     bool frozen, seeds_output_gradient, soft_targets, sample_batches, device_batches;
-    bool only_forecast;   /* as its settings say */
+    bool only_forecast;   /* copied from its settings */
     bool spare_workspace; /* kernels use no library with a large workspace */
     size_t batch;         /* images per iteration; with several ranks or processes, of each */
     size_t ranks;         /* GPUs that share an iteration's batch; 1 or more */
-    size_t processes;     /* that share an iteration's batch (cluster.h); 1 or more */
-    size_t image_blocks;  /* over which sums over images are taken (image_blocks.h); 1 or more;
-                             with several processes, of each */
-    size_t subtrees; /* of a process's blocks, at most (batch_subtrees.h): arrays of gradients */
+    size_t processes;     /* processes that share an iteration's batch (cluster.h); 1 or more */
+    size_t image_blocks;  /* blocks for sums over images (image_blocks.h); 1 or more; with several
+                             processes, of each */
+    size_t subtrees; /* the most subtrees of a process (batch_subtrees.h), each with gradients */
     size_t threads;
     struct machine_model machine; /* to which the sites point */
     struct plan_step *steps;      /* in the order of their nodes; inputs have none */
@@ -154,11 +156,12 @@ struct plan {
     bool channels_last; /* values are channels-last where kernels allow it (layouts.c) */
     bool bf16;          /* values and products are rounded to bf16 (rounding.h) */
     bool int8;          /* quantized values are integers, where kernels compute with them */
-    struct quantization *quantizations; /* by node, in int8: that of its value; scale 0: none */
-    bool *rounded; /* by node, in bf16: its output and the gradient of it are rounded */
+    struct quantization
+        *quantizations; /* by node, in int8: the quantization of its value; scale 0: none */
+    bool *rounded;      /* by node, in bf16: its output and the gradient of it are rounded */
     struct tensor_layout *layouts; /* by node: the layout of its output */
     struct plan_arena arena;
-    size_t prepared_bytes; /* what kernels prepare lies outside of the arena */
+    size_t prepared_bytes; /* prepared memory of the kernels, outside of the arena */
     struct memory_forecast forecast;
 };
 
@@ -182,10 +185,10 @@ struct plan_settings {
     size_t batch, threads; /* 0 counts as 1 */
     size_t ranks;          /* training: GPUs that share the batch; 0 counts as 1 */
     size_t image_blocks; /* training: blocks for sums over images (image_blocks.h); 0 counts as 1 */
-    size_t processes;    /* training: that share batch and blocks (micro_batch.h); 0 counts as 1 */
+    size_t processes;    /* training: processes that share batch and blocks (micro_batch.h); 0: 1 */
     struct solver_settings solver; /* training: gives the size of the solver's state */
     uint64_t memory_limit;         /* training: limit in bytes for the forecast's total; 0: none */
-    /* Two networks that are trained together (gan.h). */
+    /* for two networks that are trained together (gan.h): */
     bool needs_input_gradient;  /* compute the gradient of the input too: gradients[0] */
     bool frozen;                /* the weights do not change: no gradients and no solver state */
     bool seeds_output_gradient; /* the caller writes the output's gradient after the forward pass,
@@ -258,9 +261,9 @@ bool plan_step_rewrites_saved(const struct plan_step *step);
 
 enum { PLAN_KERNEL_NAME_SIZE = NODE_NAME_SIZE + 48 };
 
-/* Returns what a table shows as the step's kernel: the name of the kernel that computes it, with
- * NHWC if it reads or writes channels-last values (then written into text[0..size)), "view", or
- * "fused into NODE", which is written into text[0..size). On a GPU it may change while the plan is
+/* Returns the step's kernel as tables show it: the name of the kernel that computes it, with NHWC
+ * if it reads or writes channels-last values (then written into text[0..size)), "view", or "fused
+ * into NODE", which is written into text[0..size). On a GPU it may change while the plan is
  * executed: a library may refuse a call, and another kernel then computes it. */
 const char *plan_step_kernel_name(const struct plan *plan, const struct plan_step *step, char *text,
                                   size_t size);

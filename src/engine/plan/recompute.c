@@ -34,7 +34,7 @@ enum {
 struct candidate {
     size_t node;
     uint64_t bytes; /* for a batch: the value, and what its step saves with it */
-    double cost;    /* FLOPs to recompute it from values that the backward pass reads anyway */
+    double cost;    /* FLOPs to recompute it from values that are in memory anyway */
 };
 
 struct chooser {

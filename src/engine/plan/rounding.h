@@ -1,4 +1,4 @@
-/* rounding.h: what a plan in bf16 rounds, on a device that computes on the host.
+/* rounding.h: the rounding of values in a plan in bf16, on a device that computes on the host.
  *
  * bf16 is the upper half of a float32. Values are rounded to the nearest one, and ties to even;
  * those below the normal numbers become 0, as the processors' instructions do it.
@@ -26,7 +26,7 @@
  * layouts_mark_plain. */
 void rounding_mark(struct plan *plan, const bool *plain);
 
-/* Sets what is rounded around the kernel of every step, after fusion. */
+/* Sets the operands and results to round around the kernel of every step, after fusion. */
 void rounding_complete(struct plan *plan);
 
 /* Return how many values of an operand are copied and rounded for a step, for `batch` images; 0 if

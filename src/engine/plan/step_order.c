@@ -285,8 +285,8 @@ static bool divides_images(const struct plan *plan, size_t first, size_t end)
     return divides;
 }
 
-/* Returns whether a step by itself would keep fewer threads busy as a chain, whose row blocks
- * begin at even rows, than otherwise. */
+/* Returns whether a step would keep fewer threads busy as a chain of its own than outside of
+ * chains, because row blocks begin at even rows. */
 static bool is_too_low(const struct plan_step *step)
 {
     const size_t row_pairs = (step->site.node->output.height + 1) / 2;

@@ -25,7 +25,7 @@ struct step_builder {
     const struct plan_settings *settings;
     bool *needed, *needs_gradient; /* by node */
     bool *plain;                   /* by node: the value must have the plain layout */
-    bool layouts_agree;            /* every kernel knows the layouts of its inputs */
+    bool layouts_agree;            /* every kernel supports the layouts of its inputs */
 };
 
 static bool mark_needed(struct step_builder *builder, struct error *error)
@@ -68,7 +68,8 @@ static bool check_size(const struct plan *plan, const struct node *node, struct 
                      node->output.channels, node->output.height, node->output.width);
 }
 
-/* A channel-blocked value has no view of another shape. */
+/* Returns whether the node is a view; a channel-blocked value cannot have a view of another shape.
+ */
 static bool is_view(const struct plan *plan, const struct node *node)
 {
     const struct tensor_layout input = plan->layouts[node->inputs[0]];
@@ -76,14 +77,14 @@ static bool is_view(const struct plan *plan, const struct node *node)
            (plan->mode == PLAN_INFERENCE && op_is_identity_in_inference(node));
 }
 
-/* Returns whether the node sums over images and does not divide the batch itself. */
+/* Returns whether the node sums over images with a kernel that does not divide the batch itself. */
 static bool sums_images(const struct node *node)
 {
     return node->parameter_count > 0 && !(node->op->traits & OP_READS_WHOLE_BATCH);
 }
 
-/* Sets the batch for which a kernel is chosen: the largest block of images, so that the choice is
- * that of a process which has only this block. */
+/* Sets the batch for which a kernel is chosen to the largest block of images, so that a process
+ * which has only this block makes the same choice. */
 static void divide_batch(const struct plan *plan, struct plan_step *step)
 {
     step->by_blocks = plan->image_blocks > 1 && sums_images(step->site.node);
@@ -136,7 +137,7 @@ static const char *find_recorded(const struct plan_choices *choices, const char 
     return choices ? "" : NULL;
 }
 
-/* Adds why no kernel of int8 was asked to the explanation of the choice (choice.h). */
+/* Adds the reason why no int8 kernel was considered to the explanation of the choice (choice.h). */
 static void add_refusal(struct plan_step *step)
 {
     const size_t used = strlen(step->choice);

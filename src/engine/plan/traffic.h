@@ -20,9 +20,9 @@
 double traffic_node_bytes(const struct plan *plan, size_t node, size_t batch);
 
 /* Returns the bytes that a step's backward pass moves for the plan's batch; 0 if it has none. The
- * pass reads the output's gradient, the values that its kernel needs, what the forward pass saved,
- * and the weights if it computes the input's gradient. It writes the gradients of inputs and of
- * weights, and reads those to which it adds. */
+ * pass reads the output's gradient, the values that its kernel needs, the saved array, and the
+ * weights if it computes the input's gradient. It writes the gradients of inputs and of weights,
+ * and reads those to which it adds. */
 double traffic_backward_bytes(const struct plan *plan, const struct plan_step *step);
 
 /* Returns the bytes that one update moves: it reads the gradients, and reads and writes the weights

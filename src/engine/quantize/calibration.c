@@ -1,6 +1,6 @@
-/* The histograms of signed values, too, are of magnitudes, since one limit clips both sides. Zeros
- * are counted apart: every grid has zero, so that they cost nothing at any limit, and after a relu
- * half of the values may be zero. */
+/* Histograms count magnitudes, also of signed values, since one limit clips both sides. Zeros are
+ * counted apart: every grid has zero, so that they cost nothing at any limit, and after a relu half
+ * of the values may be zero. */
 #include "engine/quantize/calibration.h"
 
 #include <float.h>
@@ -13,8 +13,9 @@ const char *const calibration_method_names[CALIBRATION_METHODS + 1] = {
     [CALIBRATION_ENTROPY] = "entropy",
     [CALIBRATION_MSE] = "mse"};
 
-static const double inside_share = 0.9999; /* of percentile */
-enum { MSE_LIMITS = 100 };                 /* limits that are tried, evenly from 0 to the largest */
+static const double inside_share =
+    0.9999;                /* the share of magnitudes within the limit of percentile */
+enum { MSE_LIMITS = 100 }; /* limits that are tried, evenly from 0 to the largest */
 
 /* --- ranges --- */
 
@@ -98,7 +99,7 @@ static double limit_of_percentile(const struct calibration_histogram *histogram)
 }
 
 /* Returns the divergence of the first `bins` bins, divided among `levels` levels, from the same
- * bins with all that is beyond them in the last one. */
+ * bins with all larger magnitudes counted in the last one. */
 static double divergence(const double *counts, double total, size_t bins, size_t levels,
                          double inside)
 {
@@ -121,7 +122,7 @@ static double divergence(const double *counts, double total, size_t bins, size_t
     return sum;
 }
 
-/* The range that is covered with a limit. */
+/* Sets the range that is covered with a limit. */
 static void clip(const struct calibration_histogram *histogram, double limit, double *low,
                  double *high)
 {
@@ -129,7 +130,7 @@ static void clip(const struct calibration_histogram *histogram, double limit, do
     *high = fmin(fmax((double)histogram->range.high, 0), limit);
 }
 
-/* Returns how many levels the magnitudes of the longer side of the range have. */
+/* Returns the number of levels on the longer side of the range. */
 static size_t count_levels(const struct calibration_histogram *histogram, double limit)
 {
     double low, high;
@@ -156,7 +157,7 @@ static double limit_of_entropy(const struct calibration_histogram *histogram)
 }
 
 /* Returns the sum of the squared errors with `limit`, of values at the middles of the bins. A value
- * that is neither clipped nor 0 is wrong by the uniform error of rounding, step^2 / 12. */
+ * that is neither clipped nor 0 has the mean squared error of rounding, step^2 / 12. */
 static double squared_error(const struct calibration_histogram *histogram, double limit)
 {
     const double bin = largest_of(histogram) / CALIBRATION_BINS, clipped = limit * bin;

@@ -9,7 +9,7 @@
  *               one, as in TensorRT (Migacz 2017)
  *   mse         the least mean squared error of rounding and clipping together
  *
- * The range is what the observed values have within the limit, and always has 0.
+ * The range is that of the observed values within the limit, and always includes 0.
  */
 #ifndef TINCA_ENGINE_QUANTIZE_CALIBRATION_H
 #define TINCA_ENGINE_QUANTIZE_CALIBRATION_H
@@ -35,7 +35,7 @@ struct sample_range {
     float low, high; /* low > high: no value was seen */
 };
 
-/* The range of no values. */
+/* An empty range. */
 #define SAMPLE_RANGE_NONE ((struct sample_range){1, -1})
 
 /* Extends the range by values; those that are NaN are left out. */

@@ -26,7 +26,7 @@ static bool joins_layer(const struct graph_copy *copy, size_t i)
            layer != graph->output && graph_count_readers(graph, copy->wanted, layer, NULL) == 1;
 }
 
-/* Returns whether a batch norm becomes part of layer `i`; its number in *norm. */
+/* Returns whether a batch norm is folded into layer `i`; sets *norm to its number. */
 static bool takes_norm(const struct graph_copy *copy, size_t i, size_t *norm)
 {
     return graph_count_readers(copy->from, copy->wanted, i, norm) == 1 &&
@@ -104,7 +104,7 @@ static void fold(const struct weights *weights, const struct node *layer, const 
     }
 }
 
-/* Computes the values of the layers that have taken over a norm. */
+/* Computes the values of the layers into which norms are folded. */
 static void fold_all(const struct graph_copy *copy, const struct weights *weights,
                      struct weights *folded)
 {

@@ -1,9 +1,9 @@
 /* graph_copy.h: copies a graph node by node, with changes. A caller leaves nodes out, changes their
- * attributes, or adds nodes of its own between those that it copies.
+ * attributes, or adds nodes between those that it copies.
  *
- * Unless the caller wants more, what is copied is what the network's output needs, and the main
- * loss: auxiliary heads, which only training uses, are left out. The names of nodes and parameters
- * stay, so that the values of the parameters can be taken over by name.
+ * By default, the nodes that the network's output needs and the main loss are copied: auxiliary
+ * heads, which only training uses, are left out. The names of nodes and parameters stay, so that
+ * the values of the parameters can be copied by name.
  */
 #ifndef TINCA_ENGINE_QUANTIZE_GRAPH_COPY_H
 #define TINCA_ENGINE_QUANTIZE_GRAPH_COPY_H
@@ -15,7 +15,7 @@ struct graph_copy {
     const struct graph *from;
     struct graph graph;
     size_t *map;  /* by node of `from`: the node of `graph` that has its output */
-    bool *wanted; /* by node of `from`, but for the input: whether the caller shall copy it */
+    bool *wanted; /* by node of `from`, except the input: whether the caller should copy it */
 };
 
 /* Begins a copy, which has the input only. Returns false with an error; call graph_copy_free in
@@ -28,11 +28,11 @@ void graph_copy_free(struct graph_copy *copy);
 bool graph_copy_add(struct graph_copy *copy, size_t i, const union attributes *attributes,
                     struct error *error);
 
-/* Writes the name NAME.suffix of a node that is added to one of this name. */
+/* Writes the name NAME.suffix of a node that is added after the node NAME. */
 void graph_copy_name(const char *name, const char *suffix, char out[NODE_NAME_SIZE]);
 
-/* Adds a node that reads what node `i` is mapped to, and maps `i` to it. It is called NAME.suffix.
- * Returns false with an error. */
+/* Adds a node that reads the node that `i` is mapped to, and maps `i` to it. It is called
+ * NAME.suffix. Returns false with an error. */
 bool graph_copy_append(struct graph_copy *copy, size_t i, const struct op *op, const char *suffix,
                        const union attributes *attributes, struct error *error);
 

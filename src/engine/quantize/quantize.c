@@ -1,9 +1,9 @@
-/* First it is decided what is quantized and with which grids, then the network is made.
+/* First decides which nodes are quantized and with which grids, then makes the network.
  *
  * Integers spread forwards from the layers with quantized weights, through sums, average poolings
- * and layers that only move values. A layer that only moves values and that nothing in integers
- * reads is taken back, from the last node on, so that the layer before it computes its output in
- * float32. */
+ * and layers that only move values. A layer that only moves values and whose values nothing in
+ * integers reads is taken back, from the last node on, so that the layer before it computes its
+ * output in float32. */
 #include "engine/quantize/quantize.h"
 
 #include "base/memory.h"
@@ -187,8 +187,8 @@ static float least_scale(const float *values, size_t outputs, size_t row)
     return least < FLT_MAX ? least : 1.0f / QUANTIZED_WEIGHT_MAX;
 }
 
-/* Sums and the bias have units of the input's scale times the weights': a scale must not be so
- * small that the bias does not fit into a sum. Half of the limit leaves room for rounding. */
+/* Returns the scale, enlarged if necessary so that the bias fits into a sum: sums and the bias have
+ * units of the input's scale times the weights'. Half of the limit leaves room for rounding. */
 static float fit_bias(float scale, float bias, float input_scale, size_t products)
 {
     const double most = int8_most_bias(products) / 2;

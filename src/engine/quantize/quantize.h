@@ -1,10 +1,10 @@
 /* quantize.h: makes a quantized network (graph/quantization.h) of a trained one without batch norms
  * (fold_batch_norm.h).
  *
- * Which nodes are computed in integers follows from the layers whose weights are quantized: a sum,
- * an average pooling, or a layer that only moves values is, if one of its inputs is. A node's
- * output gets a grid if a node that is computed in integers reads it, so the network's output has
- * none, and neither has what only layers in float32 read. A layer that only moves values has the
+ * The layers whose weights are quantized determine which nodes are computed in integers: also a
+ * sum, an average pooling, or a layer that only moves values, if one of its inputs is. A node's
+ * output gets a grid if a node that is computed in integers reads it; so the network's output has
+ * none, nor has a value that only layers in float32 read. A layer that only moves values has the
  * grid of its inputs: such nodes form a group with one grid.
  */
 #ifndef TINCA_ENGINE_QUANTIZE_QUANTIZE_H
@@ -21,7 +21,7 @@ struct quantize_plan {
     bool *wanted;  /* by node: the output needs it */
     bool *int8;    /* by node: it is computed in integers */
     size_t *group; /* by node: the first node of its group; QUANTIZE_NONE: no grid */
-    /* By node: a relu alone reads it and clips what is below 0, so its own values do not count. */
+    /* By node: only a relu reads it and clips negative values, so its own range does not count. */
     bool *clipped;
 };
 

@@ -19,7 +19,7 @@ static bool inputs_are_rounded(const struct graph *graph, const struct node *nod
     return true;
 }
 
-/* Returns whether the relu that alone reads node `i` rounds for it. */
+/* Returns whether node `i` has a relu as its only reader, which rounds instead of it. */
 static bool relu_rounds(const struct graph_copy *copy, size_t i)
 {
     const struct graph *graph = copy->from;

@@ -12,10 +12,10 @@
 void soft_targets_fill(struct soft_target *targets, const int32_t *labels, const int32_t *partners,
                        const float *shares, const float *class_weights, size_t count);
 
-/* The two halves of soft_targets_fill for one of several parts of a batch, with class weights. The
- * first writes the weight of each image to weights[count]. Once the weights[images] of the whole
- * batch are known, the second makes the targets those that soft_targets_fill gives the whole batch.
- */
+/* Do the two halves of soft_targets_fill for one of several parts of a batch, with class weights.
+ * The first writes the weight of each image to weights[count]. Once the weights[images] of the
+ * whole batch are known, the second makes the targets those that soft_targets_fill gives the whole
+ * batch. */
 void soft_targets_fill_part(struct soft_target *targets, const int32_t *labels,
                             const int32_t *partners, const float *shares,
                             const float *class_weights, size_t count, double *weights);

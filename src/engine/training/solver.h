@@ -66,8 +66,8 @@ static inline bool solver_is_adam(enum solver_kind kind)
     return kind == SOLVER_ADAM || kind == SOLVER_ADAMW;
 }
 
-/* Returns what multiplies the gradient in the velocity, and what multiplies the velocity in the
- * step, by the form of the momentum: one of them is the rate, and the other 1. */
+/* Return the factor of the gradient in the velocity, and the factor of the velocity in the step, by
+ * the form of the momentum: one of them is the rate, and the other 1. */
 static inline float solver_inner_rate(const struct solver_update *update)
 {
     return update->settings.form == MOMENTUM_TORCH ? 1 : update->learning_rate;

@@ -100,14 +100,14 @@ struct safetensors_array;
 typedef bool safetensors_source(const struct safetensors_array *array, uint64_t first, size_t count,
                                 void *out, struct error *error);
 
-/* An array to write: its data, or where that comes from block by block, so that it is never in
- * memory as a whole. Both are borrowed until safetensors_write returns. */
+/* An array to write: its data, or the function that provides it block by block, so that it is never
+ * in memory as a whole. Both are borrowed until safetensors_write returns. */
 struct safetensors_array {
     const char *name;
     enum safetensors_type type;
     size_t dims[4], rank;
-    const void *data;           /* NULL: `source` gives it */
-    safetensors_source *source; /* is called twice for each block: for the checksum, and to write */
+    const void *data;           /* NULL: `source` provides it */
+    safetensors_source *source; /* called twice for each block: for the checksum, and to write */
     const void *context;
 };
 

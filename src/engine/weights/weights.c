@@ -223,7 +223,7 @@ bool weights_rounding_source(const struct safetensors_array *array, uint64_t fir
     return true;
 }
 
-/* Describes a parameter as an array; `rounding` stays with it. */
+/* Describes a parameter as an array that borrows `rounding`. */
 static struct safetensors_array describe(const struct weights *weights,
                                          const struct parameter *parameter,
                                          enum weights_format format,

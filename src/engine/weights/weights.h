@@ -81,7 +81,8 @@ struct weights_rounding {
     size_t row;
 };
 
-/* A safetensors_source whose context is a struct weights_rounding; the type is the array's. */
+/* Implements safetensors_source with a struct weights_rounding as context; the type is the array's.
+ */
 bool weights_rounding_source(const struct safetensors_array *array, uint64_t first, size_t count,
                              void *out, struct error *error);
 

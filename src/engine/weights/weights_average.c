@@ -15,11 +15,11 @@ enum { AVERAGE_BLOCK = 1 << 15 }; /* values per task */
 struct averaging {
     float *average;
     const float *weights;
-    float share; /* of the weights in the new average */
+    float share; /* weight of the new values in the average */
     size_t count;
 };
 
-/* torch.lerp, which changes its formula at a share of a half. */
+/* Averages a block like torch.lerp, which changes its formula at a share of a half. */
 static void average_block(void *context, size_t task, size_t thread)
 {
     (void)thread;

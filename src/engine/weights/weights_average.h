@@ -9,13 +9,13 @@
 
 #include "engine/weights/weights.h"
 
-/* Makes the average a copy of the weights: before the first step, and with it. Both have the same
- * graph. If a device with memory of its own has a copy of the weights, it averages its copies; call
- * weights_on_device for the average before. */
+/* Makes the average a copy of the weights. Call it before the first step and after it. Both have
+ * the same graph. If a device with memory of its own has a copy of the weights, it averages its
+ * copies; call weights_on_device for the average before. */
 void weights_average_begin(struct weights *average, const struct weights *weights);
 
-/* Takes the weights after one more step into the average, where weights_average_begin does. The
- * bits do not depend on `pool`. */
+/* Takes the weights after one more step into the average, on the host or device that
+ * weights_average_begin used. The bits do not depend on `pool`. */
 void weights_average_update(struct weights *average, const struct weights *weights, double decay,
                             struct pool *pool);
 

@@ -1,6 +1,6 @@
-/* All parameters are looked up before the first is read, so that an error can name all that is
- * wrong. A mapping renames the entries of the opened file in memory, so the rest sees the network's
- * names only. */
+/* Looks all parameters up before it reads the first one, so that an error can list every mismatch.
+ * A mapping renames the entries of the opened file in memory, so the rest sees the network's names
+ * only. */
 #include "engine/weights/weights_match.h"
 
 #include "base/language.h"
@@ -17,14 +17,14 @@
  * least one array, so long names are cut. */
 
 enum {
-    LIST_SIZE = 320,  /* of the longest list */
-    LISTS_SIZE = 300, /* of all, without the words around them */
+    LIST_SIZE = 320,  /* bytes of the longest list */
+    LISTS_SIZE = 300, /* bytes of all lists, without the words around them */
     NAME_LENGTH = 56,
     ENTRY_SIZE = 128, /* a name with its shapes */
-    MORE_SIZE = 32    /* what "and 12345 more" takes at most */
+    MORE_SIZE = 32    /* bytes of "and 12345 more" at most */
 };
 
-/* Names of arrays as far as there is space for them. */
+/* Names of arrays, as many as fit. */
 struct list {
     char text[LIST_SIZE];
     size_t used, space; /* in bytes */

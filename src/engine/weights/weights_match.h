@@ -14,8 +14,8 @@ struct weights_match {
     size_t identities; /* arrays that the file lacks and that pass values on unchanged */
     size_t reset;      /* arrays of the network that keep their initial values */
     size_t unused;     /* arrays of the file that the network has no place for */
-    char example[128]; /* the name of one of these */
-    size_t outputs;    /* of the file's output layers, where these begin anew; else 0 */
+    char example[128]; /* the name of an unused array */
+    size_t outputs;    /* outputs of the file's output layers if they are reset; else 0 */
     char names[WEIGHTS_NAMES_SIZE]; /* the mapping of names; "": the file has the network's */
 };
 
@@ -57,7 +57,7 @@ enum weights_fit {
     WEIGHTS_FIT_LOADED,
     WEIGHTS_FIT_IDENTITY, /* the file lacks it, and the mapping makes it an identity */
     WEIGHTS_FIT_RESET,
-    WEIGHTS_FIT_SHAPE, /* the file's has another shape or is no array of floats */
+    WEIGHTS_FIT_SHAPE, /* the file's array has another shape or is no array of floats */
     WEIGHTS_FIT_MISSING
 };
 
@@ -75,15 +75,15 @@ size_t weights_pairing_mismatches(const struct weights_pairing *pairing);
 /* Returns how many arrays of the file have no place in the network. */
 size_t weights_pairing_unused(const struct weights_pairing *pairing);
 
-/* Makes a parameter pass values on unchanged: of a convolution the middle of the kernel, from each
- * input channel to the output channel in the middle of the outputs, as a shortcut that pads
- * channels with zeros (He et al. 2016, option A); of a batch norm, no change. */
+/* Makes a parameter pass values on unchanged: in a convolution, the middle of the kernel connects
+ * each input channel to an output channel in the middle of the outputs, as a shortcut that pads
+ * channels with zeros (He et al. 2016, option A); a batch norm changes nothing. */
 void weights_fill_identity(const struct graph *graph, const struct parameter *parameter,
                            float *values);
 
-/* Reads the parameters and running statistics of the graph from a safetensors file, without those
- * that are reset: they keep their values. Returns false with an error that names what is missing,
- * has another shape or is left over; the weights are then undefined. */
+/* Reads the parameters and running statistics of the graph from a safetensors file, except those
+ * that are reset, which keep their values. Returns false with an error that names the arrays that
+ * are missing, have another shape or are left over; the weights are then undefined. */
 bool weights_begin(struct weights *weights, const struct weights_source *source,
                    struct weights_match *match, struct error *error);
 

@@ -1,5 +1,5 @@
-/* A pattern is matched from left to right; a * takes as few characters as the rest allows. What
- * each * took replaces the * of the same number in the other pattern. */
+/* Matches a pattern from left to right; a * takes as few characters as the rest allows. The text
+ * that each * took replaces the * of the same number in the other pattern. */
 #include "engine/weights/weights_names.h"
 
 #include "base/files/file.h"
@@ -15,17 +15,17 @@ struct capture {
     size_t length;
 };
 
-/* A match that is being looked for. What is left of the pattern after some star is fixed, so a
- * position of the name from which it has failed once fails again: without that note, eight stars
- * would take hours on some names. */
+/* The state of a match. The rest of the pattern after a star is fixed, so a position of the name at
+ * which it has failed once fails again: without that note, eight stars would take hours on some
+ * names. */
 struct matching {
     const char *name;
     struct capture *captures;
     bool failed[MAX_STARS + 1][NAME_SIZE]; /* [stars before][position in the name] */
 };
 
-/* Matches the name from `at` on with what is left of the pattern, and sets captures[star..] to what
- * its stars take. */
+/* Matches the name from `at` on with the rest of the pattern, and sets captures[star..] to the
+ * texts of its stars. */
 static bool match_rest(struct matching *matching, const char *pattern, size_t at, size_t star)
 {
     const size_t plain = strcspn(pattern, "*"), begin = at;
@@ -136,7 +136,7 @@ static bool check(const struct weights_names *names, const char *name, struct er
            check_pairs(json_member(root, "subtract"), name, error);
 }
 
-/* Says that there is no mapping of this name, and lists the built-in ones. */
+/* Sets the error that there is no mapping of this name, with a list of the built-in ones. */
 static bool refuse_unknown(const char *name, struct error *error)
 {
     char list[400];
@@ -201,9 +201,9 @@ void weights_names_translate(const struct weights_names *names, const char *name
         snprintf(out, size, "%s", half);
 }
 
-/* Writes what the pair's second pattern says of a name of the first one's form, in the other
- * direction; with pair NULL, the name itself. Returns false if the pair does not match or cannot be
- * reversed, since its first pattern has more stars. */
+/* Translates a name back by a pair, from its second pattern to its first; with pair NULL, copies
+ * the name. Returns false if the second pattern does not match, or if the first one has more stars,
+ * so that it cannot be filled. */
 static bool reverse(const struct json *pair, const char *name, char *out, size_t size)
 {
     if (!pair)
@@ -221,7 +221,8 @@ static bool leads_to(const struct weights_names *names, const char *file, const 
     return strcmp(back, name) == 0;
 }
 
-/* Looks for a name that "names" translates to `half`, and both lists to `name`. */
+/* Looks for a name that the list "names" translates to `half`, and both lists together to `name`.
+ */
 static bool reverse_names(const struct weights_names *names, const char *half, const char *name,
                           char *out, size_t size)
 {

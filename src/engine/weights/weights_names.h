@@ -76,8 +76,8 @@ bool weights_names_subtracts(const struct weights_names *names, const char *name
 bool weights_names_subtracted(const struct weights_names *names, const char *name, char *out,
                               size_t size);
 
-/* Replaces a name that matches the pattern `from` as the pattern `to` says. Returns false, and
- * writes nothing, if it does not match. */
+/* Replaces a name that matches the pattern `from` by the pattern `to`. Returns false, and writes
+ * nothing, if it does not match. */
 bool weights_names_replace(const char *from, const char *to, const char *name, char *out,
                            size_t size);
 

@@ -140,8 +140,9 @@ static char *path_of(const char *key, struct error *error)
     return path;
 }
 
-/* Waits until no other process changes figures: a file of figures is read, changed and replaced as
- * a whole. Returns a descriptor, whose close(2) lets the next one in; -1 with an error. */
+/* Waits until no other process changes figures, since a file of figures is read, changed and
+ * replaced as a whole. Returns a descriptor; close(2) releases the lock. Returns -1 with an error.
+ */
 static int lock_figures(struct error *error)
 {
     char *path = run_directory_beside("model-figures.lock", error);
@@ -356,7 +357,7 @@ static uint32_t sum_entry(const char *path)
     return sum_text(sum_text(0, path), line);
 }
 
-/* Adds the entries of a folder in any order: the sum does not depend on it. */
+/* Returns the sum of the entries of a folder, which does not depend on their order. */
 static uint32_t sum_folder(const char *path)
 {
     uint32_t sum = sum_entry(path);
@@ -446,7 +447,7 @@ const struct model_measured *model_figures_latest(const struct model_figures *fi
 static bool put_measured(struct model_figures *figures, const struct model_measured *measured,
                          struct error *error)
 {
-    const struct model_measured added = *measured; /* it may be an entry itself */
+    const struct model_measured added = *measured; /* it may be an entry of `figures` itself */
     read_file(figures); /* another process may have stored figures meanwhile */
     size_t kept = 0;
     for (size_t i = 0; i < figures->count; i++)

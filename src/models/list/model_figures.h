@@ -1,5 +1,5 @@
-/* model_figures.h: what is known of a model file: its facts (name, parameters, bytes, FLOPs) and
- * what was measured of it (accuracy, time and energy of an image), stored so that it is measured
+/* model_figures.h: the known figures of a model file: its facts (name, parameters, bytes, FLOPs)
+ * and its measurements (accuracy, time and energy of an image), stored so that they are measured
  * once.
  *
  * $XDG_STATE_HOME/tinca/model-figures/KEY.json has the figures of one file. KEY is the checksum
@@ -8,9 +8,9 @@
  * number of threads; a new one replaces the old one of the same four. Its times do not depend on
  * the data set: the latest of the device, machine and threads count (model_figures_times).
  *
- * Times of two moments are no comparison, since the load and the clock of a machine change. A pair
+ * Times of two moments cannot be compared, since the load and the clock of a machine change. A pair
  * has the times of the model and of one that it was made from, taken in turns. The checksum of a
- * file is read once, too (checksum_cache.h). Nothing is ever estimated. */
+ * file is computed once, too (checksum_cache.h). Nothing is ever estimated. */
 #ifndef TINCA_MODELS_LIST_MODEL_FIGURES_H
 #define TINCA_MODELS_LIST_MODEL_FIGURES_H
 
@@ -34,15 +34,17 @@ struct model_description {
     size_t classes;                       /* 0: the network makes pictures */
     uint64_t flops;                       /* of one image */
     uint64_t bytes;                       /* of the file */
-    /* of the file, and of the model that its last technique was applied to; "": not known */
+    /* checksums of the file, and of the model that its last technique was applied to; "": not known
+     */
     char checksum[MODEL_CHECKSUM], parent[MODEL_CHECKSUM];
 };
 
-/* NaN: not measured, or not known. */
+/* The measurements of one data set, device, machine and number of threads; NaN: not measured, or
+ * not known. */
 struct model_measured {
     char data[MODEL_SPEC], data_key[MODEL_DATA_KEY]; /* SPEC; the state of its files */
     struct measured_on on;
-    size_t images;                    /* that the accuracy was measured on */
+    size_t images;                    /* images that the accuracy was measured on */
     double top1, top1_low, top1_high; /* percent; 95 % interval (Wilson) */
     double loss;
     size_t timed;               /* images that the times were measured on, one at a time */
@@ -55,7 +57,7 @@ struct model_measured {
 /* The turns (turns.h) of a model and of one that it was made from, directly or in several steps. */
 struct model_pair {
     char origin[MODEL_CHECKSUM]; /* the checksum of its file */
-    struct turns turns;          /* the first model is the made one */
+    struct turns turns;          /* its first model is the one that was made */
 };
 
 struct model_figures {
@@ -82,7 +84,7 @@ struct checksum_cache *model_figures_cache(void);
  * `key`. */
 char *model_data_key(const char *spec, char key[MODEL_DATA_KEY]);
 
-/* Returns what was measured on this data, device and number of threads, on this machine, or NULL.
+/* Returns the measurement on this data, device and number of threads, on this machine, or NULL.
  * "cuda" also finds "cuda:0". */
 const struct model_measured *model_figures_find(const struct model_figures *figures,
                                                 const char *data_key, const char *device,
@@ -93,7 +95,7 @@ const struct model_measured *model_figures_find(const struct model_figures *figu
 const struct model_measured *model_figures_times(const struct model_figures *figures,
                                                  const char *device, size_t threads);
 
-/* Returns the pair with the origin that has this checksum, or NULL. */
+/* Returns the pair with the origin that has the checksum `origin`, or NULL. */
 const struct model_pair *model_figures_pair(const struct model_figures *figures, const char *origin,
                                             const char *device, size_t threads);
 
@@ -108,14 +110,14 @@ const struct model_measured *model_figures_latest(const struct model_figures *fi
 bool model_figures_put(struct model_figures *figures, const struct model_measured *measured,
                        struct error *error);
 
-/* Adds what was measured to a JSON object. Returns false if out of memory. */
+/* Adds the measurements to a JSON object. Returns false if out of memory. */
 bool model_measured_to_json(struct json *object, const struct model_measured *measured);
-/* Reads what that has written. Returns false if a member is missing or wrong. */
+/* Reads the output of model_measured_to_json. Returns false if a member is missing or wrong. */
 bool model_measured_from_json(struct model_measured *measured, const struct json *object);
 
 /* Adds the facts of a model to a JSON object. Returns false if out of memory. */
 bool model_description_to_json(struct json *object, const struct model_description *facts);
-/* Reads what that has written. Returns false if a member is missing or wrong. */
+/* Reads the output of model_description_to_json. Returns false if a member is missing or wrong. */
 bool model_description_from_json(struct model_description *facts, const struct json *object);
 
 #endif

@@ -43,8 +43,8 @@ static void copy_line(void *context, const char *path, const char *data)
         text_append(&listing->text, "%s\t%s\n", path, data);
 }
 
-/* Writes the list once more, without what is gone and with a file at its end. The list is locked.
- */
+/* Writes the list again, without files that are gone, and adds a file at its end. The list is
+ * locked. */
 static bool rewrite(const char *file, const char *absolute, const char *data, struct error *error)
 {
     struct listing listing = {.added = absolute};

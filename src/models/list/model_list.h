@@ -1,8 +1,8 @@
-/* model_list.h: the model files that commands have written anywhere on disk, so that the table of
- * models finds them without being told: in $XDG_STATE_HOME/tinca/model-files, one a line, an
- * absolute path and, behind a tab, the SPEC of the data set that the command measured it on, if
- * any. Files that are gone leave the list when the next one joins. Several processes may add at the
- * same time: the file model-files.lock is locked meanwhile. */
+/* model_list.h: the model files that commands have written anywhere on disk, for the table of
+ * models. $XDG_STATE_HOME/tinca/model-files has one a line: an absolute path and, behind a tab, the
+ * SPEC of the data set that the command measured it on, if any. Files that are gone leave the list
+ * when the next one joins. Several processes may add at the same time: the file model-files.lock is
+ * locked meanwhile. */
 #ifndef TINCA_MODELS_LIST_MODEL_LIST_H
 #define TINCA_MODELS_LIST_MODEL_LIST_H
 

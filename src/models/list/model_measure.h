@@ -1,5 +1,5 @@
 /* model_measure.h: measures a model file: its accuracy on a data set, and the time and energy of
- * one image on a device; and reads what quantization has measured of it. */
+ * one image on a device; and reads the report of its quantization. */
 #ifndef TINCA_MODELS_LIST_MODEL_MEASURE_H
 #define TINCA_MODELS_LIST_MODEL_MEASURE_H
 
@@ -24,7 +24,7 @@ struct model_measure_request {
 bool model_measure_file(const char *path, const struct model_measure_request *request,
                         struct model_figures *figures, struct error *error);
 
-/* Lets a model and those that it was made from take turns (turns.h): paths[0] is its file, the
+/* Measures a model in turns with those that it was made from (turns.h): paths[0] is its file, the
  * others are theirs; `count` is at most TURNS_MODELS. Stores a pair (model_figures_put_pair) for
  * each of them in the model's figures. Returns false with an error. */
 bool model_measure_pairs(const char *const *paths, size_t count,
@@ -35,7 +35,7 @@ bool model_measure_pairs(const char *const *paths, size_t count,
  * interval of NaN for fewer than six. Sorts the times. */
 void model_median(double *times, size_t count, double *median, double *low, double *high);
 
-/* --- what tinca quantize has measured of each layer of a model, from the model's file
+/* --- the measurements of tinca quantize of each layer of a model, from the model's file
  * (models/saved/model_file.h: tinca.quantization) --- */
 
 struct model_layer {
@@ -48,7 +48,7 @@ struct model_layer {
 struct model_layers {
     struct model_layer *list; /* in the order of the network; free() */
     size_t count;             /* 0: the model is not quantized */
-    size_t images;            /* with which the losses were measured */
+    size_t images;            /* images with which the losses were measured */
 };
 
 /* Reads the layers of a model file; a model without a report has none. Returns false with an error

@@ -16,7 +16,7 @@ struct energy_meter {
     const struct device *device;
     struct powercap powercap;
     struct gpu_meter *gpus; /* NULL: the processors are measured */
-    double gpu_joules;      /* what the GPUs had used at the beginning of the lap */
+    double gpu_joules;      /* the GPUs' counters at the beginning of the lap */
     uint64_t start;         /* of the lap, nanoseconds */
     bool opened;
     struct error error; /* why it could not be opened */
@@ -53,7 +53,7 @@ static bool add_gpu(const struct gpu_reading *readings, size_t count, const stru
     return true;
 }
 
-/* Adds up what the GPUs of the device have used so far. */
+/* Adds up the energy that the GPUs of the device have used so far. */
 static bool read_gpus(struct energy_meter *meter, double *joules, struct error *error)
 {
     struct gpu_reading readings[GPU_MAX];
@@ -94,7 +94,7 @@ struct energy_meter *energy_meter_begin(const struct device *device,
     return meter;
 }
 
-/* Sets *joules to what was used in the lap; returns false with an error. */
+/* Sets *joules to the energy used in the lap. Returns false with an error. */
 static bool read_lap(struct energy_meter *meter, double *joules, struct error *error)
 {
     if (!meter->gpus)
@@ -127,7 +127,8 @@ double energy_meter_least_seconds(const struct energy_meter *meter)
     return meter->gpus ? ENERGY_LEAST_GPU_SECONDS : ENERGY_LEAST_SECONDS;
 }
 
-/* Makes a result unknown that is too short for the counters, or during which none has changed. */
+/* Marks a result as unknown if the lap was too short for the counters, or if none changed during
+ * it. */
 static void refuse_unmeasured(const struct energy_meter *meter, struct energy *energy)
 {
     struct error error;

@@ -8,9 +8,9 @@
 #include "engine/devices/device.h"
 #include "runs/values/run_snapshot.h"
 
-/* Where the counters are; NULL: the usual places. */
+/* The places of the counters; NULL: the usual ones. */
 struct energy_sources {
-    const char *powercap; /* folder; NULL: what TINCA_POWERCAP names, or else Linux's */
+    const char *powercap; /* a folder; NULL: that of TINCA_POWERCAP, or else of Linux */
     const char *nvml;     /* library */
 };
 
@@ -21,16 +21,16 @@ struct energy_meter;
 struct energy_meter *energy_meter_begin(const struct device *device,
                                         const struct energy_sources *sources);
 
-/* Returns what was used since the beginning or the last lap, and begins the next lap. The meter may
- * be NULL. A lap may be short: no energy is counted twice or lost between two laps. */
+/* Returns the energy used since the beginning or the last lap, and begins the next lap. The meter
+ * may be NULL. A lap may be short: no energy is counted twice or lost between two laps. */
 struct energy energy_meter_lap(struct energy_meter *meter);
 
 /* Returns how long a measurement must be for the counters of the device: ENERGY_LEAST_SECONDS or
  * ENERGY_LEAST_GPU_SECONDS. */
 double energy_meter_least_seconds(const struct energy_meter *meter);
 
-/* Returns the last lap, and frees the meter, which may be NULL. A result is not known if it is too
- * short, or if no counter has changed: nothing computes without energy. */
+/* Returns the last lap, and frees the meter, which may be NULL. The result is unknown if the lap is
+ * too short, or if no counter has changed, since every computation takes energy. */
 struct energy energy_meter_end(struct energy_meter *meter);
 
 #endif

@@ -1,4 +1,5 @@
-/* inference_time.h: how long models take for one image on this machine, with their own weights. */
+/* inference_time.h: the time that models take for one image on this machine, with their own
+ * weights. */
 #ifndef TINCA_MODELS_MEASURE_INFERENCE_TIME_H
 #define TINCA_MODELS_MEASURE_INFERENCE_TIME_H
 
@@ -12,8 +13,8 @@ float *inference_image(const struct model *model, struct error *error);
  * error. */
 bool inference_time(struct model *model, struct statistics *ms, struct error *error);
 
-/* Measures two models of one input, image by image, so that neither has the quieter machine. The
- * statistics describe the times; whether they differ is for turns.h to say. */
+/* Measures two models of one input in turns, image by image, so that both have the same load of the
+ * machine. The statistics describe the times; turns.h decides whether they differ. */
 bool inference_times(struct model *first, struct model *second, struct statistics ms[2],
                      struct error *error);
 

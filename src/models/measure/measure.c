@@ -51,7 +51,7 @@ static bool measure_model(const char *path, const struct run_config *config,
     const char *data = config_measured_spec(config, spec);
     if (request->data)
         data = request->data;
-    /* before the model is read: if it is replaced meanwhile, this entry becomes stale */
+    /* read before the model, so that this entry becomes stale if the model is replaced meanwhile */
     const struct model_use use = {.bytes = dataset_bytes(data, "test")};
     if (!measurement_note_model(measurement, path, error) ||
         !model_load_for(&model, path, device, request->threads, &use, error))
@@ -100,7 +100,7 @@ static bool put_turns(const struct run *first, const struct run *second,
     return measurements_put_turns(run_facts(first)->directory, &measured, error);
 }
 
-/* Fills the models that take turns. Their paths are the caller's to free, also after an error. */
+/* Fills the models that take turns. The caller frees their paths, also after an error. */
 static bool find_models(const struct run *const *runs, size_t count,
                         const struct measure_request *request, struct turns_model *models,
                         char **paths, struct model_stamp *stamps, struct error *error)

@@ -278,8 +278,8 @@ bool measurements_place(struct measurements *measurements, const struct measurem
     return true;
 }
 
-/* Waits until no other process adds to the run's measurements. Returns a descriptor, whose close(2)
- * lets the next one in; -1 with an error. */
+/* Waits until no other process adds to the run's measurements. Returns a descriptor; close(2)
+ * releases the lock. Returns -1 with an error. */
 static int lock_list(const char *run_directory, struct error *error)
 {
     char *path = file_join(run_directory, "measurements.lock");

@@ -5,8 +5,8 @@
  * warm-up, over the test set), the accuracy on the same images, and the model's memory. A new
  * measurement on a device replaces the old entry; the whole file is rewritten. Nothing is ever
  * estimated: without measurement there is no entry. An entry is stale if its model file (name, size
- * or modification time) has changed since; it then says nothing about the present model. The member
- * "turns" has what turns with other runs' models gave (turns.h).
+ * or modification time) has changed since; it then does not describe the present model. The member
+ * "turns" has the results of turns with other runs' models (turns.h).
  */
 #ifndef TINCA_MODELS_MEASURE_MEASUREMENT_H
 #define TINCA_MODELS_MEASURE_MEASUREMENT_H
@@ -35,12 +35,12 @@ struct measurement {
     uint64_t model_bytes;    /* size of the model file */
     uint64_t model_changed;  /* its modification time in seconds; 0: unknown */
     uint64_t memory_bytes;   /* planned for the inference of one image */
-    /* of the whole measurement, reading the images included; NaN if they are not known */
+    /* energy of the whole measurement, reading the images included; NaN if unknown */
     double joules_per_image, watts;
-    char energy_unknown[ENERGY_REASON_SIZE]; /* why; "": they are known, or an older version
-                                                measured */
-    char chosen[KERNEL_CHOICES_SUMMARY];     /* the kernels that predictions chose; "": none */
-    bool stale;                              /* not stored: computed when the file is read */
+    char
+        energy_unknown[ENERGY_REASON_SIZE]; /* why; "": it is known, or an older version measured */
+    char chosen[KERNEL_CHOICES_SUMMARY];    /* the kernels that predictions chose; "": none */
+    bool stale;                             /* not stored: computed when the file is read */
     bool in_turns; /* not stored: the time is that of turns, without an interval, an accuracy or
                       energy (compare_complete) */
 };

@@ -216,7 +216,7 @@ static size_t model_of(const struct session *session, size_t turn)
     return session->blocks % 2 == 0 ? place : count - 1 - place;
 }
 
-/* Loads model m, after which `more` are to be loaded, for which the memory must be enough too. */
+/* Loads model m, if the memory is enough also for the `more` models that are loaded after it. */
 static bool open_model(struct session *session, size_t m, size_t more, struct error *error)
 {
     const struct turns_model *wanted = &session->models[m];
@@ -242,7 +242,7 @@ static void close_models(struct session *session, size_t opened)
     }
 }
 
-/* Infers `images` images by model m; sets *seconds to what they take together. */
+/* Infers `images` images by model m; sets *seconds to their total time. */
 static bool infer(struct session *session, size_t m, size_t images, double *seconds,
                   struct error *error)
 {
@@ -308,7 +308,7 @@ static bool take_block(struct session *session, struct error *error)
     return true;
 }
 
-/* Notes the machine, and the precision of each of the opened models. */
+/* Records the machine, and the precision of each of the opened models. */
 static void describe(struct session *session, struct measured_on *on)
 {
     *on = measured_on_now(session->loaded[0].device);
@@ -333,8 +333,8 @@ static bool measure_block(struct session *session, struct measured_on *on, struc
     return measured;
 }
 
-/* Returns whether another block is to be measured: not if there are enough, not if too many are
- * marked for a verdict, and not if the machine is so busy that all are. */
+/* Returns whether to measure another block: not if there are enough, not if too many are marked for
+ * a verdict, and not if the machine is so busy that all are. */
 static bool goes_on(const struct session *session)
 {
     const size_t marked = session->blocks - session->unmarked;
@@ -343,7 +343,7 @@ static bool goes_on(const struct session *session)
            (session->unmarked > 0 || session->blocks < TURNS_VAIN);
 }
 
-/* Returns what the session found about models i and j. */
+/* Returns the session's result for models i and j. */
 static struct turns result(const struct session *session, const struct measured_on *on, size_t i,
                            size_t j)
 {
@@ -391,7 +391,7 @@ static const struct json_field members[] = {
     {"log_sd", JSON_FIELD_NUMBER, MEMBER(log_sd)},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
-/* Missing in files of older versions. */
+/* This member is missing in files of older versions. */
 static const struct json_field second_precision = {"second_precision", JSON_FIELD_TEXT,
                                                    MEMBER(second_precision)};
 

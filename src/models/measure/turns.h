@@ -32,8 +32,8 @@
 
 /* --- where and how --- */
 
-/* Where, how and when times were measured. Every stored time has one description, so that the same
- * members decide everywhere whether two times are of the same machine and settings. */
+/* The place, settings and time of a measurement. Every stored time has one description, so that the
+ * same members decide everywhere whether two times are of the same machine and settings. */
 enum { PRECISION_NAME_SIZE = 16 };
 struct measured_on {
     char device[DEVICE_NAME_SIZE];
@@ -77,7 +77,7 @@ enum {
     TURNS_AIM = 32,   /* unmarked blocks after which a measurement ends */
     TURNS_MOST = 80,  /* blocks after which it ends anyway */
     TURNS_VAIN = 20,  /* blocks after which it ends if all of them are marked */
-    TURNS_MODELS = 8  /* that take turns together */
+    TURNS_MODELS = 8  /* models that take turns together */
 };
 #define TURNS_LEVEL     0.05
 #define TURNS_MARGIN    0.01
@@ -108,17 +108,17 @@ struct turns_test {
     double t, freedom, p;    /* of the hypothesis above; NaN without a verdict */
 };
 
-/* Returns what the turns show. */
+/* Returns the verdict of the turns. */
 struct turns_test turns_test(const struct turns *turns);
 
 /* Returns whether the models are known to compute in different precisions. */
 bool turns_precisions_differ(const struct turns *turns);
 
-/* Returns what to say of times that were not taken in turns, translated: that they are not
- * comparable. Their ratio may be shown, but no verdict. */
+/* Returns the note, translated, for times that were not taken in turns: they are not comparable.
+ * Their ratio may be shown, but no verdict. */
 const char *turns_missing_text(void);
-/* Returns what to say below a table with such ratios of two models, translated: that they are no
- * verdict, and what gives one. */
+/* Returns the note, translated, below a table with such ratios of two models: they are no verdict,
+ * and how to get one. */
 const char *turns_advice_text(void);
 
 /* Returns the turns as the second model sees them. */
@@ -149,7 +149,7 @@ bool turns_measure(const struct turns_model *models, size_t count, evaluation_pr
 
 /* Adds the turns to a JSON object; returns false if out of memory. */
 bool turns_to_json(struct json *object, const struct turns *turns);
-/* Reads what that has written. Returns false if a member is missing or wrong. */
+/* Reads the output of turns_to_json. Returns false if a member is missing or wrong. */
 bool turns_from_json(struct turns *turns, const struct json *object);
 
 #endif

@@ -1,6 +1,6 @@
-/* Names are compared where files give them: folders and lists number the classes in the order of
- * their names, and another folder would shift the numbers. The names of a list are sorted, and each
- * class of a set is looked up. */
+/* Compares the names of classes if files give them: folders and lists number the classes in the
+ * order of their names, and another folder would shift the numbers. The names of a list are sorted,
+ * and each class of a set is looked up. */
 #include "models/saved/class_match.h"
 
 #include "base/language.h"
@@ -64,7 +64,7 @@ bool class_list_is_numbered(const struct class_list *list)
     return true;
 }
 
-/* Returns whether all names are numbers, whichever. */
+/* Returns whether all names are numbers. */
 static bool class_list_has_numbers(const struct class_list *list)
 {
     struct key key;

@@ -1,6 +1,6 @@
 /* class_match.h: compares the classes of a network with those of a data set.
  *
- * A label is the number of an output, so both must mean the same class by it. Whatever trains,
+ * A label is the number of an output, so both must mean the same class by it. All code that trains,
  * validates, evaluates, calibrates or teaches with a set calls one of these functions first; the
  * number of the outputs is network->classes (class_outputs.h).
  */
@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Checks that the set has images, and pairs for a network that makes pictures or labels that are
- * all outputs of the network. */
+/* Checks that the set has images, and that it has pairs if the network makes pictures, or else
+ * labels that are all outputs of the network. */
 bool class_match_labels(const struct network *network, const struct dataset *dataset,
                         struct error *error);
 
@@ -37,8 +37,8 @@ bool class_match_sets(const struct dataset *training, struct dataset *other, str
  * names of a set with as many classes. */
 bool class_match_model(struct model *model, struct dataset *dataset, struct error *error);
 
-/* Does the same for a set that is not to be numbered anew: *numbers, which the caller frees, is
- * then the model's number of each class of the set; NULL: they are the same. */
+/* Does the same without numbering the set anew: *numbers, which the caller frees, is then the
+ * model's number of each class of the set; NULL: they are the same. */
 bool class_match_teacher(struct model *model, const struct dataset *dataset, size_t **numbers,
                          struct error *error);
 

@@ -13,8 +13,8 @@
  * device, which must be closed later than the loader. */
 void device_batch_set_up(struct device *device, struct data_loader_settings *settings);
 
-/* Returns what is bound to compute a batch of a loader that device_batch_set_up has set up. It
- * borrows the arrays. */
+/* Returns the arguments of execution_bind for a batch of a loader that device_batch_set_up has set
+ * up. It borrows the arrays. */
 struct execution_batch device_batch_of(const struct device *device, const struct data_batch *batch,
                                        const struct normalisation *normalisation);
 

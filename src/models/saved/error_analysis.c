@@ -1,4 +1,4 @@
-/* Both are sums over outcomes. */
+/* The confusion matrix and the calibration are both sums over outcomes. */
 #include "models/saved/error_analysis.h"
 
 #include "base/memory.h"

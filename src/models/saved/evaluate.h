@@ -21,7 +21,7 @@ struct model {
     struct weights weights;
     struct preprocessing preprocessing;
     char (*class_names)[64]; /* network->classes of them; from the training set */
-    bool other_numbers;      /* they were numbers, and a set has named them by other numbers */
+    bool other_numbers; /* the classes were numbers, and a set has named them in another order */
     struct device *device;
     /* tinca.crc32 of its file, and that of the model that it was made from; "": not known */
     char checksum[MODEL_CHECKSUM], parent[MODEL_CHECKSUM];
@@ -43,7 +43,7 @@ struct model_use {
     size_t copies;  /* of the weights */
     size_t models;  /* others of the same size, each with its plan */
     uint64_t bytes; /* anything else, such as a data set */
-    /* NULL, or returns what depends on the network, given `context` */
+    /* Returns the bytes that depend on the network, given `context`; may be NULL. */
     uint64_t (*more)(const struct network *network, const void *context);
     const void *context;
 };
@@ -59,8 +59,8 @@ bool model_check_memory(const struct network *network, const struct model_use *u
                         const char *path, struct error *error);
 void model_free(struct model *model);
 
-/* Sets the precision of the device, if the configuration was given one. Returns false with an error
- * if the device does not compute in it. */
+/* Sets the precision of the configuration on the device, if the user gave one. Returns false with
+ * an error if the device does not compute in it. */
 bool model_set_precision(struct model *model, const struct run_config *config, struct error *error);
 
 /* Sets the precision of the device, and how a quantized model is then rounded, before the first
@@ -100,7 +100,7 @@ struct evaluation_request {
     size_t images;  /* only the first so many; 0: all */
     bool timed;     /* measure times, after a warm-up */
     size_t readers; /* decode workers; 0: chosen by the number of cores */
-    /* NULL, or where the ms/image of each batch are stored: an array that the caller frees */
+    /* NULL, or receives the ms/image of each batch: an array that the caller frees */
     double **times;
     size_t *time_count;
     evaluation_progress *progress; /* may be NULL */

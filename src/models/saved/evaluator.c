@@ -183,7 +183,7 @@ static void report(const struct evaluator *evaluator, struct outcome outcome, co
         evaluator->watch(evaluator->watcher, &outcome, logits);
 }
 
-/* Returns the score of image i of a batch, and reports what became of it. */
+/* Returns the score of image i of a batch, and reports its outcome. */
 static size_t judge_image(const struct evaluator *evaluator, const struct data_batch *batch,
                           size_t i)
 {
@@ -212,8 +212,8 @@ static size_t judge_image(const struct evaluator *evaluator, const struct data_b
     return ranking_of(output, classes, (size_t)batch->labels[i]);
 }
 
-/* Computes the next batch, the evaluator's own one of this number, and fills results[count].
- * Returns false with an error. */
+/* Computes the next batch, number `number` of this evaluator, and fills results[count]. Returns
+ * false with an error. */
 static bool run_batch(struct evaluator *evaluator, size_t number, struct image_result *results,
                       size_t *count, struct error *error)
 {

@@ -53,8 +53,8 @@ struct evaluator_settings {
     struct device *device;
     const struct dataset *dataset;
     const struct normalisation *normalisation;
-    const struct plan *plan; /* of an inference with loss, which must live as long; NULL: it makes
-                                one, in batches as the next members say */
+    const struct plan *plan; /* the plan of an inference with loss, which must live as long; NULL:
+                                it builds one, in batches as the next members say */
     size_t batch;            /* 0: as large as fits, at most EVALUATOR_BATCH */
     uint64_t memory_free;    /* bytes; 0: not known */
     double tolerance;        /* a pixel is right when every channel is within this, of 255 */
@@ -88,8 +88,8 @@ bool evaluator_run(struct evaluator *evaluator, evaluator_progress *progress, vo
 
 /* --- a pass that is divided --- */
 
-/* Makes it the evaluator of every `parts`-th batch, beginning with number `part`, which must exist;
- * 1 part: of the whole pass. Returns false with an error; then it can only be freed. */
+/* Restricts the evaluator to every `parts`-th batch, beginning with number `part`, which must
+ * exist; 1 part: the whole pass. Returns false with an error; then it can only be freed. */
 bool evaluator_divide(struct evaluator *evaluator, size_t parts, size_t part, struct error *error);
 
 /* Evaluates its batches into evaluator->results. `progress` gets the images that all parts have

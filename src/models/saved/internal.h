@@ -5,7 +5,7 @@
 
 #include "models/saved/evaluate.h"
 
-/* It shares the model's weights. */
+/* The network for the size of one picture, which shares the model's weights. */
 struct translator {
     struct network *network;
     struct plan *plan;

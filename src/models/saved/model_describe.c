@@ -1,5 +1,5 @@
-/* Reads the metadata of a saved model. The library needs this file: it uses nothing of data/ but
- * constants and types. */
+/* Reads the metadata of a saved model. The library contains this file, so it uses only constants
+ * and types of data/. */
 #include "models/saved/model_file.h"
 
 #include "base/json/json.h"
@@ -91,7 +91,7 @@ bool model_describe_classes(struct model *model, const struct safetensors *file,
                                                  N_("does not name every class"), error);
 }
 
-/* Copies a checksum of the metadata; one that is missing or too long is not known. */
+/* Copies a checksum of the metadata; "" if it is missing or too long. */
 static void copy_checksum(const struct safetensors *file, const char *key,
                           char checksum[MODEL_CHECKSUM])
 {

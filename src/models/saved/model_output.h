@@ -1,7 +1,7 @@
-/* model_output.h: where a command may write the model that it makes from another one.
+/* model_output.h: checks where a command may write the model that it makes from another one.
  *
- * The model itself is never replaced: a quantized, factorized or pruned model has lost what the
- * original knows, and the file may be the only copy. */
+ * The model itself is never replaced: a quantized, factorized or pruned model lacks values of the
+ * original, and the file may be the only copy. */
 #ifndef TINCA_MODELS_SAVED_MODEL_OUTPUT_H
 #define TINCA_MODELS_SAVED_MODEL_OUTPUT_H
 

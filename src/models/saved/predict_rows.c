@@ -1,9 +1,9 @@
 /* A CSV file has exactly one row for each picture, also for one that cannot be read, in the order
- * of the pictures: the number of its complete rows is where an interrupted prediction continues.
- * A power failure may leave anything in the last of them, so each row is compared with the one that
- * would be written for its logits. A picture that was changed since the rows were written ends
- * those that are kept, and the network must compute the last of them again, to the last bit:
- * batches begin where those of an uninterrupted prediction do.
+ * of the pictures: an interrupted prediction continues after its complete rows. A power failure may
+ * leave anything in the last of them, so each row is compared with the one that would be written
+ * for its logits. Rows are kept up to the first picture that was changed since they were written,
+ * and the network must compute the last of them again, to the last bit: batches begin where those
+ * of an uninterrupted prediction do.
  *
  * The array of the raw outputs has its header, with the number of all pictures, from the beginning;
  * the outputs are appended batch by batch. */
@@ -34,7 +34,7 @@ static size_t write_header(uint8_t *header, const struct model *model, size_t pi
     return npy_header_write(header, "<f4", sides, shape.height == 1 && shape.width == 1 ? 2 : 4);
 }
 
-/* Returns whether the bytes are only zeros, as those that a power failure left. */
+/* Returns whether the bytes are only zeros, as after a power failure. */
 static bool is_empty(const uint8_t *bytes, size_t length)
 {
     size_t zeros = 0;
@@ -43,7 +43,8 @@ static bool is_empty(const uint8_t *bytes, size_t length)
     return zeros == length;
 }
 
-/* Opens what an interrupted prediction has written, behind its header; nothing if that is lost. */
+/* Opens the outputs of an interrupted prediction, behind their header; leaves raw->earlier NULL if
+ * that is lost. */
 static bool open_earlier(struct predict_raw *raw, const uint8_t *header, struct error *error)
 {
     uint8_t found[HEADER];
@@ -74,7 +75,7 @@ bool predict_raw_open(struct predict_raw *raw, const struct model *model, size_t
            (!raw->output.earlier || open_earlier(raw, header, error));
 }
 
-/* NaN agrees with NaN. */
+/* Returns whether two values are equal; NaN equals NaN. */
 static bool agree(float a, float b)
 {
     return a == b || (isnan(a) && isnan(b));
@@ -258,7 +259,7 @@ static bool refuse_row(const struct predict_rows *rows, struct error *error)
                      number < rows->count ? rows->paths[number] : "-");
 }
 
-/* Returns what follows `count` fields and their commas; NULL if there are fewer. */
+/* Returns the text after `count` fields and their commas; NULL if there are fewer. */
 static const char *skip_fields(const char *text, size_t count)
 {
     for (; text && count > 0; count--) {
@@ -330,7 +331,7 @@ static bool is_outdated(const struct predict_rows *rows, const struct old_row *r
 }
 
 /* Counts a row, which must be that of picture number `done`. Sets *whole to false instead if it is
- * damaged or outdated, or its output is not in the array: the prediction goes on there. */
+ * damaged or outdated, or its output is not in the array: the prediction continues there. */
 static bool take_row(struct predict_rows *rows, const char *line, size_t length,
                      struct predict_raw *raw, bool *whole, struct error *error)
 {
@@ -354,7 +355,7 @@ static bool take_row(struct predict_rows *rows, const char *line, size_t length,
     return true;
 }
 
-/* Reads the rows behind the heading. Sets *end to where those end that are kept. */
+/* Reads the rows behind the heading. Sets *end to the end of the rows that are kept. */
 static bool read_rows(struct predict_rows *rows, struct lines *lines, struct predict_raw *raw,
                       uint64_t *end, struct error *error)
 {
@@ -373,7 +374,7 @@ static bool read_rows(struct predict_rows *rows, struct lines *lines, struct pre
     return false;
 }
 
-/* Reads what an interrupted prediction has written. *end is 0 if nothing of it can be kept. */
+/* Reads the file of an interrupted prediction. *end is 0 if nothing of it can be kept. */
 static bool read_earlier(struct predict_rows *rows, struct predict_raw *raw, uint64_t *end,
                          struct error *error)
 {
@@ -388,7 +389,7 @@ static bool read_earlier(struct predict_rows *rows, struct predict_raw *raw, uin
     append_heading(rows, &heading);
     const char *line = lines_next(&lines, &length, NULL);
     bool read = !heading.failed || error_set_memory(error, rows->path, 0);
-    if (read && line && strlen(line) == length) { /* zeros are what a power failure left */
+    if (read && line && strlen(line) == length) { /* a power failure may leave zeros */
         *end = lines_offset(&lines);
         read = strcmp(line, heading.data) == 0
                    ? read_rows(rows, &lines, raw, end, error)
@@ -400,8 +401,8 @@ static bool read_earlier(struct predict_rows *rows, struct predict_raw *raw, uin
     return read;
 }
 
-/* Checks that the output of the last row that has one is still computed. Other bits are those of
- * another model, precision or device, whose rows would be mixed. */
+/* Checks that the output of the last row that has one is still computed. Other bits come from
+ * another model, precision or device, whose rows must not be mixed. */
 static bool check_last(const struct predict_rows *rows, size_t index, const float *logits,
                        struct error *error)
 {

@@ -1,4 +1,4 @@
-/* predict_rows.h: what tinca predict writes for each picture: a row of text, CSV or JSON, and the
+/* predict_rows.h: the output of tinca predict for each picture: a row of text, CSV or JSON, and the
  * network's output as a NumPy array. Rows are written to FILE.part as they are computed, so that
  * memory does not grow and an interrupted prediction can be continued; at the end FILE.part becomes
  * FILE (output_file_open_part). Not thread safe. */
@@ -52,16 +52,16 @@ struct predict_rows {
     bool ranked;                    /* the picture has predictions: none of its logits is NaN */
     size_t top;
     char *const *paths; /* all pictures */
-    size_t count, done; /* done: that an earlier prediction has written, without a fault */
+    size_t count, done; /* done: rows of an earlier prediction that are kept */
     size_t first;       /* the first picture to compute: the last of those with logits, or `done` */
-    bool has_last;      /* whether there is one */
-    float *last, *old;  /* [classes]: its logits; those of the row that is read */
+    bool has_last;      /* there is such a picture */
+    float *last, *old;  /* [classes]: the logits of that picture; of the row that is read */
     size_t broken;      /* pictures that cannot be read, those of the earlier prediction included */
     const char *path;   /* the file; NULL: `standard` */
     FILE *standard;     /* standard output */
     struct output_file output; /* with `path` */
     FILE *stream;
-    struct timespec written; /* when the rows of the earlier prediction were */
+    struct timespec written; /* when the rows of the earlier prediction were written */
     struct json *list;       /* PREDICT_DOCUMENT: the pictures */
 };
 
@@ -72,9 +72,9 @@ struct predict_rows {
 bool predict_rows_open(struct predict_rows *rows, bool continues, struct predict_raw *raw,
                        struct error *error);
 
-/* Writes the row of a picture: of its logits or, if it cannot be read (logits NULL), of the reason.
- * If the picture has its row already, only checks that the logits are the same. Returns false with
- * an error. */
+/* Writes the row of a picture: from its logits or, if it cannot be read (logits NULL), with the
+ * reason. If the picture has its row already, only checks that the logits are the same. Returns
+ * false with an error. */
 bool predict_rows_add(struct predict_rows *rows, size_t index, const float *logits,
                       const struct error *broken, struct error *error);
 

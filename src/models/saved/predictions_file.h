@@ -1,9 +1,9 @@
-/* predictions_file.h: writes what a model predicts for each image of a set as CSV (RFC 4180).
+/* predictions_file.h: writes a model's prediction for each image of a set as CSV (RFC 4180).
  *
  * Columns: image (its number in the set), origin (file or record), label, label_name, guess,
  * guess_name, probability, top1, top1_probability ... top5, top5_probability (fewer with fewer
- * classes), logit_0 ... logit_N. Where the network's output is NaN, guess and what follows from it
- * are empty. */
+ * classes), logit_0 ... logit_N. If the network's output is NaN, guess and the columns that depend
+ * on it are empty. */
 #ifndef TINCA_MODELS_SAVED_PREDICTIONS_FILE_H
 #define TINCA_MODELS_SAVED_PREDICTIONS_FILE_H
 

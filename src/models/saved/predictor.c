@@ -32,7 +32,7 @@ struct predictor {
     pthread_t thread[MAX_WORKERS];
     size_t workers;
 
-    pthread_mutex_t lock; /* guards what follows, and block.done */
+    pthread_mutex_t lock; /* guards the members below, and block.done */
     pthread_cond_t freed, ready;
     size_t next;     /* the next picture to read */
     size_t consumed; /* blocks that the consumer has finished */
@@ -153,7 +153,7 @@ static bool create(struct predictor *predictor, struct error *error)
     predictor->values = shape_count(model->network->input);
     if (!make_plan(predictor, error))
         return false;
-    /* the execution only reads the weights; it takes them as it takes those of a training */
+    /* the execution only reads the weights, although its parameter is not const */
     struct weights *weights = (struct weights *)&model->weights;
     predictor->execution =
         execution_create(predictor->plan, model->device, weights, NULL, 0, error);

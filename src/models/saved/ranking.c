@@ -1,4 +1,4 @@
-/* A NaN compares false with everything, so each way of sorting would give it another place. */
+/* A NaN compares false with everything, so its place would depend on the method of sorting. */
 #include "models/saved/ranking.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ uint32_t ranking_first(const float *logits, size_t classes)
     return first;
 }
 
-/* Returns e to the power of how far a logit is from the largest. */
+/* Returns exp(logit - largest). */
 static double weight_of(float logit, float largest)
 {
     return logit == largest ? 1 : exp((double)logit - (double)largest);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The result of ranking_of and ranking_first for logits without order: one is NaN. */
+/* The result of ranking_of and ranking_first for logits without an order, since one is NaN. */
 #define RANKING_NONE UINT32_MAX
 
 /* Returns whether the logits have an order: none is NaN. */
@@ -26,10 +26,10 @@ uint32_t ranking_first(const float *logits, size_t classes);
  * share the probability evenly. */
 struct class_shares {
     float largest;
-    double sum; /* of e to the power of how far each logit is from the largest */
+    double sum; /* of exp(logit - largest) over the logits */
 };
 
-/* The logits must have an order. */
+/* Returns the softmax of logits, which must have an order. */
 struct class_shares ranking_shares(const float *logits, size_t classes);
 
 /* Returns the probability of the class with this logit. */

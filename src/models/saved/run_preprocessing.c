@@ -15,7 +15,7 @@ static const char record_key[] = "preprocessing";
 /* --- a new run --- */
 
 /* Takes the preprocessing of the model in a file. Returns false if `path` is empty or the file is
- * no model of tinca; whoever reads it then says what is wrong with it. */
+ * no model of tinca; its reader reports that error later. */
 static bool follow(struct run_preprocessing *from, const char *path)
 {
     struct preprocessing of_model;
@@ -99,7 +99,7 @@ struct run_preprocessing run_preprocessing_again(const struct run_config *config
     struct run_preprocessing from = {0};
     struct run_config earlier = *config;
     if (read_record(&from, directory)) {
-        apply_filter(&from, config); /* whoever has changed it is refused */
+        apply_filter(&from, config); /* a run whose setting has changed is refused */
         return from;
     }
     config_put(&earlier, KEY(weights), "", NULL);

@@ -98,7 +98,8 @@ static bool check_memory(const struct model *model, const struct plan *plan,
                      text_bytes(room, room_text, sizeof room_text));
 }
 
-/* Returns the translator for pictures that are padded to width x height; NULL with an error. */
+/* Makes the model's translator for pictures that are padded to width x height. Returns false with
+ * an error. */
 static bool make_translator(struct model *model, const struct image *picture, size_t width,
                             size_t height, const char *path, struct error *error)
 {

@@ -2,12 +2,14 @@
  * without timing (page faults, caches, clock rates), and times the others one by one. Measures the
  * device's limits last, within the same minute, with the memory that is then free.
  *
- * An iteration takes from one mark in the device's work to the next (device.h). On a GPU the
- * host runs ahead: execution_iterate returns when the loss is known, while the backward pass is
- * still being computed, and by the host's clock the first iteration would lack one. An inference is
- * also timed as its user sees it: from the images in the host's memory to the answer there.
+ * An iteration takes from one mark in the device's work to the next (device.h). On a GPU the host
+ * runs ahead: execution_iterate returns when the loss is known, while the backward pass is still
+ * being computed, and by the host's clock the first iteration would lack a backward pass. An
+ * inference is also timed as its user sees it: from the images in the host's memory to the answer
+ * there.
  *
- * Results are in `struct bench`; what only the measurement needs is in `struct workload`. */
+ * Results are in `struct bench`; `struct workload` has the state that only the measurement needs.
+ */
 #include "training/bench/bench.h"
 
 #include "base/clock.h"
@@ -27,7 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- a quantized network, of one that was never trained --- */
+/* --- a quantized network made from an untrained one --- */
 
 static const struct sample_range assumed = {-4, 4}, assumed_after_relu = {0, 4};
 
@@ -253,7 +255,7 @@ static bool make_execution(struct workload *workload, const struct bench *bench,
     return workload->execution;
 }
 
-/* Training is in float32 (or bf16), so that what is about int8 is about inference. */
+/* Returns the mode: inference if it is about int8, since training is in float32 (or bf16). */
 static enum plan_mode mode_of(const struct bench *bench, const struct bench_settings *settings)
 {
     const bool int8 = settings->precision_chosen ? settings->precision == PRECISION_INT8
@@ -261,7 +263,8 @@ static enum plan_mode mode_of(const struct bench *bench, const struct bench_sett
     return settings->infers_int8 && int8 ? PLAN_INFERENCE : settings->mode;
 }
 
-/* Without a choice, a quantized network infers in int8 where the device can. */
+/* Returns the precision; if none was chosen, a quantized network infers in int8 where the device
+ * can. */
 static enum device_precision precision_of(const struct bench *bench,
                                           const struct bench_settings *settings)
 {
@@ -271,7 +274,7 @@ static enum device_precision precision_of(const struct bench *bench,
     return int8 ? PRECISION_INT8 : settings->precision;
 }
 
-/* Quantizes a network that is to infer in int8 and is not quantized. */
+/* Quantizes a network that should infer in int8 and is not quantized. */
 static bool quantize_if_asked(struct bench *bench, const struct bench_settings *settings,
                               struct error *error)
 {
@@ -327,7 +330,7 @@ static bool train_once(struct workload *workload, struct error *error)
     return true;
 }
 
-/* What is measured of the iterations, in milliseconds; NULL: nothing. */
+/* The measured times of the iterations, in milliseconds; NULL: not stored. */
 struct times {
     double *per_image; /* on the device */
     double *latency;   /* of an inference of the whole batch */
@@ -396,7 +399,7 @@ static bool iterate_times(struct workload *workload, const struct bench *bench, 
     return iterated;
 }
 
-/* Returns what rank 0 says. */
+/* Returns rank 0's value of `mine` on all ranks. */
 static bool first_says(struct cluster *cluster, bool mine)
 {
     return (!cluster || cluster_broadcast(cluster, &mine, sizeof mine)) && mine;

@@ -53,7 +53,7 @@ struct bench_part {
     struct profile *profile;                 /* NULL unless bench_settings.profile */
 };
 
-/* The results, and what they were measured on. */
+/* The results, and the plans and networks that were measured. */
 struct bench {
     struct network *network;
     struct device *device;
@@ -67,13 +67,13 @@ struct bench {
     size_t iterations, warm_up;
     double waited_ms; /* of an iteration: waiting for other ranks, in sums and gathers; a mean */
     struct statistics ms_per_image; /* on the device; without the copies of an inference's batch */
-    /* Of inference: the time of a batch as its user sees it, from its images in the host's memory
-     * to the answer there. */
+    /* The time of an inference's batch as its user sees it, from its images in the host's memory to
+     * the answer there. */
     struct statistics latency_ms;
     double images_per_second;
     struct energy energy; /* of all timed iterations */
     struct memory_forecast memory;
-    uint64_t peak_memory_bytes;  /* peak of the process, without profile; 0: unknown */
+    uint64_t peak_memory_bytes;  /* peak memory of the process, without profile; 0: unknown */
     char recording_refusal[128]; /* why the GPU launches each kernel by itself; "": it does not, or
                                     there is no GPU (execution.h) */
     uint64_t refused_recordings; /* CUDA graphs that it refused ... */

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* `rated` says whether the device's limits, which are those of float32, are limits of the pass. */
+/* Returns a pass. If `rated`, the device's limits, which are those of float32, apply to it. */
 static struct bench_pass make_pass(const struct bench *bench, double seconds,
                                    struct roofline_work work, bool rated)
 {

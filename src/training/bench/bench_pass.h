@@ -13,8 +13,8 @@
 struct bench_pass {
     double seconds;
     struct roofline_work work;
-    /* Least seconds by the roofline. NaN: the limits are unknown, as those of a pass that computes
-     * with integers: the peak that is measured is that of float32. */
+    /* The shortest time by the roofline, in seconds. NaN: the limits are unknown; that of integers
+     * is, since the measured peak is that of float32. */
     double attainable;
     enum roofline_limit limit; /* NONE: no work, unknown limits, or a sum */
 };
@@ -40,10 +40,10 @@ struct bench_pass bench_whole(const struct bench *bench);
 double bench_pass_gflops(const struct bench_pass *pass);        /* 10^9 FLOPs per second */
 double bench_pass_of_attainable(const struct bench_pass *pass); /* percent of the roofline */
 
-/* Percent of the profiled iteration's time. */
+/* Returns the percentage of the profiled iteration's time. */
 double bench_pass_share(const struct bench *bench, const struct bench_pass *pass);
 
-/* FLOPs per second as percent of those of a matrix product. */
+/* Returns the FLOPs per second as a percentage of those of a matrix product. */
 double bench_pass_of_sgemm(const struct bench *bench, const struct bench_pass *pass);
 
 #endif

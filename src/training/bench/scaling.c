@@ -14,7 +14,8 @@
 #include <string.h>
 
 enum { GATHERS = 20, ROUNDS = 3 };
-/* Blocks after which the turns end, if so many are not marked and anyway; iterations of a turn. */
+/* BLOCKS: unmarked blocks after which the turns end. MOST_BLOCKS: blocks after which they end
+ * anyway. TURN_ITERATIONS: iterations of a turn. */
 enum { BLOCKS = TURNS_LEAST, MOST_BLOCKS = 2 * TURNS_LEAST, TURN_ITERATIONS = 2 };
 
 /* Returns the steps of a collective of `ranks` ranks. */
@@ -99,7 +100,7 @@ static bool measure_without_messages(const struct bench_settings *settings, size
     return cluster_agree(cluster, good, error) && take_slowest(cluster, mine, seconds, error);
 }
 
-/* Measures the whole batch in one process; where it does not fit, there is nothing to compare. */
+/* Measures the whole batch in one process, unless it does not fit there. */
 static bool measure_one(const struct bench_settings *settings, struct scaling *scaling,
                         struct error *error)
 {
@@ -109,14 +110,15 @@ static bool measure_one(const struct bench_settings *settings, struct scaling *s
     return error->kind == ERROR_MEMORY && cluster_check(settings->cluster, error);
 }
 
-/* What a rank has of its host. */
+/* The cores and threads of a rank, and its host. */
 struct share {
     size_t threads;
     struct core_set cores;
 };
 
-/* Sets *whole to what the ranks on rank 0's host have together, with one thread for each core at
- * most, but not fewer than rank 0 has, and *more to whether these are more threads than it has. */
+/* Sets *whole to the cores and threads of all ranks on rank 0's host together, with at most one
+ * thread for each core, but no fewer than rank 0 has; sets *more to whether these are more threads
+ * than rank 0 has. */
 static bool find_whole(struct cluster *cluster, size_t threads, struct share *whole, bool *more,
                        struct error *error)
 {
@@ -140,8 +142,8 @@ static bool find_whole(struct cluster *cluster, size_t threads, struct share *wh
 }
 
 /* Measures the whole batch in one process with the threads and the cores of all ranks on rank 0's
- * host: a user could start that instead of the ranks. Measures nothing where these are not more
- * threads than rank 0 has, or a GPU computes, since measure_one then measures the same. */
+ * host: a user could start that instead of the ranks. Measures nothing if these are not more
+ * threads than rank 0 has, or if a GPU computes, since measure_one then measures the same. */
 static bool measure_whole(const struct bench_settings *settings, struct scaling *scaling,
                           struct error *error)
 {
@@ -233,7 +235,7 @@ static bool measure_shared(struct cluster *cluster, struct scaling *scaling, str
     if (!measure_gather(cluster, &gather, error))
         return false;
     if (!cluster_window_measure(cluster, scaling->gradients, &cost))
-        return cluster_check(cluster, error); /* true: memory is short, so MPI sums here */
+        return cluster_check(cluster, error); /* true: memory is short, so MPI computes the sums */
     scaling->shared = true;
     scaling->here = link_of(cluster_ranks(cluster), &cost, gather);
     return true;

@@ -1,4 +1,4 @@
-/* scaling.h: how long a training iteration takes in several processes, measured and by a model.
+/* scaling.h: the time of a training iteration in several processes, measured and by a model.
  *
  * The model for N ranks that share a batch of B images has three parts, log2 N being rounded up:
  *
@@ -25,39 +25,39 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the messages of a group of ranks cost. */
+/* The cost of messages between ranks. */
 struct scaling_link {
     double latency;          /* of a step of a sum */
-    double seconds_per_byte; /* of what a rank sends, the additions included */
+    double seconds_per_byte; /* for the bytes that a rank sends, additions included */
     double gather;           /* a step of a gather of a few bytes */
 };
 
-/* What was measured. Rank 0 has all of it, the others nothing that they may use. */
+/* The measurements. Only rank 0 has all of them; the values of other ranks are undefined. */
 struct scaling {
     char network[NETWORK_SHORT_NAME];
     enum technique technique;
     size_t ranks, hosts, threads; /* threads: of rank 0 */
     size_t batch;                 /* images of all ranks */
     size_t gradients;             /* values that are added in an iteration */
-    size_t gathers;               /* of an iteration */
-    double one;           /* an iteration of the whole batch in one process; 0: it does not fit */
-    double whole;         /* the same with `whole_threads` threads; 0: it does not fit, or these are
-                             those of `one` */
-    size_t whole_threads; /* those of all ranks on rank 0's host, at most one for each of their
+    size_t gathers;               /* gathers of an iteration */
+    double one;   /* an iteration of the whole batch in one process; 0: it does not fit */
+    double whole; /* the same with `whole_threads` threads; 0: it does not fit, or has as many
+                     threads as `one` */
+    size_t whole_threads; /* threads of all ranks on rank 0's host, at most one for each of their
                              cores */
     double share_alone;   /* an iteration of B / N images in one process, the others idle */
     double share;         /* the same in all ranks at once, without messages: the slowest */
     double together;      /* an iteration of all ranks: the slowest */
     struct scaling_link link; /* of MPI */
     bool shared;              /* the measured ranks exchange through memory that they share */
-    struct scaling_link here; /* of what they use: shared memory or MPI */
-    /* iterations of all ranks, as the first, and of the faster of `one` and `whole` in turns, in
-       ms; blocks 0: none were taken, or the batch does not fit into one process */
+    struct scaling_link here; /* of the shared memory or MPI that they use */
+    /* turns, in ms, of iterations of all ranks and of the faster of `one` and `whole`; blocks 0:
+     * none were taken, or the batch does not fit into one process */
     struct turns turns;
 };
 
-/* Measures: for the model the iterations in a few rounds, of which the shortest count; for the
- * verdict about all ranks and one process blocks of turns. All ranks call it with equal settings,
+/* Measures iterations in a few rounds, of which the shortest count, for the model; and blocks of
+ * turns, for the verdict about all ranks and one process. All ranks call it with equal settings,
  * whose batch is that of all ranks; the settings' cluster has two ranks or more. Returns false with
  * an error. */
 bool scaling_measure(const struct bench_settings *settings, struct scaling *scaling,
@@ -68,11 +68,12 @@ bool scaling_measure(const struct bench_settings *settings, struct scaling *scal
 bool scaling_compare(const struct bench_settings *settings, struct scaling *scaling,
                      struct error *error);
 
-/* Returns how long an iteration of the measured ranks takes by the model, without `together`. */
+/* Returns the predicted time of an iteration of the measured ranks, which does not use `together`.
+ */
 double scaling_predict_measured(const struct scaling *scaling);
 
-/* Returns how long an iteration takes by the model if each of `ranks` ranks has a host like that of
- * rank 0, and messages cost what `link` says. */
+/* Returns the predicted time of an iteration if each of `ranks` ranks has a host like that of rank
+ * 0, and messages cost `link`. */
 double scaling_predict(const struct scaling *scaling, size_t ranks,
                        const struct scaling_link *link);
 
@@ -80,12 +81,12 @@ double scaling_predict(const struct scaling *scaling, size_t ranks,
  * the batch fits neither way. A small network may be faster with few threads. */
 double scaling_fastest_one(const struct scaling *scaling, size_t *threads);
 
-/* Returns how long an iteration of the whole batch takes in one process: as measured, or by the
- * model where it does not fit. */
+/* Returns the time of an iteration of the whole batch in one process: measured, or predicted if it
+ * does not fit. */
 double scaling_one(const struct scaling *scaling);
 
-/* Returns the cost of messages between hosts: what the processes of one host have needed, which is
- * the time of software and memory, and the network's latency in seconds and bits per second. */
+/* Returns the cost of messages between hosts: the measured cost within one host, which is that of
+ * software and memory, plus the network's latency in seconds and its bits per second. */
 struct scaling_link scaling_network(const struct scaling *scaling, double latency,
                                     double bits_per_second);
 

@@ -1,4 +1,5 @@
-/* internal.h: what the files of this folder share; no other folder includes it. */
+/* internal.h: the state and functions that the files of this folder share; no other folder includes
+ * it. */
 #ifndef TINCA_TRAINING_CHECK_INTERNAL_H
 #define TINCA_TRAINING_CHECK_INTERNAL_H
 
@@ -42,7 +43,7 @@ enum check_remedy {
     REMEDY_NOTE,        /* write the note again */
 };
 
-/* FILE_STRANGE: not a regular file, which has been reported. */
+/* FILE_STRANGE: not a regular file, which has already been reported. */
 enum check_presence { FILE_ABSENT, FILE_HERE, FILE_STRANGE };
 
 /* The state of a file after its check. */
@@ -59,7 +60,7 @@ struct check_mark {
     bool has_crc32, has_iteration;
     uint32_t crc32;     /* checksum of these bytes */
     uint64_t iteration; /* the checkpoint's iteration */
-    /* what the journal really has at this length: */
+    /* the journal's real state at this length: */
     bool reached, whole_lines; /* it is so long; a line ends there */
     uint32_t found_crc32;
     uint64_t found_iteration;
@@ -124,7 +125,7 @@ const struct check_file_state *check_state(const struct check *check, const char
 bool check_is_here(const struct check *check, const char *file);  /* it is a regular file */
 bool check_is_sound(const struct check *check, const char *file); /* and it is not damaged */
 
-/* Returns whether the loss became NaN or infinite; the weights may then be so, too. */
+/* Returns whether the loss became NaN or infinite; the weights may then be NaN or infinite, too. */
 bool check_has_diverged(const struct check *check);
 
 /* Returns "DIRECTORY/FILE", owned by the caller. Returns NULL and sets out_of_memory if memory is
@@ -138,7 +139,7 @@ int check_compare_names(const struct dirent **a, const struct dirent **b);
  * In run_check_folder.c. */
 bool check_folder(struct check *check);
 
-/* The checks of the table; `file` is the name of the file. */
+/* These are the checks of the table; `file` is the name of the file. */
 void check_config(struct check *check, const char *file);
 void check_user_line(struct check *check, const char *file);
 void check_lock(struct check *check, const char *file);
@@ -178,12 +179,12 @@ struct check_line {
     bool imported;
 };
 
-/* Checks a line and adds it to the record. Returns what is wrong with it, translated, or NULL.
- * Writes a detail, or "", to `detail`, which has 200 bytes. */
+/* Checks a line and adds it to the record. Returns the problem, translated, or NULL. Writes a
+ * detail, or "", to `detail`, which has 200 bytes. */
 const char *check_journal_line(struct check_line *line, const struct json *json, char *detail);
 
 /* Checks a line that looks exactly as the journal writes an iteration, without building JSON, and
- * sets *why to what check_journal_line would return. Returns false for any other line. */
+ * sets *why to the result of check_journal_line. Returns false for any other line. */
 bool check_journal_point(struct check_line *line, const char *text, size_t length, const char **why,
                          char *detail);
 

@@ -1,9 +1,9 @@
-/* run_check.h: verifies the folder of a run, as fsck does with a file system. It finds what is
- * damaged, missing or contradictory, and says what can be done about it.
+/* run_check.h: verifies the folder of a run, as fsck does with a file system. It finds damaged,
+ * missing or contradictory files, and advises what to do about them.
  *
  * A check changes nothing in the folder. Its memory is bounded whatever the folder contains: it
- * reads files in blocks and JSON within limits. Of a run that is training, only some properties can
- * be checked. Thread-safe: two checks share nothing. */
+ * reads files in blocks and JSON within limits. If a run is training, only some properties can be
+ * checked. Thread-safe: two checks share nothing. */
 #ifndef TINCA_TRAINING_CHECK_RUN_CHECK_H
 #define TINCA_TRAINING_CHECK_RUN_CHECK_H
 

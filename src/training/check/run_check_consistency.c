@@ -76,7 +76,7 @@ static void compare_validations(struct check *check)
         differ(check, "top5", end->validation.top5, (double)last->top5);
     if (!is_same(end->validation.best_top1, record->best_top1))
         differ(check, "best_top1", end->validation.best_top1, record->best_top1);
-    if (!isnan(end->validation.best_loss) && /* of an earlier version: unknown */
+    if (!isnan(end->validation.best_loss) && /* NaN: an earlier version did not record it */
         !is_same(end->validation.best_loss, record->best_validation_loss))
         differ(check, "best_validation_loss", end->validation.best_loss,
                record->best_validation_loss);
@@ -153,7 +153,7 @@ static enum run_status status_of(const struct check *check)
     return check->summary.read ? check->summary.snapshot.status : RUN_INTERRUPTED;
 }
 
-/* Requires a journal if the run has got so far as to write other files. */
+/* Requires a journal if the run has already written other files. */
 static void require_journal(struct check *check)
 {
     static const char *const later[] = {"summary.json", "weights.safetensors", "best.safetensors",
@@ -205,7 +205,8 @@ static void require_models(struct check *check)
                 _("the journal has a validation"));
 }
 
-/* Requires the ancestor's weights of a fork that took only these and has no checkpoint yet. */
+/* Requires the ancestor's weights if the run is a fork that took only these and has no checkpoint
+ * yet. */
 static void require_ancestor(struct check *check)
 {
     if (check->facts.fork.weights_only && status_of(check) != RUN_DONE &&

@@ -30,9 +30,9 @@ struct reading {
     bool is_aside;    /* it is the journal from before the run began again */
 };
 
-/* Reports what is wrong with the file. A journal that was put aside was not synced before the kill
- * or the power cut, which may have torn it; its iterations were computed again, so nothing depends
- * on it. */
+/* Reports a problem of the file. The journal of before the run began again was not synced before
+ * the kill or the power cut, which may have torn it; its iterations were computed again, so nothing
+ * depends on it. */
 #define report_journal(reading, ...)                                                               \
     ((reading)->is_aside                                                                           \
          ? check_report((reading)->check, (reading)->file, RUN_PROBLEM_WARNING, REMEDY_DELETE,     \
@@ -72,7 +72,7 @@ static void end_line(struct reading *reading)
     else if (text->length == 0)
         why = _("it is not JSON");
     else if (check_journal_point(&reading->line, text->data, text->length, &why, detail))
-        ; /* nearly all lines: it is checked */
+        ; /* nearly all lines are iterations, which are checked by now */
     else if (!json_parse(&document, text->data, text->length, "", NULL))
         why = _("it is not JSON");
     else {
@@ -232,7 +232,8 @@ void check_old_journal(struct check *check, const char *file)
         read_lines(&reading);
 }
 
-/* A column file that does not fit costs only time: reading ignores it and writes it again. */
+/* Checks the column file. One that does not fit costs only time: reading ignores it and writes it
+ * again. */
 void check_columns(struct check *check, const char *file)
 {
     struct error error = {0};

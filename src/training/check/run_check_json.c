@@ -166,7 +166,8 @@ void check_user_line(struct check *check, const char *file)
     free(text);
 }
 
-/* The lock file contains "PROCESS HOST\n". It may be empty after a full disk, which is harmless. */
+/* Checks the lock file, which contains "PROCESS HOST\n". It may be empty after a full disk, which
+ * is harmless. */
 void check_lock(struct check *check, const char *file)
 {
     struct error error = {0};

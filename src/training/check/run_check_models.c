@@ -62,7 +62,8 @@ static bool check_values(struct check *check, const char *file, struct safetenso
     return true;
 }
 
-/* Only models may have rounded weights. */
+/* Returns whether an entry has the parameter's shape and a valid type; only models may have rounded
+ * weights. */
 static bool has_shape(const struct safetensors *file, const struct safetensors_entry *entry,
                       const struct parameter *parameter, enum check_remedy remedy)
 {
@@ -119,9 +120,8 @@ static bool open_model(struct check *check, const char *file, enum check_remedy 
     return good;
 }
 
-/* Returns whether a model is of the run's network file by the name of that file. Earlier versions
- * called such a network by the name inside of the file, as the journal of a run that they began
- * does. */
+/* Returns whether a model has the run's network file, by the file's name. Earlier versions named
+ * such a network by the name inside the file, as the journal of a run that they began does. */
 static bool is_called_like_file(const struct check *check, const struct network *network)
 {
     char called[64];
@@ -203,7 +203,7 @@ static void find_network(struct check *check)
         network_free(network);
 }
 
-/* A discriminator's file has no metadata; it is compared with the network. */
+/* Compares a discriminator's file, which has no metadata, with the network. */
 void check_discriminator(struct check *check, const char *file)
 {
     struct safetensors opened;
@@ -261,7 +261,8 @@ static bool compare_ancestor(struct check *check, const char *file)
     return fits;
 }
 
-/* The weights that a fork begins with are a model, or a checkpoint, which has other arrays, too. */
+/* Checks the weights that a fork begins with: a model, or a checkpoint, which has other arrays,
+ * too. */
 void check_ancestor(struct check *check, const char *file)
 {
     struct safetensors opened;
@@ -297,7 +298,8 @@ static bool inspect_network(struct check *check, const char *file, const struct 
            inspect_states(check, file, opened, graph, prefix, found);
 }
 
-/* Checks the arrays that a run with these settings has besides, of the network that is saved. */
+/* Checks the further arrays that a run with these settings has for each parameter of the saved
+ * network. */
 static bool inspect_others(struct check *check, const char *file, const struct safetensors *opened,
                            const struct graph *graph, size_t *found)
 {

@@ -1,4 +1,4 @@
-/* The report: problems, the states of files, and what can be done about each problem, once it is
+/* Writes the report: problems, the states of files, and the remedy of each problem, once it is
  * known which files of the run are sound. The commands that a remedy names must work:
  * tests/cli/runs_check_test.sh runs them. */
 #include "training/check/internal.h"
@@ -101,7 +101,7 @@ char *check_path(struct check *check, const char *file)
 
 enum { SIZE = sizeof((struct run_problem *)NULL)->remedy, WORD = 320 };
 
-/* The ways that are left to continue or use the run. */
+/* The possible ways to continue or use the run. */
 struct outlook {
     /* words of a command line: */
     char run[WORD];    /* operand for the run */
@@ -281,7 +281,8 @@ static void word_config(const struct outlook *outlook, char *text)
     add_model(outlook, text);
 }
 
-/* A fork reads its ancestor's weights only when it begins with its first iteration. */
+/* Completes the remedy of a missing ancestor: a fork reads its ancestor's weights only when it
+ * begins with its first iteration. */
 static void word_ancestor(const struct outlook *outlook, bool done, char *text)
 {
     snprintf(text, SIZE, "%s",
@@ -289,7 +290,8 @@ static void word_ancestor(const struct outlook *outlook, bool done, char *text)
                                    : _("bring back a copy of it, or fork the ancestor again"));
 }
 
-/* `tinca resume` fails at a damaged summary, so that must be deleted first. */
+/* Writes the remedy of a damaged summary, at which `tinca resume` fails, so that it must be deleted
+ * first. */
 static void write_summary_remedy(const struct outlook *outlook, char *text)
 {
     char going_on[SIZE];

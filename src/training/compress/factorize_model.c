@@ -64,9 +64,8 @@ static char *print_step(const struct factorize_request *request, char *text, siz
     return text;
 }
 
-/* Training against a discriminator begins with random weights. A quantized network's weights are
- * multiples of a scale, which products of other matrices are not.
- */
+/* Checks that the network can be factorized: training against a discriminator begins with random
+ * weights, and a quantized network's weights are multiples of a scale, which factors are not. */
 static bool check_origin(const struct network *network, bool tunes, struct error *error)
 {
     if (tunes && network_has_discriminator(network))
@@ -86,8 +85,7 @@ static uint64_t file_bytes(const char *path)
     return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
-/* Finds the format for the new file: the one that is asked for, or that of the model's largest
- * array. */
+/* Finds the format for the new file: the requested one, or that of the model's largest array. */
 static bool find_format(const struct factorize_request *request, enum weights_format *format,
                         struct error *error)
 {
@@ -120,7 +118,7 @@ struct search {
     const struct factorize_request *request;
     const struct technique_watch *watch;
     struct factorized_model *made;
-    double *layer_seconds; /* of each layer of the factorization before, by its number */
+    double *layer_seconds; /* seconds of each layer before, by its number in the factorization */
     size_t measured;
     struct error *error;
 };
@@ -215,8 +213,7 @@ static bool measure_ranks(struct search *search, bool exclude, double *ms, size_
 }
 
 /* Chooses the ranks at a price of 2^exponent without slow layers, and measures them. If no layer is
- * left, the time is that of the network as it was: to measure it again would show nothing but
- * noise. */
+ * left, the time is that of the original network, which is not measured again. */
 static bool try_price(struct search *search, double exponent, double *ms)
 {
     struct factorization *f = &search->made->factorization;
@@ -282,7 +279,7 @@ static bool begin_search(struct search *search, struct choice *choice)
     return true;
 }
 
-/* Chooses the ranks of a choice, measured before. */
+/* Applies a choice that was measured before. */
 static bool take_choice(struct search *search, const struct choice *choice)
 {
     struct factorization *f = &search->made->factorization;
@@ -307,10 +304,10 @@ static bool search_ranks(struct search *search, struct choice *choice)
     return bisect(search, choice) && take_choice(search, choice);
 }
 
-/* Chooses the ranks that lose least of those with which one image takes at most request->value
- * milliseconds, and sets made->ms_before and ms_after. A layer whose parts take longer than it does
- * stays as it is. Returns false with an error: the model is as fast already, or the limit cannot be
- * reached. */
+/* Chooses, of the ranks with which one image takes at most request->value milliseconds, those that
+ * lose least, and sets made->ms_before and ms_after. A layer whose parts take longer than it does
+ * stays as it is. Returns false with an error: the model is already that fast, or the limit cannot
+ * be reached. */
 static bool choose_latency(const struct factorize_request *request,
                            const struct technique_watch *watch, struct factorized_model *made,
                            struct error *error)
@@ -407,7 +404,8 @@ static bool make(const struct factorize_request *request, const char *path,
 
 /* --- fine-tuning --- */
 
-/* Returns all that the result depends on as text, which the caller frees; NULL with an error. */
+/* Returns everything that the result depends on as text, which the caller frees; NULL with an
+ * error. */
 static char *print_request(const struct factorize_request *request, struct error *error)
 {
     char step[48];
@@ -431,7 +429,8 @@ static char *print_request(const struct factorize_request *request, struct error
     return text;
 }
 
-/* Describes the model that an interrupted call has factorized and saved as `path`. */
+/* Describes the model that an interrupted call has factorized and saved as `path`, of which only
+ * the network is known. */
 static bool describe(const struct factorize_request *request, const char *path,
                      struct factorized_model *made, struct error *error)
 {
@@ -447,7 +446,8 @@ static bool describe(const struct factorize_request *request, const char *path,
     return find_format(request, &made->format, error);
 }
 
-/* Makes the file of the run's beginning, unless an interrupted call has made it, and trains it. */
+/* Makes the model that the run begins with, unless an interrupted call has made it, and trains it.
+ */
 static bool make_and_tune(const struct factorize_request *request, const char *path,
                           const char *text, const struct technique_watch *watch,
                           struct factorized_model *made, struct error *error)

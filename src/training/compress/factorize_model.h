@@ -12,8 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FACTORIZE_USUAL_ENERGY 0.9                      /* without another target */
-#define FACTORIZE_UNTRAINED    ".untrained.safetensors" /* what a fine-tuning for an output trains */
+#define FACTORIZE_USUAL_ENERGY 0.9 /* without another target */
+#define FACTORIZE_UNTRAINED                                                                        \
+    ".untrained.safetensors" /* ending of the model that a fine-tuning trains */
 
 /* The target by which the ranks are chosen. */
 enum factorize_target {
@@ -32,8 +33,8 @@ struct factorize_request {
     double value;
     bool format_given; /* of the new file's weights; else that of the model's file */
     enum weights_format format;
-    bool replaces; /* another factorization for the output, interrupted, is no longer wanted */
-    /* The device and, with data, the settings of fine-tuning, which is left out unless epochs or
+    bool replaces; /* replaces an interrupted factorization for the output */
+    /* The device and, with data, the settings of fine-tuning, which is skipped unless epochs or
      * iterations are given. */
     struct run_config config;
 };
@@ -50,14 +51,14 @@ struct factorized_model {
     uint64_t bytes_before, bytes_after; /* of the files */
     size_t parameters_before, parameters_after;
     char run[FINE_TUNE_RUN]; /* the folder of the fine-tuning; "": none */
-    bool continued; /* an interrupted call has made the network: nothing is known of the layers */
+    bool continued; /* the network comes from an interrupted call: nothing is known of the layers */
 };
 
 /* Factorizes the model and saves the result; factorized_model_free releases it. Returns false with
  * an error: a value out of range, a model that cannot be read or has been quantized, nothing that
  * becomes smaller, a target that is out of reach, or an output that cannot be written. The output
- * is then as it was. A fine-tuning that is interrupted is continued by the same request; until then
- * OUTPUT.untrained.safetensors has what it trains. */
+ * is then as it was. An interrupted fine-tuning is continued by the same request; until then
+ * OUTPUT.untrained.safetensors has the model that it trains. */
 bool factorize_model(const struct factorize_request *request, const struct technique_watch *watch,
                      struct factorized_model *made, struct error *error);
 void factorized_model_free(struct factorized_model *made);

@@ -1,6 +1,7 @@
-/* A fine-tuning is an ordinary run, whose network and first weights are one model file. That of a
- * file has its folder chosen and noted before it starts, so that a repeated call finds it:
- * complete, or to be resumed. The note is the folder's path and, behind a newline, the request. */
+/* A fine-tuning is an ordinary run, whose network and first weights are one model file. If its
+ * result is a file, the run's folder is chosen and noted before it starts, so that a repeated call
+ * finds it: complete, or to be resumed. The note has the folder's path and, behind a newline, the
+ * request. */
 #include "training/compress/fine_tune.h"
 
 #include "base/files/file.h"
@@ -214,7 +215,7 @@ bool fine_tune_find(const struct fine_tuning *tuning, bool *begun, struct error 
     return same;
 }
 
-/* The run that an interrupted call has left: none, one that goes on, or one that is done. */
+/* The state of the run of an interrupted call: none, unfinished, or complete. */
 enum earlier { EARLIER_NONE, EARLIER_GOES_ON, EARLIER_DONE };
 
 static enum earlier find_earlier(const char *directory)
@@ -253,7 +254,7 @@ static bool make_folder(const struct fine_tuning *tuning, char run[FINE_TUNE_RUN
     return fits;
 }
 
-/* Starts a new run in a folder that the note names before. */
+/* Starts a new run, after a note has named its folder. */
 static struct run *begin(const struct fine_tuning *tuning, const char *note,
                          char run[FINE_TUNE_RUN], struct error *error)
 {

@@ -1,5 +1,5 @@
-/* fine_tune.h: the training of a model that a technique after training has made or is to make, in a
- * run of its own, which is recorded like every run; and how the caller of a technique watches it.
+/* fine_tune.h: trains a model before or after a technique in a separate run, which is recorded like
+ * every run; and how the caller of a technique watches it.
  *
  * Pruning, factorization and quantization, a student of a teacher and a model that is only trained
  * on use the same function with the same settings: those of a run, without its network and the
@@ -19,7 +19,7 @@
 /* The functions with which the caller of a technique watches it. They may block. */
 struct technique_watch {
     void *context;
-    /* Reports what begins, a translated sentence (NULL: nothing new); it is called at least every
+    /* Reports the next step, a translated sentence (NULL: nothing new); it is called at least every
      * few seconds. Returns false with an error to end the work. */
     bool (*step)(void *context, const char *text, struct error *error);
     /* Follows a run until it is over. NULL: the run is waited for, and stopped once `step` asks for
@@ -27,20 +27,20 @@ struct technique_watch {
     void (*follow)(void *context, struct run *run);
 };
 
-/* Reports what begins (NULL: nothing new). Returns false with an error if the work shall end. */
+/* Reports the next step (NULL: nothing new). Returns false with an error if the work should end. */
 bool technique_watch_step(const struct technique_watch *watch, const char *text,
                           struct error *error);
-/* Does the same as the progress of an evaluation, whose context is the watch. */
+/* Does the same as a progress function of an evaluation, whose context is the watch. */
 bool technique_watch_poll(void *watch, uint64_t done, uint64_t of, struct error *error);
 
 struct fine_tuning {
     const struct run_config *settings; /* those of TASK_FINE_TUNE */
-    const char *model;                 /* the file of both */
+    const char *model;                 /* the file with network and weights */
     const char *tag, *note;            /* of the run; note NULL: none */
     const char *output;                /* the file of the result; NULL: the run's folder has it */
-    const char *request; /* all that the result depends on, as text, by which an interrupted
+    const char *request; /* everything that the result depends on, as text, by which an interrupted
                             training is recognised; NULL: the output's name is enough */
-    bool replaces; /* another training for the output that was interrupted is no longer wanted */
+    bool replaces;       /* replaces an interrupted training for the output */
 };
 
 /* Returns whether the settings ask for a fine-tuning: epochs or iterations are given. */
@@ -53,26 +53,26 @@ bool fine_tune_has_data(const struct run_config *settings, struct error *error);
  * settings contradict each other. Returns false with an error. */
 bool fine_tune_check(const struct run_config *settings, const char *model, struct error *error);
 
-/* Checks the layers that a fine-tuning freezes, or gives rates of their own, against the model.
- * With `same`, the network that is trained has the same layers; without, it may have parts of them,
- * which have a dot in their names. Returns false with an error if a layer is not there. */
+/* Checks the layers that a fine-tuning freezes, or that have separate rates, against the model. If
+ * `same`, the trained network has the same layers; otherwise it may have parts of them, which have
+ * a dot in their names. Returns false with an error if a layer is not there. */
 bool fine_tune_check_layers(const struct run_config *settings, const struct graph *graph, bool same,
                             struct error *error);
 
-/* Returns false with an error if a setting was given that has no effect since nothing is trained.
- * `used` is the key of one that the technique has a use for (NULL: none); with `gradients` it takes
- * gradients, and has a use for all that count for those. */
+/* Returns false with an error if a given setting has no effect because nothing is trained. `used`
+ * is the key of a setting that the technique uses (NULL: none); if `gradients`, it computes
+ * gradients, and uses all settings that affect these. */
 bool fine_tune_refuse_idle(const struct run_config *settings, const char *used, bool gradients,
                            struct error *error);
 
 /* Starts the run. Returns NULL with an error. */
 struct run *fine_tune_start(const struct fine_tuning *tuning, struct error *error);
 
-/* Returns whether a setting may be another one when a training is continued: the weights that come
- * out do not depend on it. */
+/* Returns whether a setting may differ when a training is continued, because the resulting weights
+ * do not depend on it. */
 bool fine_tune_may_change(const struct config_field *field);
 
-/* Resumes a run with those of these settings that are given. Returns NULL with an error. */
+/* Resumes a run with the settings that are given. Returns NULL with an error. */
 struct run *fine_tune_resume(const char *directory, const struct run_config *settings,
                              struct error *error);
 
@@ -82,25 +82,25 @@ bool fine_tune_finish(struct run *run, const struct technique_watch *watch, cons
                       struct error *error);
 
 /* Sets *begun to whether an interrupted training for the output was begun with this request.
- * Returns false with an error if it was begun with another one, which this one does not replace. */
+ * Returns false with an error if it was begun with another one, unless this one replaces it. */
 bool fine_tune_find(const struct fine_tuning *tuning, bool *begun, struct error *error);
 
 #define FINE_TUNE_NOTE ".run" /* the ending of the file that names the run of an output */
 enum { FINE_TUNE_RUN = 512 }; /* bytes of the path of a run's folder */
 
-/* Trains the model and writes the output, or goes on with the run of an interrupted training, and
- * sets `run` to its folder. Returns false with an error; the output is then as it was. */
+/* Trains the model and writes the output, or continues the run of an interrupted training, and sets
+ * `run` to its folder. Returns false with an error; the output is then as it was. */
 bool fine_tune_file(const struct fine_tuning *tuning, const struct technique_watch *watch,
                     char run[FINE_TUNE_RUN], struct error *error);
 
 /* Copies the model of a complete run to the output: the last one or, as tinca train --save does
- * with the preset cifar, the best. A run that is stopped has one, too, which is no result. Returns
+ * with the preset cifar, the best. A stopped run has a model, too, which is no result. Returns
  * false with an error. */
 bool fine_tune_copy(const struct run_config *settings, const char *run, const char *output,
                     struct error *error);
 
-/* Returns whether an error says that work was cut off, and would succeed when it is repeated: it
- * was interrupted, or there was too little memory or room on the disk. */
+/* Returns whether repeating the work after this error could succeed: it was interrupted, or there
+ * was too little memory or room on the disk. */
 bool fine_tune_was_cut_off(const struct error *error);
 
 #endif

@@ -1,5 +1,5 @@
-/* internal.h: what the files of training/compress share: a pruning in progress and its steps, and a
- * quantization in progress and the images that it observes. */
+/* internal.h: structures that the files of training/compress share: a pruning in progress and its
+ * steps, and a quantization in progress and the images that it observes. */
 #ifndef TINCA_TRAINING_COMPRESS_INTERNAL_H
 #define TINCA_TRAINING_COMPRESS_INTERNAL_H
 
@@ -11,12 +11,12 @@
 
 /* --- requests as text --- */
 
-/* Add what tells a model's file from another one of its name, and the settings that were given, but
- * those that change nothing in the result. Return false with an error, or if out of memory. */
+/* Add the identity of a model's file, or the given settings that affect the result, to a request.
+ * Return false with an error, or if out of memory. */
 bool request_add_model(struct json *root, const char *path, struct error *error);
 bool request_add_settings(struct json *root, const struct run_config *settings);
 
-/* --- prune_state.c: what a pruning has done so far, in the folder OUTPUT.prune ---
+/* --- prune_state.c: the progress of a pruning, in the folder OUTPUT.prune ---
  *
  *   state.json                    the request and the steps, with a checksum
  *   NETWORK-stepK.safetensors     the model of step K as it was pruned
@@ -59,7 +59,7 @@ struct prune_subject {
     struct model *model;
     struct channel_groups groups;
     double *importance; /* by group; NaN: it stays */
-    bool later;         /* an earlier step made the model: the name of this one replaces its name */
+    bool later;         /* an earlier step made the model, whose name this step's name replaces */
 };
 
 /* Sets keep[] to true for the layers that these patterns name; "": none. Returns false with an
@@ -86,8 +86,8 @@ struct prune_candidate {
 bool prune_to_limit(const struct prune_subject *subject, enum prune_measure measure, uint64_t limit,
                     const char *name, struct prune_candidate *candidate, struct error *error);
 
-/* Removes groups until one image takes at most `ms` milliseconds: looks for the largest share of
- * the FLOPs that does, by bisection. */
+/* Removes groups until one image takes at most `ms` milliseconds: searches for the largest share of
+ * the FLOPs that meets this, by bisection. */
 bool prune_to_latency(const struct prune_subject *subject, double ms, const char *name,
                       const struct technique_watch *watch, struct prune_candidate *candidate,
                       struct error *error);
@@ -102,8 +102,8 @@ struct sample_images {
 };
 
 /* Reads `count` images, or all if there are fewer, of the set `spec`, from its training split
- * unless the spec names one. Which ones depends on the seed alone. Returns false with an error;
- * call sample_images_free in any case. */
+ * unless the spec names one. The seed alone determines which. Returns false with an error; call
+ * sample_images_free in any case. */
 bool sample_images_read(struct sample_images *sample, struct model *model, const char *spec,
                         size_t count, uint64_t seed, struct error *error);
 void sample_images_free(struct sample_images *sample); /* may be {0} */
@@ -121,8 +121,8 @@ bool sample_images_evaluate(const struct sample_images *sample, size_t images,
                             struct error *error);
 
 /* An observer computes the outputs of several nodes of a network at once. A plan reuses the memory
- * of values that nothing reads any more; therefore an observer computes a graph of its own, in
- * which the observed values are also joined into one long vector, the output. */
+ * of values that nothing reads any more; therefore an observer computes a separate graph, in which
+ * the observed values are also joined into one long vector, the output. */
 struct observer {
     struct graph graph;
     struct plan *plan;
@@ -169,17 +169,17 @@ struct quantize_state {
     struct quantize_plan plan;
     struct sample_range *ranges;              /* by node */
     struct quantization *grids;               /* by node */
-    struct made_network quantized, simulated; /* the result, and the same with rounding, which has
-                                                 the values of the result */
+    struct made_network quantized, simulated; /* the result, and the same network with simulated
+                                                 rounding, which shares the result's values */
 };
 
-/* Sets the ranges of all nodes that the plan gives a grid, by the method. */
+/* Sets the ranges of all nodes to which the plan gives a grid, by the method. */
 bool quantize_calibrate(struct quantize_state *state, struct error *error);
 
 /* Returns the bytes of a quantization besides copies of the weights. */
 uint64_t quantize_bytes(const struct network *network, const void *request);
 
-/* Makes the network that `plan` describes; with `simulate`, one whose graph rounds. The chain of
+/* Makes the network that `plan` describes; if `simulate`, one whose graph rounds. The chain of
  * techniques gets `step` (NULL: none). Call made_network_free in any case. */
 bool quantize_make(const struct quantize_state *state, const struct quantize_plan *plan,
                    bool simulate, const char *step, struct made_network *made, struct error *error);

@@ -165,7 +165,7 @@ static char *begin_with(const struct pruning *pruning, size_t step, struct error
                                          fine_tune_is_wanted(&pruning->request->config), error);
 }
 
-/* Returns what remains after a step: the steps approach the target evenly. */
+/* Returns the target of a step: the steps approach the target evenly. */
 static double target_of(const struct prune_request *request, double before, double after,
                         size_t step)
 {
@@ -186,7 +186,7 @@ static bool measure_before(struct pruning *pruning, struct error *error)
                      "the model takes %.4g ms already", ms.median);
 }
 
-/* Writes the step as which the result of step `step` is named: what it reaches itself. */
+/* Writes the name of step `step` in the chain of its result: the target that it reaches. */
 static char *name_of_step(const struct pruning *pruning, size_t step, char *text, size_t size)
 {
     struct prune_request own = *pruning->request;
@@ -363,7 +363,7 @@ static bool run_all(struct pruning *pruning, struct error *error)
     struct prune_result *result = pruning->result;
     char *last = NULL;
     result->evaluated = data_settings(&request->config).validate[0];
-    /* first, so that a set that does not fit is found at once */
+    /* evaluated first, so that an unsuitable set is found at once */
     bool done = evaluate(pruning, &pruning->origin, &result->before, error) &&
                 prune_steps(pruning, error) &&
                 (last = begin_with(pruning, request->steps, error)) &&
@@ -379,7 +379,7 @@ static bool run_all(struct pruning *pruning, struct error *error)
     return done;
 }
 
-/* Returns whether there is something that a repeated command would go on with, after an error. */
+/* Returns whether a repeated command could continue after this error. */
 static bool can_go_on(const struct prune_state *state, const struct error *error)
 {
     bool runs = false;
@@ -393,7 +393,7 @@ bool prune_run(const struct prune_request *request, const struct technique_watch
 {
     struct pruning pruning = {.request = request, .watch = watch, .result = result};
     const struct machine_settings machine = machine_settings(&request->config);
-    /* what a step begins with, and what it makes */
+    /* the model that a step begins with, and the one that it makes */
     const struct model_use use = {.copies = request->steps > 1, .models = 1};
     *result = (struct prune_result){0};
     if (!prune_check(request, error) ||

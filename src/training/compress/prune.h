@@ -1,13 +1,13 @@
-/* prune.h: makes a trained model smaller by removing channels, and fine-tunes what remains.
+/* prune.h: makes a trained model smaller by removing channels, and fine-tunes the rest.
  *
  * Pruning goes from a model file to another one in one or more steps. A step measures how important
  * the channels are, removes the least important ones until the model meets the step's target, and
- * fine-tunes the result in a run of its own, which is recorded like every run. The steps approach
- * the target evenly.
+ * fine-tunes the result in a separate run, which is recorded like every run. The steps approach the
+ * target evenly.
  *
- * The folder OUTPUT.prune records the steps that are done, until the output is complete: the same
- * request continues where an interrupted one stopped. A model whose values the steps have changed
- * is saved there, and each run is named, so that it is resumed.
+ * The folder OUTPUT.prune records the complete steps until the output is complete: the same request
+ * continues where an interrupted one stopped. A model whose values the steps have changed is saved
+ * there, and each run is named, so that it is resumed.
  */
 #ifndef TINCA_TRAINING_COMPRESS_PRUNE_H
 #define TINCA_TRAINING_COMPRESS_PRUNE_H
@@ -30,13 +30,13 @@ struct prune_request {
     const char *model, *output; /* paths */
     enum channel_criterion criterion;
     enum prune_goal goal;
-    double target; /* what remains, as a share in (0, 1); or milliseconds of one image */
+    double target; /* the share that remains, in (0, 1); or milliseconds of one image */
     size_t steps;
-    size_t batches;   /* that the Taylor criterion reads */
+    size_t batches;   /* batches for the Taylor criterion */
     const char *keep; /* patterns of layers that keep their channels (name_pattern.h); "": none */
-    enum weights_format format; /* of the output, if it is not that of a fine-tuning */
-    bool replaces; /* another pruning to the output, interrupted, is no longer wanted */
-    /* The device and, with data, the settings of fine-tuning, which is left out unless epochs or
+    enum weights_format format; /* of the output, if it is not fine-tuned */
+    bool replaces;              /* replaces an interrupted pruning to the output */
+    /* The device and, with data, the settings of fine-tuning, which is skipped unless epochs or
      * iterations are given. With `validate` the accuracy is measured. */
     struct run_config config;
 };
@@ -61,7 +61,7 @@ struct prune_stage {
     uint64_t flops, parameters; /* after pruning */
     double ms;                  /* with a goal of latency; else 0 */
     char run[FINE_TUNE_RUN];    /* the folder of its fine-tuning; "": none */
-    bool tuned;                 /* that is complete */
+    bool tuned;                 /* the fine-tuning is complete */
 };
 
 struct prune_result {
@@ -82,16 +82,17 @@ bool prune_run(const struct prune_request *request, const struct technique_watch
                struct prune_result *result, struct error *error);
 void prune_result_free(struct prune_result *result); /* leaves it {0} */
 
-/* Deletes what a pruning that was killed when `output` was complete has left beside it. */
+/* Deletes the files that a pruning left beside `output` if it was killed just after completing it.
+ */
 void prune_remove_leftovers(const char *output);
 
-/* Writes the step that the chain of techniques gets: "prune:0.5", "prune:p0.5", "prune:2ms". */
+/* Writes the step for the chain of techniques: "prune:0.5", "prune:p0.5", "prune:2ms". */
 char *prune_step_name(const struct prune_request *request, char *text, size_t size);
 
 /* --- unstructured pruning ---
  *
- * The smallest weights become zero (engine/compress/magnitude.h). The result says what that really
- * saves: bytes of a compressed file, but no time, since a kernel multiplies by zero as fast as by
+ * The smallest weights become zero (engine/compress/magnitude.h). The result shows the real
+ * savings: bytes of a compressed file, but no time, since a kernel multiplies by zero as fast as by
  * any number. */
 
 struct magnitude_request {

@@ -1,5 +1,5 @@
 /* The output is written first and then measured as a user would find it: both files are compressed
- * as a stream, and both models infer in turn with the weights that they have. */
+ * as a stream, and both models infer in turn with the weights of their files. */
 #include "training/compress/prune.h"
 
 #include "base/files/file.h"
@@ -20,7 +20,7 @@ enum { PART = 1 << 14 };
 
 /* --- compressed size --- */
 
-/* Compresses a stream and counts what comes out. */
+/* Counts the bytes of a stream, and those after compression. */
 static bool count_compressed(FILE *file, uint64_t *bytes, uint64_t *compressed)
 {
     unsigned char in[PART], out[PART];
@@ -59,7 +59,7 @@ static bool measure_file(const char *path, uint64_t *bytes, uint64_t *compressed
 
 /* --- the model --- */
 
-/* Saves the pruned weights with a network whose chain says so. */
+/* Saves the pruned weights with a network whose chain names the step. */
 static bool save(const struct magnitude_request *request, const struct model *origin,
                  struct weights *weights, struct magnitude_result *result, struct error *error)
 {

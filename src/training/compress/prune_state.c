@@ -3,9 +3,9 @@
  * replaces the old one.
  *
  * When the output is complete, state.json is deleted first, and the folder is synced: models
- * without a state are what an earlier process has left, and are deleted by the next one. A state
- * whose last model is missing, as a power cut may leave it, goes back to the last step that can be
- * continued.
+ * without a state are leftovers of an earlier process, and are deleted by the next one. If the last
+ * model of a state is missing, as after a power cut, the pruning goes back to the last step that
+ * can be continued.
  */
 #include "training/compress/internal.h"
 
@@ -57,7 +57,8 @@ void prune_state_remove(const struct prune_state *state)
     file_sync_directory(state->folder);
     prune_folder_empty(state->folder);
     rmdir(state->folder);
-    file_sync_directory_of(state->folder); /* who waits for the output shall not find it again */
+    file_sync_directory_of(
+        state->folder); /* a process that waits for the output must not find it again */
 }
 
 void prune_remove_leftovers(const char *output)
@@ -100,7 +101,7 @@ bool request_add_settings(struct json *root, const struct run_config *given)
             config_forget(&settings, config_fields[i].key);
     const struct training_settings training = training_settings(given);
     return config_given_to_json(&settings, json_add_object(root, "settings")) &&
-           (!training.preset[0] || /* it never counts as given */
+           (!training.preset[0] || /* a preset never counts as given */
             json_add_string(root, "preset", training.preset));
 }
 
@@ -180,7 +181,7 @@ static bool read_state(struct prune_state *state, bool replaces, struct error *e
     if (!file_exists(state->path))
         return true;
     bool read = json_read_file(&document, state->path, STATE_LIMIT, error);
-    if (!read) /* nobody corrects this file by hand */
+    if (!read) /* it is no user's file, so it is not repaired */
         error_set(error, ERROR_INPUT, state->path, "delete its folder to begin again",
                   "it does not hold the state of a pruning");
     read = read && json_verify_checksum(&document, "delete its folder to begin again", error) &&
@@ -189,7 +190,7 @@ static bool read_state(struct prune_state *state, bool replaces, struct error *e
     return read;
 }
 
-/* Returns whether the model of a step is there. */
+/* Returns whether the model of a step exists. */
 static bool has_model(const struct prune_state *state, size_t step, bool tuned)
 {
     char *path = prune_state_model(state, step, tuned, NULL);
@@ -198,7 +199,7 @@ static bool has_model(const struct prune_state *state, size_t step, bool tuned)
     return has;
 }
 
-/* Forgets what was done after the last step whose model is there. */
+/* Removes the steps after the last one whose model exists. */
 static void forget_missing(struct prune_state *state)
 {
     while (state->count > 0) {

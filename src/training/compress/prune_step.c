@@ -1,6 +1,6 @@
 /* The criterion taylor takes gradients of the saved model, from the batches of a training that
- * updates nothing. The bisection needs no more than a few probes: an accepted share takes at most
- * the wanted time in two measurements, since a single one may have had a quiet moment. */
+ * updates nothing. The bisection needs only a few probes. An accepted share takes at most the
+ * wanted time in two measurements, since a single one may be short by chance. */
 #include "training/compress/internal.h"
 
 #include "base/language.h"
@@ -20,9 +20,9 @@ enum { PROBES = 8 };
 
 /* --- gradients --- */
 
-/* Sets up a training of so many iterations that begins with the model: with the settings that a
- * search of the rate has, which count for the gradients of a batch, and without the images that are
- * held out. */
+/* Sets up a training of `request->batches` iterations that begins with the model: with the settings
+ * of a rate search, which affect the gradients of a batch, and without the images that are held
+ * out. */
 static bool make_config(struct run_config *config, const char *path,
                         const struct prune_request *request, struct error *error)
 {
@@ -74,8 +74,8 @@ static bool add_batches(struct preparation *prepared, const struct prune_subject
 }
 
 /* Computes the gradients of request->batches batches, as training would with the request's
- * settings, and changes no weights. Returns the sums that channel_importance takes, which the
- * caller frees; NULL with an error. */
+ * settings, and changes no weights. Returns the sums for channel_importance, which the caller
+ * frees; NULL with an error. */
 static double *taylor_sums(const struct prune_subject *subject, const struct prune_request *request,
                            const struct technique_watch *watch, struct error *error)
 {
@@ -113,8 +113,8 @@ bool prune_mark_kept(const struct graph *graph, const char *patterns, bool *keep
     return true;
 }
 
-/* Returns why the channels of a layer with weights stay, for a network of which nothing can be
- * removed. */
+/* Returns the reason why the channels of a layer with weights stay, for a network from which
+ * nothing can be removed. */
 static enum channel_hold first_hold(const struct channel_groups *groups)
 {
     const struct graph *graph = groups->graph;
@@ -260,7 +260,7 @@ bool prune_to_latency(const struct prune_subject *subject, double ms, const char
         bool fast = false;
         struct error failed;
         if (!prune_to_limit(subject, PRUNE_FLOPS, (uint64_t)(share * all), name, &probe, &failed)) {
-            low = share; /* every layer has its least already */
+            low = share; /* every layer has its fewest channels already */
             if (failed.kind != ERROR_INPUT)
                 return error_set(error, failed.kind, failed.what, failed.advice, "%s", failed.why);
             continue;

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FLOPs of all layers' measurements together, and the least number of images for each. */
+/* The FLOPs of all layers' measurements together, and the least number of images for each. */
 static const double layer_flops = 2e12;
 enum { LEAST_IMAGES = 16 };
 
@@ -106,8 +106,8 @@ bool quantize_measure_layers(struct quantize_state *state, struct error *error)
 
 /* --- memory --- */
 
-/* Returns the bytes of the two observers that compare the outputs of the layers; 0: unknown. The
- * network is planned as it is, though they observe one whose batch norms are folded. */
+/* Returns the bytes of the two observers that compare the outputs of the layers; 0: unknown. It
+ * plans the network itself, though they observe one whose batch norms are folded. */
 static uint64_t bytes_of_observers(const struct graph *graph,
                                    const struct machine_settings *machine)
 {
@@ -160,8 +160,9 @@ static double weight_noise(const struct quantize_state *state, const char *layer
     return decibels(signal, noise);
 }
 
-/* Finds where a layer's output is observed: behind a relu that reads it, and behind the rounding.
- * Sets *clipped if a relu comes later, behind a concat: what is below 0 does not count then. */
+/* Finds the nodes at which a layer's output is observed: behind a relu that reads it, and behind
+ * the rounding. Sets *clipped if a relu comes later, behind a concat; then negative values do not
+ * count. */
 static void find_output(const struct quantize_state *state, const char *layer, size_t *original,
                         size_t *rounded, bool *clipped)
 {

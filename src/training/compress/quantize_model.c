@@ -1,5 +1,6 @@
-/* The steps: fold, read the sample, calibrate with every layer quantized, measure each layer alone,
- * decide about the first and the last one, make the network, measure it, save it. */
+/* Folds the batch norms, reads the sample, calibrates with every layer quantized, measures each
+ * layer alone, decides about the first and the last one, and makes, measures and saves the network.
+ */
 #include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
@@ -18,8 +19,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The first and the last layer stay float32 if one of them alone costs more than this share of what
- * all may cost. */
+/* The share of the permitted loss above which the first or the last layer alone makes both stay
+ * float32. */
 static const double single_share = 0.25;
 
 /* --- the report --- */
@@ -76,7 +77,8 @@ struct json *quantize_result_json(const struct quantize_request *request,
 
 /* --- the beginning --- */
 
-/* The rate of a fine-tuning, unless the caller gives one: weights shall move within their grids. */
+/* The rate of a fine-tuning, unless the caller gives one: it moves weights only within their grids.
+ */
 #define TUNE_RATE "0.001"
 
 /* Makes the settings of a fine-tuning. Returns false with an error. */
@@ -190,7 +192,8 @@ static bool plan_layers(struct quantize_state *state, bool calibrate, struct err
 
 /* --- the first and the last layer --- */
 
-/* A loss of one or two images of the sample is chance. */
+/* Returns whether quantizing a layer costs too much; a loss of one or two images of the sample is
+ * chance. */
 static bool is_sensitive(const struct quantize_state *state, const struct quantize_layer *layer)
 {
     const double images = layer->top1_loss * (double)state->result->layer_images / 100;
@@ -229,7 +232,7 @@ static bool keep_sensitive(struct quantize_state *state, struct error *error)
 
 /* --- the result --- */
 
-/* Evaluates a network that the model's images suit. */
+/* Evaluates a network that has the model's input on the set. */
 static bool evaluate(struct quantize_state *state, const struct made_network *made,
                      const struct dataset *dataset, struct evaluation *evaluation,
                      struct error *error)
@@ -285,7 +288,7 @@ static bool save(struct quantize_state *state, struct error *error)
     return saved;
 }
 
-/* Makes the network that rounds as the quantized one, whose values it takes. */
+/* Makes the network with simulated rounding, which shares the quantized network's values. */
 static bool make_simulated(struct quantize_state *state, const char *step, struct error *error)
 {
     struct made_network *made = &state->simulated;
@@ -345,7 +348,7 @@ static bool train(struct quantize_state *state, struct error *error)
     return done;
 }
 
-/* Returns whether the network has lost so much that it is to be trained. */
+/* Returns whether the network has lost so much that it must be trained. */
 static bool must_tune(const struct quantize_state *state)
 {
     const struct quantize_result *result = state->result;
@@ -371,7 +374,7 @@ static bool tune(struct quantize_state *state, struct error *error)
 
 static void free_state(struct quantize_state *state)
 {
-    state->simulated.weights.values = NULL; /* they are the quantized network's */
+    state->simulated.weights.values = NULL; /* they belong to the quantized network */
     made_network_free(&state->simulated);
     made_network_free(&state->quantized);
     made_network_free(&state->folded);

@@ -1,5 +1,5 @@
-/* quantize_model.h: makes a saved model of 8-bit integers out of a trained one, and measures what
- * that costs, layer by layer.
+/* quantize_model.h: makes a saved model of 8-bit integers out of a trained one, and measures the
+ * cost, layer by layer.
  *
  * Batch norms are folded, a sample of images gives the ranges of the outputs, and every convolution
  * and linear layer is quantized, except those that the caller keeps and, where the sample shows
@@ -15,7 +15,7 @@
 #include "models/saved/evaluate.h"
 #include "training/compress/fine_tune.h"
 
-enum { QUANTIZE_IMAGES = 500 }; /* of the sample, unless the caller says otherwise */
+enum { QUANTIZE_IMAGES = 500 }; /* images of the sample by default */
 
 /* Losses are in points: percent of all images. */
 #define QUANTIZE_MAX_LOSS 1.0
@@ -23,10 +23,10 @@ enum { QUANTIZE_IMAGES = 500 }; /* of the sample, unless the caller says otherwi
 struct quantize_request {
     const char *model, *output; /* paths */
     const char *calibrate;      /* SPEC of the sample's set */
-    const char *data;           /* SPEC of the set on which the accuracy is measured; "": that of
-                                   the sample, whose test split is used unless it names one */
-    const char *keep;           /* patterns of layers that stay float32 (name_pattern.h); "" */
-    size_t images;              /* of the sample */
+    const char *data; /* SPEC of the set on which the accuracy is measured; "": the sample's set,
+                         whose test split is used unless it names one */
+    const char *keep; /* patterns of layers that stay float32 (name_pattern.h); "" */
+    size_t images;    /* images of the sample */
     enum calibration_method method;
     bool per_tensor; /* one scale for the weights of a layer, not one for each output */
     double max_loss; /* points */
@@ -52,12 +52,12 @@ struct quantize_layer {
 
 struct quantize_result {
     char network[NETWORK_SHORT_NAME + 64]; /* full name with its chain */
-    size_t images, layer_images;           /* of the sample; those of them for single layers */
+    size_t images, layer_images;           /* of the sample; of its part for single layers */
     struct quantize_layer *layers;
     size_t layer_count;
     struct evaluation before, after; /* on the evaluation's set */
-    bool tuned;                      /* `after` is that of the fine-tuned network, */
-    struct evaluation untuned;       /* and this that of the network before */
+    bool tuned;                      /* fine-tuning was kept: `after` has its result */
+    struct evaluation untuned;       /* and this the result before it */
     uint64_t bytes_before, bytes_after;
 };
 

@@ -1,8 +1,8 @@
 /* The images of a sample are drawn without replacement: the beginning of a random permutation,
- * which a smaller sample of the same seed has, too. The values that an observer sees are flattened,
- * and the vectors concatenated in as many levels as the number of a node's inputs needs; its graph
- * has the parameters of the original, in the same places. For the ranges, the sample is computed
- * twice: for the ranges of the values, and for their histograms, whose bins depend on them. */
+ * which a smaller sample of the same seed has, too. An observer flattens the observed values, and
+ * concatenates the vectors in as many levels as the number of a node's inputs needs; its graph has
+ * the parameters of the original, in the same places. For the ranges, the sample is computed twice:
+ * for the ranges of the values, and for their histograms, whose bins depend on them. */
 #include "training/compress/internal.h"
 
 #include "base/language.h"
@@ -141,7 +141,7 @@ bool sample_images_evaluate(const struct sample_images *sample, size_t images,
 
 /* --- observers --- */
 
-/* The values of a batch, and its images, shall not take more. */
+/* Limits of a batch: the bytes of its values, and its images. */
 enum { BATCH_BYTES = 128 << 20, BATCH_MOST = 32 };
 
 /* Adds a node behind the copied ones; its number in *added. */
@@ -203,7 +203,7 @@ static bool make_graph(struct observer *observer, const struct graph *graph, con
     return made;
 }
 
-/* Returns the images of a batch whose values take so many bytes for each. */
+/* Returns the images of a batch if each takes `bytes` bytes. */
 static size_t batch_for(uint64_t bytes)
 {
     const uint64_t fitting = BATCH_BYTES / (bytes ? bytes : 1);
@@ -283,7 +283,7 @@ struct calibration {
     struct calibration_histogram *histograms; /* of each; NULL in the first pass */
 };
 
-/* Lists the nodes whose values decide a grid. */
+/* Lists the nodes whose values determine a grid. */
 static bool list_nodes(struct calibration *calibration, struct error *error)
 {
     const struct quantize_plan *plan = &calibration->state->plan;
@@ -325,7 +325,7 @@ static bool compute_sample(struct calibration *calibration, const char *what, st
     return device_check(calibration->state->model.device, error);
 }
 
-/* Replaces each range by what the method makes of its histogram. */
+/* Replaces each range by the one that the method chooses from its histogram. */
 static bool choose_ranges(struct calibration *calibration, struct error *error)
 {
     struct quantize_state *state = calibration->state;

@@ -25,7 +25,7 @@ size_t technique_choice(const char *name, const char *const *names, size_t other
 static const struct kind {
     const char *name;
     enum need need;
-    enum argument argument; /* what it is */
+    enum argument argument; /* the form of the argument */
     bool trains, needs_data;
 } kinds[] = {
 #define TECHNIQUE(name, need, argument, trains, needs_data, lists)                                 \
@@ -134,7 +134,8 @@ bool technique_step_trains(const char *step)
     const struct kind *kind = kind_of(step, &argument);
     return kind && kind->trains &&
            (kind->argument != ARGUMENT_GOAL ||
-            technique_goal_of(argument, &value) != TECHNIQUE_ZEROS); /* they would get a value */
+            technique_goal_of(argument, &value) !=
+                TECHNIQUE_ZEROS); /* zeros would become nonzero values */
 }
 
 bool technique_step_needs_data(const char *step)

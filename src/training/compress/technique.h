@@ -56,13 +56,13 @@ size_t technique_choice(const char *name, const char *const *names, size_t other
 /* The model and the settings that a step is applied with. */
 struct technique_target {
     const char *input, *output; /* model files */
-    /* The data and the validation data ("": none), device, threads, seed, and all that a
-     * fine-tuning has; without epochs there is none, except that distill and tune train for one. */
+    /* The data and the validation data ("": none), device, threads, seed, and all settings of a
+     * fine-tuning; without epochs there is none, except that distill and tune train for one. */
     const struct run_config *settings;
 };
 
-/* Applies a step. If the output exists, the step is done: what a process that was killed after it
- * has left beside it is deleted. A training that was cut off goes on with its run, which OUTPUT.run
+/* Applies a step. If the output exists, the step is complete: leftovers of a process that was
+ * killed after it are deleted. A training that was cut off continues its run, which OUTPUT.run
  * names meanwhile, or for prune the folder OUTPUT.prune. The list of models gets the output.
  * Returns false with an error: of kind ERROR_INTERRUPTED if the watch ended it. */
 bool technique_apply(const char *step, const struct technique_target *target,

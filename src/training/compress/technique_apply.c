@@ -57,7 +57,8 @@ bool half_model_save(const char *path, enum weights_format format, const char *o
 
 /* --- applying --- */
 
-/* Adds the output to the list of models. The list is a help: the step is done without it, too. */
+/* Adds the output to the list of models. A failure is ignored, since the step is complete without
+ * it, too. */
 static void list_model(const struct technique_target *target, const char *data)
 {
     struct error ignored;
@@ -188,7 +189,7 @@ static bool apply_half(const char *argument, const struct technique_target *targ
                        const struct technique_watch *watch, struct error *error)
 {
     const size_t format = technique_choice(argument, weights_format_names, WEIGHTS_FLOAT16);
-    (void)watch; /* it takes a moment */
+    (void)watch; /* it takes too little time to be watched */
     return half_model_save(target->input, (enum weights_format)format, target->output, error);
 }
 
@@ -205,8 +206,8 @@ static const struct applier {
 #undef TECHNIQUE
 };
 
-/* Returns what applies a step and sets *argument, "" if it has none; NULL if there is no such kind.
- */
+/* Returns the row that applies a step and sets *argument, "" if it has none; NULL if there is no
+ * such kind. */
 static const struct applier *applier_of(const char *step, const char **argument)
 {
     for (size_t i = 0; i < sizeof appliers / sizeof *appliers; i++)
@@ -215,7 +216,7 @@ static const struct applier *applier_of(const char *step, const char **argument)
     return NULL;
 }
 
-/* Deletes what a process that was killed when `output` was complete has left beside it. */
+/* Deletes leftovers of a process that was killed just after `output` was complete. */
 static void remove_leftovers(const char *output)
 {
     static const char *const endings[] = {FINE_TUNE_NOTE, FACTORIZE_UNTRAINED};

@@ -36,7 +36,7 @@ struct preview {
     size_t ready_count, taken;
 
     struct dataset *dataset;
-    struct dataset_balance counted; /* the reading thread's */
+    struct dataset_balance counted; /* used by the reading thread */
     uint32_t *order;                /* order for the epoch, seed and sampling below */
     uint64_t order_epoch, order_seed;
     bool ordered, order_balanced;
@@ -97,7 +97,7 @@ static void open_and_publish(struct preview *preview)
     preview->error = error;
     if (opened) {
         preview->facts = *dataset_facts(preview->dataset);
-        preview->facts.broken = NULL; /* the copies that are given away outlive the set */
+        preview->facts.broken = NULL; /* the copies that callers get outlive the set */
         preview->balance = preview->counted;
     }
     pthread_mutex_unlock(&preview->lock);
@@ -153,8 +153,8 @@ static bool image_of(const struct dataset_facts *facts, const float *values, str
     return true;
 }
 
-/* Mixes preview->values[0] with its partner in the batch, if it has one, and names both. An image
- * at the end of an epoch that no whole batch holds is not trained on, and not mixed. */
+/* Mixes preview->values[0] with its partner in the batch, if it has one, and names both. Images at
+ * the end of an epoch that do not fill a batch are not trained on, and not mixed. */
 static bool mix_with_partner(struct preview *preview, const struct preview_request *request,
                              const struct example_style *style, size_t position,
                              struct preview_picture *picture, struct error *error)
@@ -178,8 +178,8 @@ static bool mix_with_partner(struct preview *preview, const struct preview_reque
     return true;
 }
 
-/* Reads the picture at a position as training would, and the target of a pair. What cutout masks
- * with the mean is shown in grey. */
+/* Reads the picture at a position as training would, and the target of a pair. The square that
+ * cutout masks with the mean is shown in grey. */
 static bool read_as_trained(struct preview *preview, const struct preview_request *request,
                             size_t position, struct preview_picture *picture, struct image *target,
                             struct error *error)
@@ -345,8 +345,8 @@ void preview_close(struct preview *preview)
     detached_task_drop(background);
 }
 
-/* Returns whether both prepare pictures by the same models and settings. The files are not read
- * again. */
+/* Returns whether two configurations prepare pictures by the same models and settings. The files
+ * are not read again. */
 static bool prepares_alike(const struct run_config *a, const struct run_config *b)
 {
     static const char *const keys[] = {KEY(filter), KEY(teacher), KEY(weights), NULL};

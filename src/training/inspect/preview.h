@@ -42,7 +42,7 @@ struct dataset_balance preview_balance(struct preview *preview);
 
 struct preview_request {
     uint64_t epoch;     /* from 0 */
-    size_t from, count; /* positions in the order of that epoch; after the last comes the first */
+    size_t from, count; /* positions in the order of that epoch, which wrap around */
     bool as_trained;    /* augmented as the network sees them, else as stored */
     /* The settings of the configuration. */
     char augment[AUGMENTATION_TEXT];

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Work of a batch: well under a second on one thread, because questions wait for its end. */
+/* The FLOPs of a batch: well under a second on one thread, because questions wait for its end. */
 static const uint64_t BATCH_FLOPS = (uint64_t)5 * 1000 * 1000 * 1000;
 enum { BATCH_MAX = 100 };
 
@@ -130,7 +130,7 @@ static bool add_picture(const struct probe *probe, struct probe_answer *answer, 
     return true;
 }
 
-/* Computes what `tinca predict` would write for this file. */
+/* Computes the picture that `tinca predict` would write for this file. */
 static bool translate_file(struct probe *probe, struct probe_answer *answer)
 {
     struct translation translation;

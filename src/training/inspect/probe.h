@@ -31,7 +31,7 @@ enum probe_phase { PROBE_IDLE, PROBE_OPENING, PROBE_EVALUATING, PROBE_READY, PRO
 /* The state of the probe. Pointers belong to it and are valid until the next probe_open. */
 struct probe_status {
     enum probe_phase phase;
-    struct error error; /* FAILED: the reason; READY: why the data set could not be evaluated, kind
+    struct error error; /* FAILED: the reason; READY: why the data set could not be evaluated; kind
                            ERROR_NONE if it was, or if none was requested */
     /* valid from EVALUATING on: */
     const char *network; /* name with suffixes */

@@ -1,8 +1,8 @@
-/* A student is trained beside a teacher, a saved model whose weights do not change
- * (engine/execution/distillation.h). The teacher is read as eval and predict read a model, without
- * a device of its own. What its file says about the network is enough for a forecast; its weights
- * are read when the data are known. A run records the file's checksum, so that it is not resumed
- * with another teacher. */
+/* Trains a student beside a teacher, a saved model whose weights do not change
+ * (engine/execution/distillation.h). The teacher is read as eval and predict read a model, but
+ * without opening a device. The metadata of its file are enough for a forecast; its weights are
+ * read when the data are known. A run records the file's checksum, so that it is not resumed with
+ * another teacher. */
 #include "base/memory.h"
 #include "data/dataset/dataset.h"
 #include "engine/cluster/cluster.h"
@@ -122,7 +122,7 @@ static bool teacher_knows_classes(struct teacher *teacher, const struct dataset 
                      inner.why);
 }
 
-/* Returns whether the teacher was trained on the numbers that `student` makes of a picture;
+/* Returns whether the teacher was trained on the same numbers for a picture as `student` gives;
  * `fixed`: pictures are neither resized nor turned. Returns false with an error that names the
  * setting. */
 static bool teacher_prepares_alike(const struct teacher *teacher,

@@ -1,17 +1,18 @@
-/* internal.h: what a method is made of.
+/* internal.h: the functions of a method.
  *
- * Functions that return false have set the error. NULL: the method needs nothing there. */
+ * Functions that return false have set the error. NULL: the method does not need the function. */
 #ifndef TINCA_TRAINING_METHODS_INTERNAL_H
 #define TINCA_TRAINING_METHODS_INTERNAL_H
 
 #include "training/methods/method.h"
 
 struct method_type {
-    /* Reads what decides how many classes the network has, and allocates the state. */
+    /* Reads the settings that determine the number of the network's classes, and allocates the
+     * state. */
     bool (*begin)(struct method *method, const struct run_config *config, struct error *error);
     size_t (*classes)(const struct method *method);
-    /* Allocate (without begin) and free the state, with everything that the functions below put
-     * there; the plans are freed after it. */
+    /* Allocate (unless begin did) and free the state, including everything that the functions below
+     * put there; the plans are freed after it. */
     bool (*open)(struct method *method, const struct run_config *config, struct error *error);
     void (*close)(struct method *method);
     bool (*open_data)(struct method *method, const struct run_config *config,
@@ -31,7 +32,8 @@ struct method_type {
     bool (*step)(struct method *method, const struct execution_batch *batch, uint64_t iteration,
                  float learning_rate, struct step_losses *losses);
     size_t (*networks)(const struct method *method, struct method_network *networks);
-    /* Of a method with several executions a network; otherwise those of networks() count. */
+    /* Is NULL unless the method has several executions for a network; otherwise those of networks()
+     * are used. */
     bool (*find_first_bad_layer)(const struct method *method, uint64_t iteration,
                                  struct bad_layer *layer);
     struct recording_refusals (*recording_refusals)(const struct method *method);
@@ -42,8 +44,8 @@ struct method_type {
 
 extern const struct method_type method_supervised, method_adversarial, method_distilled;
 
-/* Creates the execution of a network that has a solver to itself, with the configured solver,
- * clipping and sums. Returns NULL with an error. */
+/* Creates the execution of a network with a separate solver, with the configured solver, clipping
+ * and sums. Returns NULL with an error. */
 struct execution *method_create_execution(const struct plan *plan, struct device *device,
                                           struct weights *weights, const struct run_config *config,
                                           struct error *error);

@@ -1,4 +1,4 @@
-/* Chooses the method, and leaves out what a method does not need. */
+/* Chooses the method, and skips the functions that a method does not have. */
 #include "runs/settings/settings.h"
 #include "training/methods/internal.h"
 

@@ -5,7 +5,7 @@
  *   adversarial   a generator against a discriminator (engine/execution/gan.h)
  *   distilled     a student beside a teacher (engine/execution/distillation.h)
  *
- * Everybody else (the loop, checkpoints, ranks, inspections, the memory forecast) asks the method
+ * All other code (the loop, checkpoints, ranks, inspections, the memory forecast) asks the method
  * and does not distinguish them. A method is opened on a network and its data, builds its plans,
  * creates its executions once the plans fit into memory, and then trains on one batch after the
  * other. It borrows network, device and the network's weights. */
@@ -32,28 +32,28 @@ struct method {
     void *state, *plans; /* of the type's own file */
 };
 
-/* Returns whether the configured method is a student's beside a teacher. */
+/* Returns whether the configured method trains a student beside a teacher. */
 bool method_is_distilled(const struct method *method);
 
-/* Reads what decides how many classes the network must have, before it is built; method_classes
- * returns that number then, 0: any. method_open does it by itself if it was not called. Returns
- * false with an error. */
+/* Reads the settings that determine how many classes the network must have, before it is built;
+ * method_classes then returns that number, 0: any. method_open calls it if the caller has not.
+ * Returns false with an error. */
 bool method_begin(struct method *method, const struct run_config *config, struct error *error);
 size_t method_classes(const struct method *method);
 
-/* Chooses the method of a configuration and its network, and reads what it needs besides, without
+/* Chooses the method of a configuration and its network, and reads its other files, without
  * weights: enough for method_plan. `method` is {0} or begun. Returns false with an error if the
- * network cannot be trained so. method_close must follow in any case. */
+ * network cannot be trained like that. method_close must follow in any case. */
 bool method_open(struct method *method, const struct run_config *config, struct network *network,
                  struct error *error);
 void method_close(struct method *method); /* may be {0} */
 
-/* Returns the method that trains a network without a teacher or, in inference, computes it: enough
+/* Returns the method that trains a network without a teacher or, for inference, computes it: enough
  * for method_forecast. There is nothing to close. */
 struct method method_of_network(struct network *network, enum plan_mode mode);
 
-/* Checks that the method and the data fit together, and reads weights that it needs besides those
- * of the network; may append a technique to the network's name. Returns false with an error. */
+/* Checks that the method and the data fit together, and reads further weights; may append a
+ * technique to the network's name. Returns false with an error. */
 bool method_open_data(struct method *method, const struct run_config *config,
                       const struct dataset *data, struct error *error);
 
@@ -63,14 +63,14 @@ bool method_check_preprocessing(const struct method *method,
                                 const struct preprocessing *preprocessing, bool fixed,
                                 struct error *error);
 
-/* Returns whether the method can do what is configured: begin with the weights of a file, freeze
- * some, and share batches with the other processes of a cluster (NULL: there are none). Returns
- * false with an error. */
+/* Returns whether the method supports the configuration: to begin with the weights of a file, to
+ * freeze some, and to share batches with the other processes of a cluster (NULL: there are none).
+ * Returns false with an error. */
 bool method_check(const struct method *method, const struct run_config *config,
                   const struct cluster *cluster, struct error *error);
 
-/* Returns whether the run has a single loss, which falls and whose gradient says what a weight is
- * worth; and whether it may begin with weights alone, without the state of its solver. */
+/* Return whether the run has a single loss, which falls and whose gradient measures the importance
+ * of a weight; and whether it may begin with weights alone, without the state of its solver. */
 bool method_has_one_loss(const struct method *method);
 bool method_begins_with_weights(const struct method *method);
 
@@ -99,7 +99,7 @@ bool method_create(struct method *method, struct device *device, struct weights 
 
 /* The losses of an iteration; NaN where the method has none of a kind. */
 struct step_losses {
-    float total;           /* the training is to lower it */
+    float total;           /* the sum that training minimises */
     float discriminator;   /* its objective */
     float l1;              /* the generator's main loss, without its weight */
     float labels, teacher; /* the parts of a student's total */
@@ -115,7 +115,7 @@ bool method_step(struct method *method, const struct execution_batch *batch, uin
 bool method_find_first_bad_layer(const struct method *method, uint64_t iteration,
                                  struct bad_layer *layer);
 
-/* Returns which CUDA graphs the device has refused. */
+/* Returns the CUDA graphs that the device has refused. */
 struct recording_refusals method_recording_refusals(const struct method *method);
 
 /* --- the networks that are trained --- */
@@ -136,7 +136,8 @@ struct method_network {
 size_t method_networks(const struct method *method,
                        struct method_network networks[METHOD_NETWORKS]);
 
-/* Returns the execution that updates the network which is validated and saved; NULL: none yet. */
+/* Returns the execution that updates the network which is validated and saved; NULL before
+ * method_create. */
 struct execution *method_execution(const struct method *method);
 
 /* Attaches a profile to each network (NULL: none); does nothing without executions. */
@@ -147,8 +148,8 @@ void method_set_momentum(struct method *method, float momentum);
 
 /* --- its state --- */
 
-/* What a checkpoint and the other ranks get besides the arrays of the networks: of each network,
- * the first and the second, or zeros. */
+/* The method's state in a checkpoint and on the other ranks, besides the arrays of the networks: of
+ * each network, the first and the second, or zeros. */
 struct method_counters {
     uint64_t steps[METHOD_NETWORKS];                /* of the solver */
     struct loss_scale loss_scales[METHOD_NETWORKS]; /* in float16 */
@@ -165,7 +166,7 @@ void method_restore(struct method *method, const struct method_counters *counter
 /* Returns a checksum of the files that the method reads besides the data; 0: none. */
 uint32_t method_checksum(const struct method *method);
 
-/* Adds what data.json records of these files to its tree. Returns false if out of memory. */
+/* Adds the description of these files in data.json to its tree. Returns false if out of memory. */
 bool method_to_json(const struct method *method, struct json *tree);
 
 #endif

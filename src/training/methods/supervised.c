@@ -1,4 +1,4 @@
-/* One network is trained on its own losses. */
+/* Trains one network on its own losses. */
 #include "base/memory.h"
 #include "runs/settings/settings.h"
 #include "training/methods/internal.h"

@@ -1,4 +1,4 @@
-/* What is trained on: the weights of the classes, and the targets of each batch.
+/* Prepares the training targets: the weights of the classes, and the targets of each batch.
  *
  * A list of numbers and a file of numbers are read alike; a setting that consists of digits, commas
  * and signs is a list. `balanced` counts the labels, without reading images. The weights are those
@@ -108,7 +108,7 @@ bool prepare_soft_targets(struct preparation *prepared, struct error *error)
     const bool balanced = training->sampling == SAMPLING_BALANCED;
     if (!training->soft_targets && !balanced)
         return true;
-    if (balanced && !network_class_loss(network)) /* any loss over classes will do */
+    if (balanced && !network_class_loss(network)) /* any loss over classes supports it */
         return prepare_check_cross_entropy(network, "--sampling balanced", error);
     if (training->soft_targets &&
         !prepare_check_cross_entropy(

@@ -40,8 +40,8 @@ struct block {
     struct error errors[FILES_AT_ONCE]; /* kind ERROR_NONE: the file was read */
 };
 
-/* Reads a file. The stamp is taken before, so that a file that changes meanwhile is read the next
- * time, too. */
+/* Reads a file. The stamp is read before the contents, so that a file that changes meanwhile is
+ * read again the next time. */
 static void read_file(void *context, size_t task, size_t thread)
 {
     struct block *block = context;
@@ -202,8 +202,8 @@ static bool add_sides(struct json *set, const char *key, const size_t *sides, si
     return array;
 }
 
-/* Records how pictures are resized and turned, unless the set has none or it is the way of earlier
- * versions, which recorded nothing. */
+/* Records how pictures are resized and turned, unless the set has none or it is bilinear2, which is
+ * not recorded. */
 static bool add_preprocessing(struct json *set, const struct dataset_facts *facts)
 {
     const struct preprocessing *p = &facts->preprocessing;

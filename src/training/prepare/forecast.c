@@ -2,14 +2,13 @@
  * 2017).
  *
  * The peak is the sum of the process's present memory, the plan's forecast, the data loader's
- * prefetch queue, and the rest: data sets in memory, validation, what the observers of the run
- * hold, and the tables of plan and execution. Each term is computed from the sizes that will be
+ * prefetch queue, and the rest: data sets in memory, validation, the memory of the run's observers,
+ * and the tables of plan and execution. Each term is computed from the sizes that will be
  * allocated; tests/cli/forecast_test.sh compares the sum with the measured peak.
  *
  * Validation uses the largest batch that fits, which is often the first that is tried; its plan is
- * the one that the run then uses. Only where not even a batch of one image fits does that decide
- * whether the run does, and only then other batches of training are planned, to say which one
- * would fit. */
+ * the one that the run then uses. If not even a batch of one image fits, the run does not fit; only
+ * then other batches of training are planned, to name one that would fit. */
 #include "training/prepare/forecast.h"
 
 #include "base/host/host.h"
@@ -23,10 +22,12 @@
 
 enum { LISTED_FILE = 400 }; /* bytes of an entry of data.json: five JSON values and their text */
 /* A run loads at most half of the code that is absent when it begins: the rest belongs to screens
- * and to other commands (1.3 MiB were absent before training SqueezeNet, and 0.3 MiB of them were
+ * and to other commands (1.3 MiB were absent before training SqueezeNet, of which 0.3 MiB were
  * read). */
 enum { LOADED_SHARE = 2 };
-enum { RESERVE_SHARE = 20 }; /* a twentieth stays free, because the forecast may be wrong by it */
+enum {
+    RESERVE_SHARE = 20
+}; /* a twentieth stays free, because the forecast may be wrong by that much */
 
 /* Returns how many of `bytes` free bytes the run may use; at least 1, because 0 means unknown. */
 static uint64_t usable_bytes(uint64_t bytes, const struct memory_check_request *request)
@@ -37,7 +38,7 @@ static uint64_t usable_bytes(uint64_t bytes, const struct memory_check_request *
     return bytes > reserve ? bytes - reserve : 1;
 }
 
-/* --- what a run holds --- */
+/* --- the memory of a run --- */
 
 static size_t gpu_count(const struct memory_check_request *request)
 {
@@ -66,9 +67,10 @@ static uint64_t loader_bytes(const struct memory_check_request *request,
                              request->stored);
 }
 
-/* Returns the bytes of pictures while they are decoded, and of the list of their files. The workers
- * of one data loader at a time decode (data_loader_pause), or they all rest while the run holds
- * something else, so the largest of the three counts. GPU memory holds none of this. */
+/* Returns the bytes of pictures while they are decoded, and of the list of their files. Only the
+ * workers of one data loader decode at a time (data_loader_pause), or they all rest while the run
+ * needs other memory for a moment, so the largest of the three counts. GPU memory has none of this.
+ */
 static uint64_t bytes_of_files(const struct memory_check_request *request)
 {
     const struct data_loader_settings any = {.batch = 1};
@@ -103,7 +105,7 @@ bool memory_check_inference(const struct memory_check_request *request, size_t b
     return *plan;
 }
 
-/* Returns the bytes of a validation with this plan; training holds the weights already. */
+/* Returns the bytes of a validation with this plan, without the weights, which training has. */
 static uint64_t validation_bytes(const struct memory_check_request *request,
                                  const struct plan *plan)
 {
@@ -132,7 +134,7 @@ uint64_t forecast_free(const struct forecast *forecast)
 
 /* --- what fits --- */
 
-/* Returns the bytes that a run with this batch takes, `least` of them for everything but plan and
+/* Returns the bytes of a run with this batch, of which `least` are for everything but plan and
  * batches; UINT64_MAX if it cannot be planned. */
 static uint64_t bytes_at_batch(const struct memory_check_request *request,
                                const struct forecast *forecast, size_t batch, uint64_t least)
@@ -161,7 +163,7 @@ static size_t find_largest_batch(const struct memory_check_request *request,
     return fits * gpus;
 }
 
-/* Fills what is free for the run. */
+/* Fills the memory that is free for the run. */
 static void set_free(const struct memory_check_request *request,
                      const struct available_memory *available, struct forecast *forecast)
 {
@@ -171,7 +173,7 @@ static void set_free(const struct memory_check_request *request,
     forecast->reserved_bytes = memory_room_reserve(request->settings->threads, request->beforehand);
 }
 
-/* Compares what the run needs with what is free. `validation` is in the smallest batch that was
+/* Compares the run's memory with the free memory, for `validation` in the smallest batch that was
  * tried: larger ones do not decide. */
 static void compare(const struct memory_check_request *request,
                     const struct available_memory *available, uint64_t validation,
@@ -185,8 +187,8 @@ static void compare(const struct memory_check_request *request,
         forecast->largest_batch = find_largest_batch(request, forecast, least);
 }
 
-/* Plans validations in the largest batch that fits into what is left, and sets *bytes to what they
- * take. Returns false with an error. */
+/* Plans validations in the largest batch that fits into `left` bytes, and sets *bytes to their
+ * memory. Returns false with an error. */
 static bool choose_validation(const struct memory_check_request *request, uint64_t left,
                               struct plan **plan, uint64_t *bytes, struct error *error)
 {

@@ -6,8 +6,8 @@
 
 #include "training/prepare/prepare.h"
 
-/* Opens the validation set, if the run has one. A rank other than 0 can do without: rank 0 then
- * validates alone, or with those that have it. */
+/* Opens the validation set, if the run has one. A rank other than 0 can work without it: rank 0
+ * then validates alone, or with the ranks that have it. */
 bool prepare_open_validation(struct preparation *prepared, const struct dataset_request *wish,
                              struct error *error);
 
@@ -15,8 +15,8 @@ bool prepare_open_validation(struct preparation *prepared, const struct dataset_
 bool prepare_open_test(struct preparation *prepared, const struct dataset_request *wish,
                        struct error *error);
 
-/* Leaves a rank other than 0 without the validation set, because of an error. Returns false on rank
- * 0, for which that is a failure. */
+/* Closes the validation set of a rank other than 0, because of an error. Returns false on rank 0,
+ * for which that is a failure. */
 bool prepare_drop_validation(struct preparation *prepared, const struct error *error);
 
 /* Checks that a set has the same classes as the training set, and numbers them alike. `other` may
@@ -31,23 +31,22 @@ bool prepare_make_evaluator(struct preparation *prepared, size_t batch, struct e
 /* Returns whether the run writes sample pictures (samples.h), on rank 0. */
 bool prepare_has_samples(const struct preparation *prepared);
 
-/* Takes the settings of a configuration, which must live as long. */
+/* Takes the settings of a configuration, which must outlive them. */
 void prepare_take_settings(struct preparation *prepared, const struct run_config *config);
 
-/* Builds the network with as many outputs as the data have classes; `classes` 0: as many as the
- * network's file says. */
+/* Builds the network with as many outputs as the data have classes; `classes` 0: as in the
+ * network's file. */
 bool prepare_network(struct preparation *prepared, size_t classes, struct error *error);
 
-/* Builds it once more, without plans, if the open data have another number of classes than was
+/* Builds the network again, without plans, if the open data have another number of classes than
  * expected: some pictures cannot be read, or the files have changed. */
 bool prepare_fit_classes(struct preparation *prepared, struct error *error);
 
-/* Builds the network of a configuration that can work, as far as is known before the data are
- * opened. A student has as many outputs as its teacher if the data do not say how many classes they
- * have. */
+/* Builds the network of a valid configuration before the data are opened. A student has as many
+ * outputs as its teacher if the data's number of classes is not known. */
 bool prepare_expected_network(struct preparation *prepared, size_t classes, struct error *error);
 
-/* Checks that labels can be smoothed, mixed and weighted; `what` is the setting that does. */
+/* Checks that labels can be smoothed, mixed and weighted; `what` is the setting that needs it. */
 bool prepare_check_cross_entropy(const struct network *network, const char *what,
                                  struct error *error);
 
@@ -60,7 +59,7 @@ bool prepare_soft_targets(struct preparation *prepared, struct error *error);
 /* Builds network and plans, and fills the forecast. */
 bool prepare_unopened(struct preparation *prepared, size_t classes, struct error *error);
 
-/* Builds the method's plans, unless it has those of these settings. */
+/* Builds the method's plans, unless they are built already with these settings. */
 bool prepare_plan(struct preparation *prepared, const struct device_driver *driver,
                   const struct plan_settings *settings, struct error *error);
 

@@ -1,12 +1,12 @@
-/* The first part of prepare: the network, the plans of its method and of validations, and from them
- * the forecast, before data and device are opened. A run is refused here if it does not fit into
- * memory; otherwise the worker goes on with these objects (prepare.c).
+/* Builds the network, the plans of its method and of validations, and the forecast, before data and
+ * device are opened. A run is refused here if it does not fit into memory; otherwise the worker
+ * continues with these objects (prepare.c).
  *
- * What the data will be is expected from their SPECs: a generated set says everything, the files of
- * others are not opened. The forecast is made again once they are open, from the same plans. Plans
- * are built anew only if the open device disagrees: it is a GPU, which measures kernels for plans
- * that will run, and not for a forecast, during which another run may be using it; or if a resumed
- * run finds its last checkpoint damaged, and the one before has recorded other kernels. */
+ * The data are described by their SPECs: those of generated sets are complete, the files of others
+ * are not opened. The forecast is made again once they are open, from the same plans. Plans are
+ * built again only if the open device is a GPU, which measures kernels for plans that will run, but
+ * not for a forecast, during which another run may be using it; or if a resumed run finds its last
+ * checkpoint damaged, and the previous one has recorded other kernels. */
 #include "base/language.h"
 #include "base/text.h"
 #include "data/images/spec_value.h"
@@ -65,17 +65,17 @@ static bool check_kind(const struct preparation *prepared, struct error *error)
     return true;
 }
 
-/* What a forecast needs to know of a data set. */
+/* The facts about a data set that a forecast needs. */
 struct set {
     bool stored;           /* its images are in memory */
     bool deep;             /* some of them have more than 8 bits a sample */
     size_t images;         /* 0: unknown */
-    size_t files;          /* images that are files of their own */
-    uint64_t decode_bytes; /* of a worker; 0: unknown */
-    uint64_t bytes;        /* that it will keep in memory */
+    size_t files;          /* images in separate files */
+    uint64_t decode_bytes; /* memory of a worker; 0: unknown */
+    uint64_t bytes;        /* memory of the open set */
 };
 
-/* Returns what an open set is; NULL: there is none. */
+/* Returns the facts of an open set; NULL: there is none. */
 static struct set set_of(const struct dataset *dataset)
 {
     const struct dataset_facts *facts = dataset ? dataset_facts(dataset) : NULL;
@@ -88,7 +88,7 @@ static struct set set_of(const struct dataset *dataset)
                         .decode_bytes = facts->decode_bytes};
 }
 
-/* Returns what is known of a set before it is opened; "": there is none. */
+/* Returns the expected facts of a set before it is opened; "": there is none. */
 static struct set expect_set(const char *spec, const char *split, struct shape input)
 {
     const struct dataset_request wish = {input.channels, input.height, input.width};
@@ -140,8 +140,8 @@ static struct sets open_sets(const struct preparation *prepared)
 
 /* --- the network --- */
 
-/* Returns whether the network keeps its outputs, whatever the data: so does a model that a
- * technique has made from another one, unless asked. */
+/* Returns whether the network keeps its outputs, whatever the data: a model that a technique has
+ * made from another one does, unless the user asks for new ones. */
 static bool keeps_outputs(const struct preparation *prepared)
 {
     return prepared->network->compression[0] && !prepared->settings.training.reset_classes;
@@ -255,7 +255,7 @@ bool prepare_has_samples(const struct preparation *prepared)
     return prepared->network->classes == 0 && cluster_rank(prepared->cluster) == 0;
 }
 
-/* Adds what the run does besides. */
+/* Adds the memory of the run's observers on each rank (struct run_besides). */
 static void ask_besides(const struct preparation *prepared, const struct sets *sets,
                         struct memory_check_request *question)
 {
@@ -275,8 +275,8 @@ static void ask_besides(const struct preparation *prepared, const struct sets *s
     question->at_rest = prepared->besides->at_rest(&extent);
 }
 
-/* Fills the forecast with what training, validation and the test take; one evaluator at a time
- * exists, so that of the larger set counts. Returns false with an error. */
+/* Fills the forecast with the memory of training, validation and the test; one evaluator at a time
+ * exists, so the larger of the two sets counts. Returns false with an error. */
 static bool forecast_memory(struct preparation *prepared, const struct device_driver *driver,
                             const struct plan_settings *settings, const struct sets *sets,
                             struct error *error)
@@ -341,7 +341,8 @@ bool prepare_fits_memory(struct preparation *prepared, const struct plan_setting
 
 /* --- before data and device are open --- */
 
-/* Returns whether batches will be of 8-bit samples, as far as the kind of the data set tells. */
+/* Returns whether batches will be of 8-bit samples, as far as the kind of the data set determines
+ * it. */
 static bool has_sample_batches(const struct preparation *prepared,
                                const struct device_driver *driver)
 {
@@ -353,7 +354,7 @@ static bool has_sample_batches(const struct preparation *prepared,
 
 /* Opens a device with memory of its own, so that the plan can ask its libraries for the workspace
  * that the run will allocate. Returns NULL for other devices, and if it cannot be opened now: the
- * forecast then lacks that workspace, and the run will say why it cannot start. */
+ * forecast then lacks that workspace, and the run will report why it cannot start. */
 static struct device *open_for_libraries(const struct machine_settings *machine,
                                          const struct device_driver *driver)
 {

@@ -1,5 +1,5 @@
-/* The order matters: the network's input decides how images are read, the data's classes how many
- * outputs the network has. Nothing large is allocated before the forecast says that it fits.
+/* The order matters: the network's input determines how images are read, the data's classes how
+ * many outputs the network has. Nothing large is allocated before the forecast says that it fits.
  * Samples are read before the decode workers of the data loader start. */
 #include "base/memory.h"
 #include "models/saved/class_match.h"
@@ -30,7 +30,8 @@ static bool open_data(struct preparation *prepared, struct error *error)
            prepare_open_test(prepared, &wish, error);
 }
 
-/* A network file may have another name inside; a saved model keeps its own. */
+/* Names the network of a file after the file, which may have another name inside; a saved model
+ * keeps its own. */
 static void name_network(const struct preparation *prepared)
 {
     const char *path = prepared->settings.network.network;
@@ -39,8 +40,8 @@ static void name_network(const struct preparation *prepared)
         config_network_name(path, network->name, sizeof network->name);
 }
 
-/* Gives the network as many outputs as the data have classes. A run of an earlier version goes on
- * with more. */
+/* Gives the network as many outputs as the data have classes. A resumed run of an earlier version
+ * may have more. */
 static bool fit_classes(struct preparation *prepared, bool begins, struct error *error)
 {
     if (!prepare_fit_classes(prepared, error))
@@ -67,8 +68,8 @@ static bool check_stop_metric(const struct preparation *prepared, struct error *
                      "%s makes pictures and has no accuracy", prepared->network->name);
 }
 
-/* Returns whether the normalisation is that of the run's record or of the model that it follows,
- * which fits if that reads as many channels. */
+/* Returns whether the normalisation is that of the run's record or of the model that it follows, if
+ * this one has as many channels. */
 static bool follows_normalisation(const struct preparation *prepared)
 {
     const char *name = prepared->settings.data.normalise;
@@ -77,8 +78,8 @@ static bool follows_normalisation(const struct preparation *prepared)
            (from->recorded || from->model.channels == prepared->network->input.channels);
 }
 
-/* Chooses the normalisation. "auto" is that of the model that the run follows, or without one what
- * the network expects; for CIFAR the measured mean and deviation are known. */
+/* Chooses the normalisation. "auto" is that of the model that the run follows, or else the
+ * network's usual one; for CIFAR the measured mean and deviation are known. */
 static bool choose_normalisation(struct preparation *prepared, struct error *error)
 {
     const char *name = prepared->settings.data.normalise,
@@ -112,7 +113,7 @@ static struct data_loader_settings loader_settings(const struct preparation *pre
         .first_batch = first_iteration,
         .parts = cluster_ranks(prepared->cluster),
         .part = cluster_rank(prepared->cluster),
-        /* only this host may lack the picture, and would take another one */
+        /* a missing picture may concern this host only, which would use another one */
         .strict = prepared->cluster,
         .normalisation = prepared->preprocessing.normalisation};
     device_batch_set_up(prepared->device, &settings);
@@ -143,8 +144,8 @@ static bool allocate(struct preparation *prepared, struct error *error)
            (!prepared->besides || prepared->besides->prepare(prepared, error));
 }
 
-/* Notes which model a network with a chain of techniques was made from. A resumed run has it in its
- * checkpoint. */
+/* Records the model that a network with a chain of techniques was made from. A resumed run has it
+ * in its checkpoint. */
 static void note_parent(struct preparation *prepared, const char *weights)
 {
     struct model source = {0};
@@ -154,8 +155,8 @@ static void note_parent(struct preparation *prepared, const char *weights)
     model_free(&source);
 }
 
-/* Reads the names of the classes of a file of weights into `source`. Returns false if it has none,
- * or others than one for each output. */
+/* Reads the names of the classes of a file of weights into `source`. Returns false if it does not
+ * have exactly one for each output. */
 static bool read_names(struct model *source, const char *weights)
 {
     struct safetensors file;
@@ -186,7 +187,7 @@ bool prepare_order_outputs(struct preparation *prepared, const char *weights, st
     return ordered;
 }
 
-/* Reads the weights to begin with; a resumed run has its own in its checkpoint. */
+/* Reads the initial weights from a file; a resumed run has its own in its checkpoint. */
 static bool begin_weights(struct preparation *prepared, uint64_t first_iteration,
                           struct error *error)
 {
@@ -234,7 +235,8 @@ static bool open_feed(struct preparation *prepared, uint64_t first_iteration, st
     return true;
 }
 
-/* Reads the samples from the validation set if there is one: training has not seen its pictures. */
+/* Reads the samples from the validation set if there is one, because training has not seen its
+ * pictures. */
 static bool make_samples(struct preparation *prepared, struct error *error)
 {
     const struct dataset *dataset = prepared->validation ? prepared->validation : prepared->data;
@@ -258,7 +260,7 @@ void prepare_follow(struct preparation *prepared, uint64_t iteration)
         prepared->besides->follow(prepared, iteration);
 }
 
-/* --- everything --- */
+/* --- all parts --- */
 
 /* Opens the device that belongs to this thread. Returns false with an error. */
 static bool open_device(struct preparation *prepared, const struct plan_choices *choices,

@@ -1,8 +1,8 @@
 /* prepare.h: builds everything that a run needs from its configuration.
  *
- * It has two parts. prepare_plans needs milliseconds and opens no data: it builds the
- * network and the plans, and forecasts with them what the run will take. prepare opens data and
- * device and goes on with the same network and plans. */
+ * It has two parts. prepare_plans needs milliseconds and opens no data: it builds the network and
+ * the plans, and forecasts the run's memory with them. prepare opens data and device and continues
+ * with the same network and plans. */
 #ifndef TINCA_TRAINING_PREPARE_PREPARE_H
 #define TINCA_TRAINING_PREPARE_PREPARE_H
 
@@ -18,7 +18,7 @@
 #include "training/methods/method.h"
 #include "training/prepare/forecast.h"
 
-/* With what the method's plans and `inference` were built, as far as it depends on the device. */
+/* The device-dependent settings with which the method's plans and `inference` were built. */
 struct planned {
     bool done;
     size_t threads;
@@ -27,11 +27,11 @@ struct planned {
     struct plan_choices choices; /* their list is borrowed */
 };
 
-/* A run that is forecast, for those who say what they will hold besides. */
+/* The extent of a run that is forecast, from which observers compute their memory. */
 struct run_extent {
     const struct run_config *config;
     const struct network *network;
-    size_t rank;                  /* that is forecast */
+    size_t rank;                  /* the rank of the forecast */
     uint64_t iterations;          /* 0: not known */
     bool on_host;                 /* `bytes` are of the host's memory, else of the device's */
     bool tests;                   /* the run reads a model for its test set at the end */
@@ -41,17 +41,17 @@ typedef uint64_t run_bytes(const struct run_extent *extent);
 
 struct preparation;
 
-/* What a run does on each of its ranks besides the training (training/observer.h). */
+/* The work of a run on each of its ranks besides the training (training/observer.h). */
 struct run_besides {
-    run_bytes *bytes;   /* that it will hold there */
-    run_bytes *at_rest; /* that it will hold for a moment, while no decode worker runs */
-    /* Returns whether that is possible with this network and method. Returns false with an error.
-     */
+    run_bytes *bytes;   /* memory that it will use there */
+    run_bytes *at_rest; /* memory for a moment, while no decode worker runs */
+    /* Returns whether the work is possible with this network and method. Returns false with an
+     * error. */
     bool (*check)(const struct preparation *prepared, struct error *error);
-    /* Allocates what the preparation is to have, as soon as it has the weights. Returns false with
-     * an error. */
+    /* Allocates its part of the preparation, as soon as that has the weights. Returns false with an
+     * error. */
     bool (*prepare)(struct preparation *prepared, struct error *error);
-    /* The step of iteration number `iteration` has updated the weights. */
+    /* Is called when the step of iteration number `iteration` has updated the weights. */
     void (*follow)(struct preparation *prepared, uint64_t iteration);
 };
 
@@ -75,19 +75,20 @@ struct preparation {
     struct device *device;
     struct method method; /* how the network is trained: plans and executions */
     struct weights weights;
-    /* Made of `weights` (run_besides), and validated and saved in their place; without values there
-     * are none. */
+    /* These weights are computed from `weights` (run_besides), and validated and saved in their
+     * place; without values there are none. */
     struct weights derived;
     struct weights_match match; /* of the configured file of weights, if there is one */
-    enum class_order order; /* of the classes in that file, beside the data; SAME without names */
+    enum class_order
+        order; /* order of the file's classes compared with the data's; SAME without names */
     char parent[MODEL_CHECKSUM];    /* tinca.parent of the models that are saved; "": not known */
     struct parameter_groups groups; /* empty: all weights are trained at one rate */
     bool unfrozen;                  /* `groups` are those after the configured number of epochs */
-    bool goes_on;                   /* prepare_plans was given the kernels of the run's record: */
+    bool goes_on; /* the run is resumed: prepare_plans was given its recorded kernels */
     struct plan_choices recorded;
     struct planned planned;
     struct plan *inference; /* of validations, the test and samples; NULL: there are none */
-    size_t inference_batch; /* its batch, unless memory has made it smaller; 0: of samples only */
+    size_t inference_batch; /* its batch, unless memory makes it smaller; 0: only samples use it */
     struct samples samples;
     struct data_loader *loader;
     float *class_weights;             /* [network->classes]; NULL: none */
@@ -96,47 +97,46 @@ struct preparation {
      * (soft_targets.h), of this rank's part and of the whole batch; else NULL. */
     double *part_weights, *batch_weights;
     struct evaluator evaluator;        /* with validation only; shares weights and device */
-    struct recording_refusals refused; /* of an evaluator that is gone */
+    struct recording_refusals refused; /* of an evaluator that was freed */
     struct preprocessing preprocessing;
-    struct run_preprocessing from; /* what it follows */
-    bool follows;                  /* with its normalisation */
+    struct run_preprocessing from; /* the preprocessing that it follows */
+    bool follows;                  /* its normalisation is also that of `from` */
     struct forecast forecast;
-    const struct run_besides *besides; /* borrowed; NULL: the run does nothing besides */
+    const struct run_besides *besides; /* borrowed; NULL: only the training */
     uint64_t per_epoch, iterations;    /* iterations of an epoch and of the run */
-    uint64_t memory_expected;          /* resident bytes, with everything that was forecast */
+    uint64_t memory_expected;          /* resident bytes of the process by the forecast */
 };
 
 /* Builds network and plans of a checked or unchecked configuration and fills the forecast, whether
- * or not that fits. A GPU is opened for as long as that takes: cuDNN says there how much workspace
- * it needs. `classes` is the data set's number of classes if the caller knows it; 0: what is
- * expected of it (dataset_expected_classes), else the network's own number. `choices` are the
- * kernels that a run which goes on has recorded, which `prepared` takes over; NULL: it begins.
- * `besides` is what the run does besides, now and when prepare goes on. Returns false with an
- * error, and frees everything, if the configuration cannot work. */
+ * or not that fits. A GPU is opened meanwhile, because cuDNN tells only there how much workspace it
+ * needs. `classes` is the data set's number of classes if the caller knows it; 0: the expected
+ * number (dataset_expected_classes), else the network's own. `choices` are the recorded kernels of
+ * a resumed run, which `prepared` takes over; NULL: a new run. `besides` is the run's other work,
+ * here and in prepare. Returns false with an error, and frees everything, if the configuration
+ * cannot work. */
 bool prepare_plans(struct preparation *prepared, const struct run_config *config, size_t classes,
                    struct plan_choices *choices, const struct run_besides *besides,
                    struct error *error);
 
-/* Returns the FLOPs of one image's forward pass, for which only the network is built; 0: it cannot.
- */
+/* Returns the FLOPs of one image's forward pass, for which only the network is built; 0 if it
+ * cannot be. */
 uint64_t prepare_flops(const struct run_config *config);
 
-/* Opens data and device, and creates the executions of what prepare_plans has made with the same
- * configuration, or of what it makes itself if `prepared` is {0} or has only `besides`. Call it in
- * the thread that trains, because the device belongs to that thread. Pictures are prepared as
- * `from` says. The first batch is that of `first_iteration` (0, except in a resumed run).
- * `choices`, which must live as long, are the kernels that the run has recorded; NULL: it begins.
- * `cluster`, which must live as long too, has the processes that share every batch; NULL: there are
- * no others. Ranks other than 0 make no samples and no evaluator (prepare_evaluator), and need no
- * validation set. Returns false with an error, and frees everything, if the configuration cannot
- * work. */
+/* Opens data and device, and creates the executions of the plans that prepare_plans has made with
+ * the same configuration, or that it makes itself if `prepared` is {0} or has only `besides`. Call
+ * it in the thread that trains, because the device belongs to that thread. Pictures are prepared by
+ * `from`. The first batch is that of `first_iteration` (0, except in a resumed run). `choices`,
+ * which must live as long, are the recorded kernels; NULL: a new run. `cluster`, which must live as
+ * long too, has the processes that share every batch; NULL: there are no others. Ranks other than 0
+ * make no samples and no evaluator (prepare_evaluator), and need no validation set. Returns false
+ * with an error, and frees everything, if the configuration cannot work. */
 bool prepare(struct preparation *prepared, const struct run_config *config,
              const struct run_preprocessing *from, uint64_t first_iteration,
              const struct plan_choices *choices, struct cluster *cluster, struct error *error);
 
 /* Puts the outputs that were read from a file of weights, a model or a checkpoint, into the order
- * of the data's classes, if their names in the file say that it is another one; sets `order`.
- * Returns false with an error if these outputs cannot change places. */
+ * of the data's classes, if their names in the file have another order; sets `order`. Returns false
+ * with an error if these outputs cannot change places. */
 bool prepare_order_outputs(struct preparation *prepared, const char *weights, struct error *error);
 
 /* Freezes and unfreezes layers as configured, before iteration number `iteration`. Returns false
@@ -149,31 +149,32 @@ bool prepare_groups(struct preparation *prepared, uint64_t iteration, struct err
 bool prepare_evaluator(struct preparation *prepared, size_t batch,
                        const struct plan_choices *choices, struct error *error);
 
-/* Evaluates the model of a file, which has the network's weights, on the test set. The evaluator of
- * validations is gone afterwards. Returns false with an error. */
+/* Evaluates the model of a file, which has the network's weights, on the test set. Frees the
+ * evaluator of validations. Returns false with an error. */
 bool prepare_test(struct preparation *prepared, const char *model, evaluator_progress *progress,
                   void *context, struct evaluation *evaluation, struct error *error);
 
 /* Sets the momentum of iteration number `iteration`, if the run changes it. */
 void prepare_momentum(struct preparation *prepared, uint64_t iteration);
 
-/* Lets what the run does besides follow the step of iteration number `iteration`; each rank calls
- * it. */
+/* Does the run's other work (run_besides.follow) after the step of iteration number `iteration`;
+ * each rank calls it. */
 void prepare_follow(struct preparation *prepared, uint64_t iteration);
 
 /* Returns the weights that are validated and saved: those that are trained, or `derived`. */
 struct weights *prepare_model_weights(struct preparation *prepared);
 
-/* Returns what is bound to train on a batch of the loader, which it borrows. Its soft targets are
- * valid until the next call. With a cluster, prepare_share must follow on all ranks. */
+/* Returns the arguments of execution_bind for training on a batch of the loader, which it borrows.
+ * Its soft targets are valid until the next call. With a cluster, prepare_share must follow on all
+ * ranks. */
 struct execution_batch prepare_batch(const struct preparation *prepared,
                                      const struct data_batch *batch);
 
-/* Lets the ranks exchange what their parts of a batch depend on; all of them call it. Does nothing
- * without a cluster. After a failure, cluster_check returns false. */
+/* Lets the ranks exchange the data on which their parts of a batch depend; all of them call it.
+ * Does nothing without a cluster. After a failure, cluster_check returns false. */
 void prepare_share(const struct preparation *prepared, const struct execution_batch *batch);
 
-/* Returns which CUDA graphs the device has refused: those of training and of validations. */
+/* Returns the CUDA graphs that the device has refused: those of training and of validations. */
 struct recording_refusals prepare_recording_refusals(const struct preparation *prepared);
 
 /* Returns the plan of validations or, without a validation, that of samples; NULL: there is none.

@@ -1,5 +1,6 @@
-/* The validation set and the test set, and their evaluators. Rank 0 cannot do without; other ranks
- * of a cluster note why they cannot validate, and leave it to those that can (training/ranks). */
+/* Opens the validation set and the test set, and makes their evaluators. Rank 0 needs them; other
+ * ranks of a cluster record why they cannot validate, and leave it to those that can
+ * (training/ranks). */
 #include "engine/cluster/cluster.h"
 #include "models/saved/class_match.h"
 #include "runs/settings/config_data.h"
@@ -107,7 +108,7 @@ bool prepare_test(struct preparation *prepared, const char *model, evaluator_pro
     const struct recording_refusals refused =
         execution_recording_refusals(prepared->evaluator.execution);
     recording_refusals_add(&prepared->refused, &refused);
-    prepared->refused.why = "";           /* it belonged to the evaluator */
+    prepared->refused.why = "";           /* the text belonged to the evaluator */
     evaluator_free(&prepared->evaluator); /* whose memory this one takes */
     bool tested = weights_create(&weights, &prepared->network->graph, error) &&
                   weights_load(&weights, model, error);

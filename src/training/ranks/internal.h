@@ -1,4 +1,4 @@
-/* internal.h: the commands of rank 0. */
+/* internal.h: the commands of rank 0 and their parts. Internal to training/ranks. */
 #ifndef TINCA_TRAINING_RANKS_INTERNAL_H
 #define TINCA_TRAINING_RANKS_INTERNAL_H
 
@@ -29,17 +29,18 @@ struct ranks_command {
     bool next;
 };
 
-/* Broadcast rank 0's command, or what follows it. Return false with an error after a failure. */
+/* Broadcast rank 0's command, or the data that follow it. Return false with an error after a
+ * failure. */
 bool ranks_command(struct cluster *cluster, const struct ranks_command *command,
                    struct error *error);
 bool ranks_broadcast(struct cluster *cluster, void *data, size_t bytes, struct error *error);
 
 /* Measures a few iterations of all ranks and of rank 0 alone. All ranks call it. Returns false if
- * that cannot be measured. */
+ * they cannot be measured. */
 bool ranks_measure_scaling(struct cluster *cluster, const struct run_config *config,
                            struct scaling *scaling);
 
-/* Broadcast the state of training: rank 0's becomes everybody's. */
+/* Broadcasts the state of training from rank 0. */
 bool ranks_broadcast_state(struct cluster *cluster, struct preparation *preparation);
 
 /* Ranks other than 0 call the first function when rank 0 divides the validation, and the second one
@@ -52,12 +53,13 @@ bool ranks_validate_part(struct cluster *cluster, const struct ranks_command *va
                          struct preparation *prepared, const struct ranks_validation *validation,
                          struct error *error);
 
-/* Gathers what each rank has found, and returns the first layer of all. */
+/* Gathers the bad layer of each rank, and returns the first of all. */
 bool ranks_gather_bad_layers(struct cluster *cluster, const struct preparation *prepared,
                              uint64_t iteration, struct bad_layer *layer);
 
-/* Rank 0 gets the work of all ranks, in their order, and frees the array; NULL after a failure or
- * without memory. `mine` is its own. The second function is that of the other ranks. */
+/* Gathers the work of all ranks on rank 0, in their order; the caller frees the array. Returns NULL
+ * after a failure or without memory. `mine` is its own. The second function is that of the other
+ * ranks. */
 struct cluster_work *ranks_collect_work(struct cluster *cluster, const struct cluster_work *mine);
 bool ranks_gather_work(struct cluster *cluster, const struct cluster_work *mine,
                        struct cluster_work **all);

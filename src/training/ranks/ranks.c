@@ -1,4 +1,4 @@
-/* Rank 0's commands, and what all ranks compare before they compute.
+/* Broadcasts rank 0's commands, and compares the settings of all ranks before they compute.
  *
  * All processes are of the same version, which the cluster has checked, so structures are sent as
  * they are in memory. */
@@ -34,7 +34,7 @@ bool ranks_name_error(const struct cluster *cluster, struct error *error)
     return false;
 }
 
-/* --- what the ranks were started with --- */
+/* --- the settings that the ranks were started with --- */
 
 static bool refuse_setting(const struct cluster *cluster, size_t rank, const char *key,
                            const char *first, const char *other, struct error *error)
@@ -407,7 +407,8 @@ bool ranks_find_first_bad_layer(struct cluster *cluster, const struct preparatio
 
 /* --- whether one process would be as fast --- */
 
-/* Two iterations of each are no turns (turns.h), so that they give a hint and no verdict. */
+/* The number of iterations of each; two are no turns (turns.h), so that they give a hint and no
+ * verdict. */
 enum { COMPARED_ITERATIONS = 2 };
 
 bool ranks_measure_scaling(struct cluster *cluster, const struct run_config *config,

@@ -5,8 +5,8 @@
  * learning rate, compute a part of a validation, end the run. So a learning-rate schedule, a pause,
  * or a stop needs no agreement. Each rank reads its part of every batch itself.
  *
- * In all functions, `cluster` may be NULL: then there are no other ranks, and nothing is done.
- * Functions that return false have set the error.
+ * In all functions, `cluster` may be NULL: then there are no other ranks, and the function does
+ * nothing. Functions that return false have set the error.
  */
 #ifndef TINCA_TRAINING_RANKS_RANKS_H
 #define TINCA_TRAINING_RANKS_RANKS_H
@@ -16,31 +16,31 @@
 #include "runs/settings/config.h"
 #include "training/prepare/prepare.h"
 
-/* Checks that all ranks were started with the same settings, threads excepted. Called by all of
- * them; fails on all of them. */
+/* Checks that all ranks were started with the same settings, except threads. All of them call it;
+ * fails on all of them. */
 bool ranks_compare(struct cluster *cluster, const struct run_config *config, struct error *error);
 
-/* Puts the number and the host of this rank before what an error is about; does nothing
- * without a cluster. Returns false. */
+/* Puts the number and the host of this rank before an error's subject; does nothing without a
+ * cluster. Returns false. */
 bool ranks_name_error(const struct cluster *cluster, struct error *error);
 
 /* --- rank 0 --- */
 
 /* Measures a few iterations of all ranks, and of this one alone, with its threads and with those of
  * all ranks on its host. Writes a sentence into `text`, or "" if all together are faster, or if
- * that cannot be measured: then the run cannot be trained either, and says why. */
+ * that cannot be measured: then the training fails, too, and reports why. */
 void ranks_compare_with_one(struct cluster *cluster, const struct run_config *config, char *text,
                             size_t size);
 
-/* Tells the others to prepare a run, whose pictures are prepared as `from` says. ranks_agree must
- * follow, whether or not this rank can. */
+/* Tells the others to prepare a run, whose pictures are prepared by `from`. ranks_agree must
+ * follow, whether or not this rank can prepare it. */
 bool ranks_begin(struct cluster *cluster, const struct run_config *config,
                  const struct run_preprocessing *from, uint64_t first_iteration,
                  struct error *error);
 
 /* Compares how the ranks have prepared the run: `prepared` says whether this one has, and *error
  * why not. Fails if one has not, or if ranks would compute other bits: another network or data set,
- * other instructions, BLAS library or version. After true, ranks_end must follow. */
+ * other instructions, BLAS library or version. If it returns true, ranks_end must follow. */
 bool ranks_agree(struct cluster *cluster, const struct run_config *config,
                  const struct preparation *preparation, bool prepared, struct error *error);
 
@@ -54,20 +54,19 @@ struct ranks_validation {
     size_t part;     /* of this rank; `parts` or more: none */
     size_t room;     /* results that each rank sends */
     size_t *ranks;   /* [parts]: which rank has a part */
-    uint64_t number; /* names the last validation */
+    uint64_t number; /* identifies the last validation */
 };
 
 /* Divides the validations of a run among the ranks that have the validation set, with the kernels
- * `chosen` that rank 0 has (computed_with.h); all ranks have shared their state. Writes into
- * `text` why ranks take no part although there would be work for them; "" if there are none.
- * Returns false with an error. Free *validation in any case. */
+ * `chosen` that rank 0 has (computed_with.h); all ranks have shared their state. Writes into `text`
+ * why ranks take no part although there would be work for them; "" if all can. Returns false with
+ * an error. Free *validation in any case. */
 bool ranks_divide_validation(struct cluster *cluster, struct preparation *prepared,
                              const char *chosen, struct ranks_validation *validation, char *text,
                              size_t size, struct error *error);
 void ranks_validation_free(struct ranks_validation *validation); /* may be {0} */
 
-/* Validates, with the other ranks if they have parts: evaluator_run of this rank, to the same bits.
- */
+/* Validates, with the other ranks if they have parts. The result has the bits of evaluator_run. */
 bool ranks_validate(struct cluster *cluster, struct ranks_validation *validation,
                     struct evaluator *evaluator, evaluator_progress *progress, void *context,
                     struct evaluation *evaluation, struct error *error);
@@ -88,8 +87,8 @@ void ranks_quit(struct cluster *cluster);
 
 /* --- the other ranks --- */
 
-/* Does what rank 0 says until it quits, and in each run what runs do `besides`. `threads` is what
- * this rank was started with; 0: what rank 0 was. */
+/* Obeys rank 0 until it quits, and does the work `besides` in each run. `threads` is the number
+ * that this rank was started with; 0: that of rank 0. */
 bool ranks_serve(struct cluster *cluster, size_t threads, const struct run_besides *besides,
                  struct error *error);
 

@@ -1,8 +1,8 @@
 /* A rank other than 0 prepares the runs that rank 0 begins, without their folders and samples, and
  * computes its part of each iteration and validation.
  *
- * A rank that cannot go on tells all others with cluster_fail; otherwise the others would wait for
- * its sums. */
+ * A rank that cannot continue tells all others with cluster_fail; otherwise the others would wait
+ * for its sums. */
 #include "base/clock.h"
 #include "engine/devices/rank_device.h"
 #include "runs/settings/settings.h"
@@ -21,7 +21,7 @@ struct service {
     struct execution_batch batch;
     struct ranks_meter meter;
     struct ranks_validation validation;
-    bool runs; /* `prepared` is */
+    bool runs; /* a run is prepared */
 };
 
 static bool fail(struct service *service, const struct error *error)
@@ -49,7 +49,7 @@ static bool compare_with_one(struct service *service, struct error *error)
     return cluster_check(service->cluster, error);
 }
 
-/* Prepares the run that rank 0 begins. If a rank cannot, none has a run. */
+/* Prepares the run that rank 0 begins. If one rank cannot, the run begins on none. */
 static bool begin_run(struct service *service, uint64_t first_iteration, struct error *error)
 {
     struct cluster *cluster = service->cluster;

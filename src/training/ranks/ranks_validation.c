@@ -1,12 +1,12 @@
-/* A validation that the ranks divide: each computes some of the batches that one process would
+/* Divides validations among the ranks: each computes some of the batches that one process would
  * compute, with the same kernels in batches of the same size, and rank 0 joins the results of all
  * images in their order (evaluator.h). So its figures have the bits of one process.
  *
- * All ranks have equal weights, running statistics and weights that are derived of them, since
- * each computes every step, so nothing of these is sent. Rank 0 says when to validate. If it ends a
+ * All ranks have equal weights, running statistics and weights that are derived of them, since each
+ * computes every step, so none of these are sent. Rank 0 decides when to validate. If it ends a
  * validation early, because the run is to stop or its own part has failed, it tells the others by
- * messages, which they look for between two batches. All ranks then gather what they have, even if
- * it is of no use: so they agree on what comes next. A rank whose part fails tells all by
+ * messages, which they check for between two batches. All ranks then gather their results, even if
+ * these are of no use, so that they stay in step. A rank whose part fails tells all by
  * cluster_fail, as in an iteration.
  */
 #include "base/clock.h"
@@ -40,7 +40,7 @@ static void fill_facts(const struct preparation *prepared, struct readiness *min
     memcpy(mine->facts, values, sizeof mine->facts);
 }
 
-/* Returns whether a rank can take part. Otherwise writes why into `why`, with its name. */
+/* Returns whether a rank can take part. Otherwise writes the reason, with its name, into `why`. */
 static bool can_take_part(const struct cluster *cluster, const struct readiness *all, size_t rank,
                           char *why, size_t size)
 {
@@ -61,7 +61,7 @@ static bool can_take_part(const struct cluster *cluster, const struct readiness 
     return false;
 }
 
-/* Says how many ranks validate, and why the first one that cannot does not. */
+/* Writes how many ranks validate, and why the first one that cannot does not. */
 static void write_reason(char *text, size_t size, size_t able, size_t ranks, const char *why)
 {
     if (able == 1)
@@ -70,7 +70,7 @@ static void write_reason(char *text, size_t size, size_t able, size_t ranks, con
         snprintf(text, size, "%zu of %zu ranks share the validations: %s", able, ranks, why);
 }
 
-/* Gathers who can take part, and gives each of them a part, as far as there are batches. */
+/* Gathers which ranks can take part, and gives each of them a part, as far as there are batches. */
 static bool assign(struct cluster *cluster, const struct readiness *mine,
                    struct ranks_validation *validation, char *text, size_t size,
                    struct error *error)
@@ -106,7 +106,7 @@ static bool assign(struct cluster *cluster, const struct readiness *mine,
     return true;
 }
 
-/* Makes this rank's evaluator that of its part; one without a part is freed. */
+/* Restricts this rank's evaluator to its part; without a part, frees it. */
 static bool take_part(struct preparation *prepared, const struct ranks_validation *validation,
                       struct error *error)
 {
@@ -202,9 +202,9 @@ static void send_end(struct cluster *cluster, const struct ranks_validation *val
         cluster_post(cluster, validation->ranks[p], &message, sizeof message, &unused);
 }
 
-/* Gathers what all ranks have found out, each with room for the same number of images. Returns the
+/* Gathers the results of all ranks, each with room for the same number of images. Returns the
  * array, which the caller frees, or NULL with an error. After a failure MPI may still read and
- * write: then the arrays are given up. */
+ * write the arrays, which are then never freed. */
 static struct image_result *gather(struct cluster *cluster,
                                    const struct ranks_validation *validation,
                                    struct evaluator *evaluator, struct error *error)
@@ -246,7 +246,7 @@ static bool watch(void *context, uint64_t done, struct error *error)
     return good;
 }
 
-/* Returns false, and names this rank in an error of its own. */
+/* Returns false, and adds this rank's name to its error. */
 static bool refuse_own(struct cluster *cluster, struct error *error)
 {
     const bool own = error->kind != ERROR_INTERRUPTED && cluster_check(cluster, NULL);
@@ -291,14 +291,14 @@ bool ranks_validate(struct cluster *cluster, struct ranks_validation *validation
     return joined;
 }
 
-/* Between two batches a rank other than 0 checks with this whether the validation was ended. */
+/* The context in which a rank other than 0 checks between two batches whether the validation was
+ * ended. */
 struct part {
     struct cluster *cluster;
     uint64_t number; /* of the validation */
 };
 
-/* Returns false if rank 0 has ended the validation. A message about an earlier one came too late.
- */
+/* Returns false if rank 0 has ended the validation. Ignores a late message about an earlier one. */
 static bool goes_on(void *context, uint64_t done, struct error *error)
 {
     const struct part *part = context;

@@ -1,6 +1,6 @@
-/* A rank adds up its times over the whole run, and tells the sums. Rank 0 keeps those of the last
- * record and records the differences, so a message that is lost or late costs nothing but time. The
- * means at the end come from a collective, since the last heartbeat may be a second old. */
+/* A rank adds up its times over the whole run, and reports the sums. Rank 0 keeps those of the last
+ * record and records the differences, so a lost or late message only delays them. The means at the
+ * end come from a collective, since the last heartbeat may be a second old. */
 #include "training/ranks/ranks_work.h"
 
 #include "base/clock.h"
@@ -94,8 +94,8 @@ void ranks_record_begin(struct ranks_record *record, struct run *run, struct ran
     ranks_meter_begin(meter, cluster);
 }
 
-/* Takes the means over the iterations between two states of a rank; without any, those before stay.
- */
+/* Sets the means over the iterations between two states of a rank; without any, keeps the previous
+ * ones. */
 static void take_means(struct rank_work *rank, const struct cluster_work *before,
                        const struct cluster_work *now)
 {
@@ -122,8 +122,8 @@ static void put(struct ranks_record *record, uint64_t iteration)
         json_free(event);
 }
 
-/* Returns whether a rank has told this in this run. All ranks compute the same iterations, so what
- * has more, or less than before, came late from the run before. */
+/* Returns whether a report belongs to this run. All ranks compute the same iterations, so a report
+ * with more or fewer is a late one of the previous run. */
 static bool is_of_run(const struct ranks_record *record, size_t rank,
                       const struct cluster_work *work)
 {

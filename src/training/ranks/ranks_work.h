@@ -1,9 +1,9 @@
-/* ranks_work.h: measures what the ranks do in their iterations, and records it.
+/* ranks_work.h: measures the work of the ranks in their iterations, and records it.
  *
  * Each rank measures itself with a ranks_meter and tells rank 0 once a second (cluster_set_work).
  * Rank 0 publishes the figures of all (run_state_put_ranks) and writes them into the journal: soon
- * after the start, then at growing intervals, as means over the iterations since the time before;
- * and at the end as means over all. Without a cluster nothing is measured or recorded. */
+ * after the start, then at growing intervals, as means over the iterations since the previous
+ * record; and at the end as means over all. Without a cluster nothing is measured or recorded. */
 #ifndef TINCA_TRAINING_RANKS_RANKS_WORK_H
 #define TINCA_TRAINING_RANKS_RANKS_WORK_H
 

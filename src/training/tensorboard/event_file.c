@@ -3,8 +3,8 @@
  *     0 .......... base .......... base + done .......... base + records.length
  *       on the disk       in the file            waits in memory
  *
- * so that the file can be cut to whole records wherever the disk has refused, and what a sync that
- * failed has lost is written once more. */
+ * so that the file can be cut to whole records after a failed write, and records that a failed sync
+ * has lost are written again. */
 #include "training/tensorboard/event_file.h"
 
 #include "base/clock.h"
@@ -122,7 +122,7 @@ static size_t frame_length(const char *record)
     return (size_t)length + 16;
 }
 
-/* Returns where the last whole record within the first `count` bytes of the log ends. */
+/* Returns the end of the last whole record within the first `count` bytes of the log. */
 static size_t whole_records(const struct event_log *log, size_t count)
 {
     size_t end = 0;
@@ -135,7 +135,7 @@ static size_t whole_records(const struct event_log *log, size_t count)
     return end;
 }
 
-/* Forgets the records, which are on the disk. */
+/* Removes the records, which are on the disk. */
 static void empty(struct event_file *file)
 {
     file->base += file->log.records.length;
@@ -143,12 +143,12 @@ static void empty(struct event_file *file)
     file->done = 0;
 }
 
-/* Cuts the file to whole records and forgets the others. */
+/* Cuts the file to whole records and drops the others. */
 static void cut(struct event_file *file)
 {
     const size_t whole = whole_records(&file->log, file->done);
     if (file->descriptor >= 0 && whole < file->done) {
-        /* if this fails nothing can be done; readers skip a record that is not complete */
+        /* if this fails, readers skip the incomplete record */
         const bool done = ftruncate(file->descriptor, (off_t)(file->base + whole)) == 0;
         (void)done;
     }
@@ -172,7 +172,7 @@ static void meet_trouble(struct event_file *file)
     file->stopped = true;
 }
 
-/* Writes what waits. Returns false with errno if the disk refuses. */
+/* Writes the waiting records. Returns false with errno if writing fails. */
 static bool write_records(struct event_file *file)
 {
     const struct text *records = &file->log.records;

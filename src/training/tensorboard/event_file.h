@@ -1,10 +1,10 @@
 /* event_file.h: a TensorBoard event file that grows while a run trains.
  *
  * Records reach the file within a second, if event_file_step is called as often, and the disk with
- * event_file_sync, or when a MiB of them has gathered. A disk that refuses (it is full, read-only,
- * unplugged) does not fail the run: records wait in memory and are written with the next ones, and
- * `trouble` says why the last attempt failed. If more than 16 MiB wait, the file ends there:
- * `stopped`, and later records are dropped. */
+ * event_file_sync, or when a MiB of them has gathered. A disk that cannot be written (it is full,
+ * read-only, unplugged) does not fail the run: records wait in memory and are written with the next
+ * ones, and `trouble` says why the last attempt failed. If more than 16 MiB wait, the file ends
+ * there: `stopped`, and later records are dropped. */
 #ifndef TINCA_TRAINING_TENSORBOARD_EVENT_FILE_H
 #define TINCA_TRAINING_TENSORBOARD_EVENT_FILE_H
 
@@ -22,20 +22,20 @@ struct event_file {
     struct error trouble; /* kind ERROR_NONE: none */
 };
 
-/* Creates a file in `folder`, which is made if need be. Its name sorts behind those of all event
- * files there, in which order TensorBoard reads them. `host` becomes part of the name. Returns
- * false with an error. */
+/* Creates a file in `folder`, which is made if it is missing. Its name sorts after those of all
+ * event files there, since TensorBoard reads them in this order. `host` becomes part of the name.
+ * Returns false with an error. */
 bool event_file_open(struct event_file *file, const char *folder, const char *host,
                      struct event_time start, struct error *error);
 
-/* Writes what waits, at most once a second. `now` is clock_nanoseconds. */
+/* Writes the waiting records, at most once a second. `now` is clock_nanoseconds. */
 void event_file_step(struct event_file *file, uint64_t now);
 
-/* Writes what waits. Returns false if something still waits (`trouble`) or was dropped. */
+/* Writes the waiting records. Returns false if some still wait (`trouble`) or were dropped. */
 bool event_file_flush(struct event_file *file);
 
-/* Writes what waits and syncs the file (fdatasync). Returns false if something is not on the disk
- * (`trouble`) or was dropped. */
+/* Writes the waiting records and syncs the file (fdatasync). Returns false if something is not on
+ * the disk (`trouble`) or was dropped. */
 bool event_file_sync(struct event_file *file);
 
 /* Returns whether records wait that are not in the file. */

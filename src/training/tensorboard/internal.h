@@ -1,4 +1,5 @@
-/* internal.h: what the files of this folder share; no other folder includes it. */
+/* internal.h: the checksums and records that the files of this folder share; no other folder
+ * includes it. */
 #ifndef TINCA_TRAINING_TENSORBOARD_INTERNAL_H
 #define TINCA_TRAINING_TENSORBOARD_INTERNAL_H
 
@@ -28,8 +29,8 @@ void crc32c_prepare(struct crc32c *crc);
 /* Returns the CRC-32C of `count` bytes. */
 uint32_t crc32c_of(const struct crc32c *crc, const void *bytes, size_t count);
 
-/* Returns what a file stores for a CRC-32C: rotated right by 15 bits, plus a constant. A checksum
- * of data that contain checksums would otherwise be of little use. */
+/* Returns a CRC-32C as files store it: rotated right by 15 bits, plus a constant. Otherwise a
+ * checksum of data that contain checksums would be of little use. */
 uint32_t crc32c_mask(uint32_t crc);
 
 /* --- event_log.c --- */
@@ -52,8 +53,8 @@ struct event_time {
     uint64_t step;
 };
 
-/* Begins a log with the file's version, and says that what earlier files of the same folder have
- * from time.step on is obsolete: 0, or the first step that a resumed run computes. */
+/* Begins a log with the file's version. Marks the records of earlier files of the same folder as
+ * obsolete from time.step on: 0, or the first step that a resumed run computes. */
 void event_log_begin(struct event_log *log, struct event_time time);
 
 /* Frees the records. */

@@ -1,4 +1,4 @@
-/* The values of series, and the settings. */
+/* Adds the values of series, and the settings, as records. */
 #include "training/tensorboard/internal.h"
 
 #include "base/files/file.h"

@@ -15,7 +15,7 @@ typedef float gradient_function(float of, float g, float parameter);
 
 /* --- the functions of each activation --- */
 
-/* A comparison with < keeps NaN, so that a diverged run is noticed. */
+/* Returns max(x, 0). The comparison with < keeps NaN, so that a diverged run is noticed. */
 ALWAYS_INLINE float relu_value(float x, float slope)
 {
     (void)slope;
@@ -470,7 +470,7 @@ const struct kernel KERNEL(elu) = {
     .backward = backward,
 };
 
-/* Those whose value at 0 is 0, which the unused lanes of a channel-blocked array must keep, also
+/* Activations that map 0 to 0, which the unused lanes of a channel-blocked array must keep, also
  * have a kernel for the channel-blocked arrays of inference, which are surrounded by padding. */
 enum { BLOCKED_TRAITS = KERNEL_BLOCKED | ELEMENT_TRAITS | KERNEL_IN_PLACE };
 

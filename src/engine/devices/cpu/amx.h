@@ -36,7 +36,7 @@ enum { TILE_ROWS_MAX = 16, TILE_BYTES = 64, TILE_PAIRS = 16, TILE_FLOATS = 256 }
 #define WEIGHTS_0 6
 #define WEIGHTS_1 7
 
-/* What LDTILECFG loads. */
+/* The configuration that LDTILECFG loads. */
 struct amx_configuration {
     uint8_t palette, start_row, reserved[14];
     uint16_t row_bytes[16];

@@ -15,7 +15,7 @@
 
 enum { MAX_STRIPS = 4, SUM_TILES = 4 };
 
-/* What all tiles of a region share. */
+/* The data that all tiles of a region share. */
 struct shared {
     const struct blocked_conv *conv;
     const struct conv_region *region;

@@ -2,7 +2,7 @@
 #include "engine/devices/cpu/amx.h"
 #include "engine/devices/cpu/cpu.h"
 
-/* As in limit_loops.c: several tasks for each thread, and independent chains of additions. */
+/* Each thread has several tasks, with independent chains of additions, as in limit_loops.c. */
 enum { TASKS_A_THREAD = 8, ROUNDS = 1 << 14, CHAINS = 4 };
 
 static void multiply_add_task(void *context, size_t task, size_t thread)

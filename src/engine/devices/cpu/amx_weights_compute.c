@@ -31,7 +31,7 @@ struct sizes {
     size_t height, width;      /* rows and columns of a plane */
     size_t plane, channel;     /* from one to the next */
     size_t positions;          /* of a chunk, rounded up to whole steps */
-    size_t input, gradient;    /* the copies */
+    size_t input, gradient;    /* each copy */
     size_t positions_gradient; /* the gradient of one block before positions are joined */
     size_t rows;               /* the rows of one image and block before they are transposed */
 };
@@ -244,7 +244,7 @@ static void multiply_one(const struct product *p)
     _tile_stored(SUMS_0, p->sums[0][0], TILE_BYTES);
 }
 
-/* What the products of a chunk share. */
+/* The data that the products of a chunk share. */
 struct chunk_sums {
     const struct weights_job *job;
     const struct weights_share *share;

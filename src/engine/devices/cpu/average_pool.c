@@ -75,7 +75,7 @@ static float *scratch_of(const struct pooling *p, size_t thread)
     return (float *)p->call->workspace + thread * scratch_floats(p->call->site);
 }
 
-/* Forward: adds the columns of each window to `row`. Backward: adds `row` to the columns of each
+/* Adds the columns of each window to `row` or, if `backward`, adds `row` to the columns of each
  * window. */
 static void add_columns(const struct pooling *p, float *columns, float *row, bool backward)
 {

@@ -73,7 +73,7 @@ struct columns {
     const struct norm *norm;
     struct image_range images;
     size_t begin, channels;
-    size_t first, count;  /* of their values in an image */
+    size_t first, count;  /* the first of their values in an image, and how many */
     struct pair *results; /* by channel */
 };
 
@@ -161,8 +161,8 @@ static void measure(const struct norm *norm)
 
 /* --- forward --- */
 
-/* What follows the norm in the same pass: the addition of `summand`, unless it is NULL, and a relu,
- * if there is one. */
+/* The fused epilogue of the norm: the addition of `summand`, unless it is NULL, and a relu, if
+ * there is one. */
 struct ending {
     const float *summand;
     bool relu;
@@ -174,7 +174,7 @@ static struct ending ending_of(const struct kernel_call *call)
     return (struct ending){site->fused_add ? call->inputs[1] : NULL, site->fused_activation};
 }
 
-/* Returns the ending of the values from `at` on. */
+/* Returns the epilogue of the values from `at` on. */
 static struct ending ending_at(const struct ending *ending, size_t at)
 {
     return (struct ending){ending->summand ? ending->summand + at : NULL, ending->relu};
@@ -186,7 +186,7 @@ ALWAYS_INLINE float normalised(float x, float mean, float scale, float bias)
     return (x - mean) * scale + bias;
 }
 
-/* Returns the end of value i. NaN stays NaN, so that a diverged run is noticed. */
+/* Returns value i after the epilogue. NaN stays NaN, so that a diverged run is noticed. */
 ALWAYS_INLINE float ended(float y, const float *summand, size_t i, const bool relu)
 {
     if (summand)
@@ -199,7 +199,8 @@ struct factors {
     float mean, scale, bias;
 };
 
-/* Normalises values of one channel. The compiler knows whether there are a summand and a relu. */
+/* Normalises values of one channel. Whether there are a summand and a relu is a constant of each
+ * call. */
 ALWAYS_INLINE void apply_values(const float *x, float *y, size_t area, struct factors f,
                                 const float *summand, const bool relu)
 {
@@ -265,7 +266,8 @@ static void apply_vectors_task(void *context, size_t n, size_t thread)
         apply_channels(norm, x, y, NULL, false);
 }
 
-/* Inference with the statistics of each image: a plane is normalised while it is in the cache. */
+/* Normalises with the statistics of each image, for inference: a plane is normalised while it is in
+ * the cache. */
 static void apply_instances_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
@@ -316,8 +318,8 @@ static void forward_batch_norm(const struct kernel_call *call)
 
 /* --- backward --- */
 
-/* Where a fused relu was 0, the gradient of the norm's output is 0. The relu's output says where,
- * or, without a fused addition, the norm is computed once more. */
+/* The gradient of the norm's output is 0 where a fused relu was 0. The relu's output shows where
+ * or, without a fused addition, the norm is recomputed. */
 enum mask { UNMASKED, MASKED_BY_NORM, MASKED_BY_OUTPUT };
 
 static enum mask mask_of(const struct kernel_site *site)
@@ -336,8 +338,8 @@ static struct factors factors_of(const struct norm *norm, size_t c)
                             call->parameters[BIAS][c]};
 }
 
-/* Returns the sums of g and of g (x - mean) over a few values of a channel. The compiler knows the
- * mask. */
+/* Returns the sums of g and of g (x - mean) over a few values of a channel. The mask is a constant
+ * of each call. */
 ALWAYS_INLINE struct pair correlate_values(const float *x, const float *g, const float *y,
                                            size_t count, struct factors f, const enum mask mask)
 {
@@ -489,7 +491,8 @@ struct slopes {
     float scale, slope, offset;
 };
 
-/* The compiler knows `relu` and `accumulate`. */
+/* Writes or adds the gradients of values of one channel. `relu` and `accumulate` are constants of
+ * each call. */
 ALWAYS_INLINE void gradient_values(const float *x, const float *g, float *to, size_t count,
                                    struct factors f, struct slopes s, const bool relu,
                                    const bool accumulate)

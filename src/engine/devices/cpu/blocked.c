@@ -1,5 +1,5 @@
-/* What the kernels for channel-blocked arrays share: the scale and shift of fused batch norms, and
- * the copy to the plain layout for kernels that know no other. */
+/* Code that the kernels for channel-blocked arrays share: the scale and shift of fused batch norms,
+ * and the copy to the plain layout for kernels that support no other. */
 #include "engine/devices/cpu/blocked.h"
 
 #include "base/language.h"

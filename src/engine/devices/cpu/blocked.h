@@ -1,4 +1,4 @@
-/* blocked.h: channel-blocked arrays (struct tensor_layout) and what the kernels for them share.
+/* blocked.h: channel-blocked arrays (struct tensor_layout) and helpers of the kernels for them.
  * Only the kernels of this folder use it.
  *
  * A block of LANES channels of one position fills a vector. A plane is one block of channels of one
@@ -109,7 +109,7 @@ static inline size_t tasks_wanted(const struct kernel_call *call, enum machine_f
  * cache. If there are fewer rows than tasks, a task computes whole planes. */
 struct blocked_tasks {
     size_t batch, planes, height; /* planes of an image; rows of a plane */
-    bool divides_rows;            /* else planes */
+    bool divides_rows;            /* a task has row blocks; else whole planes */
     size_t count;
 };
 
@@ -178,8 +178,8 @@ static inline bool blocked_next(const struct blocked_tasks *tasks, struct row_bl
     return true;
 }
 
-/* What a kernel does with a result before it stores it: relu, the addition of a second input, relu,
- * each of them optional. */
+/* The epilogue that a kernel applies to a result before it stores it: relu, the addition of a
+ * second input, relu, each of them optional. */
 struct epilogue {
     bool relu_first, relu_last;
     struct blocked summand; /* no values: nothing is added */

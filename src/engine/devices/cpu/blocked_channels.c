@@ -1,6 +1,6 @@
 /* Operators that only move values, on channel-blocked arrays: channel_shuffle and channel_shift
- * where no convolution reads through them, flatten, which needs the plain order of values, and, in
- * inference, concat where its inputs are not computed in place. */
+ * where they are not fused into a convolution, flatten, which needs the plain order of values, and,
+ * in inference, concat where its inputs are not computed in place. */
 #include "base/language.h"
 #include "engine/devices/cpu/blocked.h"
 #include "engine/devices/cpu/channel_moves.h"

@@ -15,8 +15,8 @@
 #include "engine/devices/cpu/tiles.h"
 
 enum {
-    STRIP_BYTES = 32768,  /* of the source that a strip reads again and again */
-    WEIGHT_FLOATS = 6144, /* of a column's weights that a strip reads before it goes on */
+    STRIP_BYTES = 32768,  /* bytes of the source that a strip reads repeatedly */
+    WEIGHT_FLOATS = 6144, /* floats of a column's weights that a strip reads before it goes on */
 };
 
 /* --- geometry --- */

@@ -46,10 +46,11 @@ struct conv_residue {
 
 /* The residues of an axis. */
 struct conv_residues {
-    size_t step;                                /* source positions from one result to the next */
-    size_t terms;                               /* of all residues */
-    size_t count;                               /* forward, there is one residue */
-    struct conv_residue of[BLOCKED_MAX_STRIDE]; /* last: the others are not copied (below) */
+    size_t step;  /* source positions from one result to the next */
+    size_t terms; /* of all residues */
+    size_t count; /* forward, there is one residue */
+    struct conv_residue
+        of[BLOCKED_MAX_STRIDE]; /* the last member, because unused ones are not copied */
 };
 
 /* One or two (COLUMN_BLOCKS) blocks of results whose tiles read the same terms. */
@@ -85,7 +86,7 @@ struct blocked_conv {
     element *copies; /* one for each thread */
     struct epilogue epilogue;
     size_t row_blocks, column_chunks; /* how an image is divided */
-    /* At the end, because a forward pass does not copy the residues that it has not. */
+    /* These come last, because a forward pass copies only their first residue. */
     struct conv_residues y, x;
 };
 
@@ -94,7 +95,7 @@ struct blocked_conv {
 struct blocked_conv KERNEL(blocked_conv_make)(const struct kernel_site *site, bool backward,
                                               struct tensor_layout layout, struct carve *carve);
 
-/* Writes what depends on the weights alone, and on fused norms in the forward pass. */
+/* Packs the weights, and in the forward pass also applies fused norms. */
 void KERNEL(blocked_conv_prepare)(struct blocked_conv *c, const struct kernel_call *call);
 
 /* Computes the results; call, in, out, accumulate, copies and epilogue are set. */

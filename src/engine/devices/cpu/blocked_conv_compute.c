@@ -21,7 +21,7 @@
 /* The terms of a block of sums. */
 #define TILE_TERMS (TERM_VALUES > 1 ? SIZE_MAX : TERM_BLOCK)
 
-/* What all tiles of a column of output channels share. */
+/* The data that all tiles of a column of output channels share. */
 struct blocked_terms {
     const size_t *offsets;
     /* Two groups of a grouped convolution may share a block of output channels. The lanes that are
@@ -215,7 +215,7 @@ void KERNEL(blocked_conv_compute)(const struct blocked_conv *c, const struct con
     const struct conv_terms *terms = &region->terms;
     const size_t *offsets = KERNEL(blocked_conv_offsets)(c, terms, (size_t)(column - c->columns));
     const float *weights = KERNEL(blocked_conv_weights)(c, terms, column);
-    /* Members are set one by one: to clear all first would take as long as a few tiles. */
+    /* members are set one by one, because clearing all would take as long as a few tiles */
     struct blocked_terms t;
     t.step = c->x.step * c->source.block;
     t.out_step = terms->x->step * LANES;

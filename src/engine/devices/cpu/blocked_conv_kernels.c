@@ -215,7 +215,8 @@ static void backward_conv(const struct kernel_call *call)
         KERNEL(blocked_bias_backward)(call);
 }
 
-/* The gradient of a plain input would have to be plain too. */
+/* Returns whether the kernel trains the site: not with a plain input, whose gradient would have to
+ * be plain too. */
 static bool supports_training(const struct kernel_site *site, const char **reason)
 {
     struct carve carve = {0};

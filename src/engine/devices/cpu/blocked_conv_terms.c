@@ -49,7 +49,7 @@ struct conv_terms KERNEL(blocked_conv_terms)(const struct blocked_conv *c, size_
                                .before = c->term_channels * before};
 }
 
-/* All columns of one group share their offsets. */
+/* Returns the offsets of a column, which all columns of one group share. */
 size_t *KERNEL(blocked_conv_offsets)(const struct blocked_conv *c, const struct conv_terms *terms,
                                      size_t column)
 {

@@ -1,6 +1,6 @@
-/* blocked_frame.h: what kernels share that multiply each channel of a channel-blocked array by a
- * value of its own: the arrays of a pass, and the values of a block in the lanes of a vector. Only
- * the kernels of this folder use it. */
+/* blocked_frame.h: helpers of kernels that multiply each channel of a channel-blocked array by its
+ * own value: the arrays of a pass, and the values of a block in the lanes of a vector. Only the
+ * kernels of this folder use it. */
 #ifndef TINCA_ENGINE_DEVICES_CPU_BLOCKED_FRAME_H
 #define TINCA_ENGINE_DEVICES_CPU_BLOCKED_FRAME_H
 
@@ -21,7 +21,7 @@ static inline struct blocked_frame blocked_frame_forward(const struct kernel_cal
     return frame;
 }
 
-/* `out` has no values if the input needs no gradient. */
+/* Returns the arrays of a backward pass; `out` has no values if the input needs no gradient. */
 static inline struct blocked_frame blocked_frame_backward(const struct kernel_call *call)
 {
     const struct kernel_site *site = call->site;

@@ -63,7 +63,7 @@ static void normalise(const struct blocked_lrn *lrn, const element *from, elemen
     }
 }
 
-/* A task is a row of an image, in all its channels. */
+/* Normalises a row of an image, in all its channels. */
 static void lrn_task(void *context, size_t task, size_t thread)
 {
     const struct blocked_lrn *lrn = context;
@@ -146,7 +146,7 @@ static void differentiate(const struct blocked_lrn *lrn, const struct rows *rows
     }
 }
 
-/* A task is a row of an image, in all its channels. */
+/* Computes the gradient of a row of an image, in all its channels. */
 static void gradient_task(void *context, size_t task, size_t thread)
 {
     const struct blocked_lrn *lrn = context;

@@ -12,7 +12,7 @@
 
 typedef double doubles __attribute__((vector_size(LANES * sizeof(double))));
 
-/* What a block of channels has for each lane; 0 in unused lanes. */
+/* The factors of a block of channels, by lane; 0 in unused lanes. */
 struct factors {
     float mean[LANES], scale[LANES], bias[LANES]; /* y = (x - mean) scale + bias */
     float gradient_scale[LANES], slope[LANES], offset[LANES];
@@ -223,8 +223,8 @@ static void store_gradient(const struct blocked *array, size_t image, size_t pla
     element_store(to, accumulate ? element_load(to) + value : value);
 }
 
-/* The input's gradient may overwrite g, and the summand's gradient g or y: each position is read
- * before it is written. If both are one array, the summand's is added. */
+/* Writes the gradients of a plane. The input's may overwrite g, and the summand's g or y: each
+ * position is read before it is written. If both are one array, the summand's is added. */
 static void gradient_plane(const struct blocked_norm *b, size_t image, size_t plane)
 {
     const struct factors *factors = &b->factors[plane];

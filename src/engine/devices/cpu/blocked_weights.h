@@ -24,7 +24,7 @@ struct weights_job {
     size_t partials, plane_chunks; /* chunks of the images; of the input blocks */
     size_t chunk_images, chunk_rows;
     float *results; /* [partial][output block][term][lane] */
-    /* as weights_arrange sets them: */
+    /* set by weights_arrange: */
     size_t offset_count;
     size_t *offsets; /* of the window elements in an input block */
     bool copied;     /* tiles read a copy of the input */

@@ -25,14 +25,14 @@
 
 enum {
     LINE = 64 / sizeof(float), /* floats of a cache line */
-    SIZE = 4,                  /* of a transformed tile, along each axis */
+    SIZE = 4,                  /* values of a transformed tile along each axis */
     VALUES = SIZE * SIZE,
-    RESULTS = 2, /* of a tile, along each axis */
+    RESULTS = 2, /* results of a tile along each axis */
     CHUNK = 16,  /* tiles */
     PAIR = 2,    /* blocks of output channels in a column */
     /* blocks of input channels whose products are summed in registers; sums of sums round less */
     SUM_BLOCKS = 64 / LANES,
-    LEAST_TILES = 16, /* of an image: fewer would not pay for the larger weights */
+    LEAST_TILES = 16, /* tiles of an image; fewer would not pay for the larger weights */
     MANY_COLUMNS = 8, /* the transforms take about a twelfth of their products' time */
 };
 
@@ -185,11 +185,11 @@ static void transform_block(const struct winograd *w, const struct chunk *chunk,
     }
 }
 
-/* The products of one value: of a group of tiles and a column. */
+/* The operands and sums of a group of tiles and a column, for one of the 16 transformed values. */
 struct product {
     const float *inputs, *weights;
     float *sums;
-    const float *next;    /* weights that are multiplied soon */
+    const float *next;    /* the weights of the next product, which are prefetched */
     size_t next_of_block; /* floats of `next` that each block of input channels prefetches */
 };
 
@@ -197,13 +197,16 @@ struct product {
  * values. The processor ignores addresses behind the end of the memory. */
 static inline void prefetch(const float *from, size_t floats)
 {
-    enum { FOR_READING = 0, INTO_LEVEL_2 = 2 }; /* also constants where nothing is optimized */
+    enum {
+        FOR_READING = 0,
+        INTO_LEVEL_2 = 2
+    }; /* constants, as the built-in requires, even without optimization */
     for (size_t i = 0; i < floats; i += LINE)
         __builtin_prefetch(from + i, FOR_READING, INTO_LEVEL_2);
 }
 
-/* Adds the products of input blocks [begin, end) to the sums of a group of tiles; the sums of block
- * 0 are new. */
+/* Adds the products of input blocks [begin, end) to the sums of a group of tiles; if `begin` is 0,
+ * the sums start at 0. */
 static inline __attribute__((always_inline)) void
 multiply(const struct product *p, size_t begin, size_t end, const int group, const int blocks)
 {
@@ -238,9 +241,9 @@ multiply(const struct product *p, size_t begin, size_t end, const int group, con
         }
 }
 
-/* Computes the sums of a column for all tiles and values. The tiles behind the last one of the
- * chunk are computed too, from what the memory has, and not used. Each group of tiles prefetches a
- * part of the weights that follow: those of the next value, and at the end of column `next`. */
+/* Computes the sums of a column for all tiles and values. Tiles behind the last one of the chunk
+ * are computed too, from undefined values, and not used. Each group of tiles prefetches a part of
+ * the weights of the next value or, after the last value, of column `next`. */
 static inline __attribute__((always_inline)) void multiply_chunk(const struct winograd *w,
                                                                  const struct chunk *chunk,
                                                                  size_t column, size_t next,
@@ -465,7 +468,8 @@ static double seconds_winograd(const struct kernel_site *site)
            transforms * figures[MACHINE_TRANSFORM];
 }
 
-/* Tiles at the lower and the right edge of an odd size read one position more. */
+/* Returns the padding of the input: tiles at the lower and the right edge of an odd size read one
+ * position more. */
 static size_t pad_winograd(const struct kernel_site *site)
 {
     const struct shape out = site->node->output;
@@ -525,7 +529,7 @@ static void infer_winograd(const struct kernel_call *call)
     run_tasks(call, batch * w.tile_chunks * w.column_chunks, winograd_task, &w);
 }
 
-/* The rows begin with a row of tiles, since their number is even. */
+/* Computes some rows of an image. They begin with a row of tiles, since their number is even. */
 static void infer_winograd_rows(const struct kernel_call *call, const struct kernel_rows *rows,
                                 size_t thread)
 {

@@ -70,7 +70,8 @@ static void write_gradient(float *to, const float *g, float factor, size_t area,
     }
 }
 
-/* The factor's gradient comes second: if both inputs are one node, it is added to the first. */
+/* Writes both gradients of some planes. The factor's comes second, since it is added to the first
+ * if both inputs are one node. */
 static void backward_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
@@ -150,7 +151,7 @@ static void store_sums(const struct kernel_call *call, size_t image, size_t plan
         to[lane] = (float)(sums[lane] + (call->accumulate[1] ? to[lane] : 0));
 }
 
-/* A task is one block of one image. */
+/* Writes both gradients of one block of one image. */
 static void blocked_backward_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
@@ -175,7 +176,8 @@ static void backward_blocked(const struct kernel_call *call)
     run_tasks(call, call->site->batch * blocked_planes(&s.in), blocked_backward_task, &s);
 }
 
-/* The factors are one value for each channel, and so never channel-blocked. */
+/* Returns whether the input and the output are channel-blocked; the factors, one value for each
+ * channel, never are. */
 static bool supports_blocked(const struct kernel_site *site, const char **reason)
 {
     if (!KERNEL(blocked_supports)(site, reason))

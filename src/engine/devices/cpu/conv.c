@@ -48,7 +48,7 @@ struct residue {
     size_t first, step, count;        /* positions in the destination */
     size_t taps, first_tap, tap_step; /* window elements that reach these positions */
     size_t base;                      /* source position of position 0 and the first tap */
-    size_t source_step;               /* by which that of each further tap is less */
+    size_t source_step; /* how much lower the source position of each further tap is */
 };
 
 /* The residues of an axis. */
@@ -121,7 +121,7 @@ static inline float *panel_plane(const struct correlation *c, const struct panel
     return c->to + (p->image * c->groups * c->rows + channel) * shape_area(c->destination);
 }
 
-/* to[i * step] = results[i], or adds the results to what is there. */
+/* Sets to[i * step] = results[i], or adds the results to the values there. */
 static inline void store_row(const struct correlation *c, const float *results, size_t count,
                              float *to, size_t step)
 {
@@ -391,9 +391,9 @@ static void correlation_pack(const struct correlation *c)
 
 /* --- storing ---
  *
- * The results of a panel go from scratch to the destination row by row, with the stride of
- * the panel's residue, and in the backward pass of a convolution that reads its input through a
- * channel move, to where each channel came from. */
+ * The results of a panel go from scratch to the destination row by row, with the stride of the
+ * panel's residue; in a backward pass with a fused channel move, to the place that each channel
+ * came from. */
 
 /* Stores whole rows of the destination, whose results lie `pitch` apart. Rows are stored in whole
  * vectors if memory follows them: the next row overwrites the excess. */
@@ -629,7 +629,7 @@ static void image_task(void *context, size_t task, size_t thread)
     correlate_row_block(c, direct ? direct : copy, image, group, 0, c->tiles, 0, thread, results);
 }
 
-/* With few images: copies some channels of a group's source. */
+/* Copies some channels of a group's source, if there are few images. */
 static void copy_task(void *context, size_t task, size_t thread)
 {
     (void)thread;

@@ -1,4 +1,4 @@
-/* conv.h: direct convolution, as the kernels conv, conv_gemm and conv_transpose share it. Only the
+/* conv.h: direct convolution, which the kernels conv, conv_gemm and conv_transpose share. Only the
  * kernels of this folder use it. */
 #ifndef TINCA_ENGINE_DEVICES_CPU_CONV_H
 #define TINCA_ENGINE_DEVICES_CPU_CONV_H
@@ -38,8 +38,9 @@ static inline struct conv_sizes conv_sizes_of(const struct kernel_site *site)
     };
 }
 
-/* Returns whether window elements that have a distance are read for outputs that have one, too. The
- * gradients of such inputs depend on elements without a regular order. */
+/* Returns whether an axis has both a stride and a dilation. The positions of the input then read
+ * window elements without a regular order, which the backward pass of direct convolution does not
+ * support. */
 static inline bool conv_strides_and_dilates(const struct kernel_site *site)
 {
     const struct conv_attributes *conv = &site->node->attributes.conv;

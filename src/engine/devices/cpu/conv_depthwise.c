@@ -14,7 +14,7 @@
 
 enum { STRIP = 8 }; /* positions whose sums are in registers */
 
-/* How the lanes of an output block get what they read. */
+/* The way in which the lanes of an output block get their input values. */
 enum order {
     ORDER_STRAIGHT,    /* every lane reads the same lane of the first input block */
     ORDER_TERMS,       /* each term is shuffled */
@@ -22,7 +22,7 @@ enum order {
     ORDER_SUMS         /* the sums of both input blocks are shuffled */
 };
 
-/* Where the input channels of an output block come from. */
+/* The sources of the lanes of an output block. */
 struct lanes {
     size_t first, second;  /* input blocks */
     vector_indices places; /* by lane: its lane in `first`, or LANES + its lane in `second` */
@@ -144,7 +144,7 @@ static void prepare_depthwise(const struct kernel_call *call)
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* What all positions of a row share. */
+/* The data that all positions of a row share. */
 struct row {
     const element *first, *second; /* the input under the window of position 0 */
     const float *weights, *bias;
@@ -153,7 +153,7 @@ struct row {
 };
 
 /* Computes the sums of positions [x, x + count) over a window of the first input block, or of the
- * second if `second` is set. The compiler knows the last three. */
+ * second if `second` is set. The last three arguments are constants of each call. */
 ALWAYS_INLINE void add_terms(const struct depthwise *d, const struct lanes *lanes,
                              const struct row *row, size_t x, vector *sum, const int count,
                              const bool second, const bool shuffled)

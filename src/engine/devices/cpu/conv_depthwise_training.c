@@ -49,9 +49,9 @@ static struct pass forward_of(const struct kernel_site *site, struct carve *carv
     return pass;
 }
 
-/* The window element at position t of the window belongs, for input position q, to output
- * (q + pad - t) / stride: the copy of the gradient has its position 0 at span - 1 - pad, and one
- * column for each column of the input. */
+/* Returns the input's gradient as a pass. For input position q, element t of the window belongs to
+ * output (q + pad - t) / stride: the copy of the gradient has its position 0 at span - 1 - pad, and
+ * one column for each column of the input. */
 static struct pass backward_of(const struct kernel_site *site, struct carve *carve)
 {
     struct pass pass = {.sizes = conv_sizes_of(site)};

@@ -82,7 +82,7 @@ struct weights_job {
     const struct kernel_call *call;
 };
 
-/* A chunk is a number of whole images, or some rows of one image. */
+/* Sets the size of a chunk: a number of whole images, or some rows of one image. */
 static void set_chunk(struct weights_job *job)
 {
     const struct shape out = job->sizes.out;
@@ -141,7 +141,8 @@ static size_t job_bytes(const struct kernel_site *site)
     return carve.used;
 }
 
-/* Fewer images give more blocks, which may share the gradient although more images would not. */
+/* Returns the most bytes for this batch and smaller ones: fewer images give more blocks, which may
+ * share the gradient although more images would not. */
 size_t KERNEL(conv_weights_workspace)(const struct kernel_site *site)
 {
     return conv_most_bytes(site, job_bytes);

@@ -212,7 +212,7 @@ static double run_multiply_add(const struct trial *trial)
     return trial->multiply_add(trial->pool);
 }
 
-/* All threads read the same matrices; each writes a product of its own. */
+/* Multiplies the matrices, which all threads share, into a product of the thread's own. */
 static void sgemm_task(void *context, size_t task, size_t thread)
 {
     (void)thread;

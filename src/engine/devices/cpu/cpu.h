@@ -10,7 +10,7 @@ struct cpu_table {
     size_t channel_block;                /* channels of a block in channel-blocked layouts */
     void (*copy_to_plain)(struct pool *pool, struct tensor_layout layout, struct shape shape,
                           size_t batch, const void *from, float *to);
-    /* The driver's functions of the same names. */
+    /* These are the driver's functions of the same names. */
     void (*quantize)(struct pool *pool, struct quantization quantization,
                      struct tensor_layout layout, struct shape shape, size_t batch,
                      const float *from, uint8_t *to);
@@ -45,12 +45,13 @@ struct cpu_int8_table {
     const struct kernel *const *kernels; /* in the order of kernels.inc; NULL-terminated */
 };
 
-/* Returns those for the fastest VNNI that this processor and this build have, or NULL; none that
- * TINCA_CPU excludes. */
+/* Returns the int8 kernels for the fastest VNNI that this processor, this build and TINCA_CPU
+ * allow, or NULL. */
 const struct cpu_int8_table *cpu_int8_table_here(void);
 
-/* Returns those for AMX-INT8, which are for large products alone and come before the others, or
- * NULL if this processor or this build has none, or TINCA_CPU names an instruction set. */
+/* Returns the int8 kernels for AMX-INT8, which serve only large products and come before the
+ * others, or NULL if this processor or this build has none, or TINCA_CPU names an instruction set.
+ */
 const struct cpu_int8_table *cpu_amx_int8_table_here(void);
 
 /* Returns the kernels for AMX, or NULL if this build has none. */

@@ -144,7 +144,8 @@ static void draw_lanes(const struct blocked_dropout *d, size_t image, size_t pla
     }
 }
 
-/* In training, an array has no padding and the positions of a plane next to each other. */
+/* Applies the mask to some positions of a plane; in training, arrays have no padding, and the
+ * positions of a plane are contiguous. */
 static void blocked_task(void *context, size_t task, size_t thread)
 {
     (void)thread;

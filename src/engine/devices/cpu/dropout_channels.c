@@ -83,7 +83,7 @@ struct blocked_masked {
     bool accumulate;
 };
 
-/* A task is one block of one image. */
+/* Multiplies one block of one image by the factors of its channels. */
 static void blocked_task(void *context, size_t task, size_t thread)
 {
     (void)thread;

@@ -1,5 +1,5 @@
-/* elements.h: what channel-blocked arrays have in memory: float32 or, in the library that is
- * compiled with TINCA_BF16, bf16. Only the kernels of this folder use it.
+/* elements.h: the elements of channel-blocked arrays: float32 or, in the library that is compiled
+ * with TINCA_BF16, bf16. Only the kernels of this folder use it.
  *
  * Kernels compute in float32. In bf16, elements are widened when they are loaded, and rounded to
  * nearest, ties to even, when they are stored. The products of convolutions are those of pairs: a

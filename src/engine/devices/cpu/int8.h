@@ -149,9 +149,9 @@ static inline void factors_store(factor *to, const uint8_t *from)
 #endif
 }
 
-/* --- the end of a sum --- */
+/* --- requantization of sums --- */
 
-/* What the sums of a block of output channels become, with the integers of ops/int8.h. */
+/* The integers of ops/int8.h that requantize the sums of a block of output channels. */
 struct int8_column {
     int32_t bias[INT8_BLOCK]; /* includes the zero point of the input */
     int32_t multiplier[INT8_BLOCK], left[INT8_BLOCK], right[INT8_BLOCK];
@@ -301,7 +301,7 @@ static inline sums sums_requantize_once(sums sum, struct once once)
 }
 #endif
 
-/* Returns what sums of the column's channels from `lane` on become, without the zero point. */
+/* Returns the results of sums of the column's channels from `lane` on, without the zero point. */
 static inline sums sums_of_column(sums sum, const struct int8_column *column, size_t lane)
 {
 #if defined(__AVX2__)
@@ -374,8 +374,8 @@ static inline bytes bytes_add(const struct int8_add *add, bytes a, bytes b)
 #endif
 }
 
-/* What a kernel does with requantized values before it stores them: relu, the addition of a second
- * input, relu, each of them optional. */
+/* The epilogue that a kernel applies to requantized values before it stores them: relu, the
+ * addition of a second input, relu, each of them optional. */
 struct int8_epilogue {
     int32_t zero_point; /* of the kernel's own output */
     bool relu_first, adds, relu_last;
@@ -420,7 +420,8 @@ static inline bytes int8_finish(const struct int8_epilogue *epilogue,
 /* The integers of two positions of a block of channels. */
 typedef __m256i two_bytes;
 
-/* Returns what the sum of two positions and a second input becomes. */
+/* Returns the quantized sums of the values of two positions, `a`, and those of a second input, `b`.
+ */
 static inline two_bytes two_bytes_add(const struct int8_add *add, two_bytes a, two_bytes b)
 {
     const __m256i zero = _mm256_setzero_si256(), factors = _mm256_set1_epi32(add->factors);
@@ -439,8 +440,8 @@ static inline two_bytes two_bytes_add(const struct int8_add *add, two_bytes a, t
     return _mm256_packus_epi16(words[0], words[1]);
 }
 
-/* Returns the requantized sums of two positions, if column->shifts_once. What saturates on the way
- * is beyond 0..255. */
+/* Returns the requantized sums of two positions, if column->shifts_once. Values that saturate on
+ * the way are outside 0..255 anyway. */
 static inline two_bytes two_blocks_requantize(const struct once *once, const sums *first,
                                               const sums *second, int32_t zero_point)
 {
@@ -564,7 +565,7 @@ static inline bool supports_int8(const struct kernel_site *site, const char **re
     return site->int8;
 }
 
-/* int8_copies.c: conversions between float32 and integers of 8 bits, the driver's `quantize` and
+/* int8_copies.c: convert between float32 and integers of 8 bits, as the driver's `quantize` and
  * `dequantize`. */
 void KERNEL(quantize)(struct pool *pool, struct quantization quantization,
                       struct tensor_layout layout, struct shape shape, size_t batch,

@@ -50,7 +50,7 @@ AMX_INLINE void multiply(const struct amx_product *p, const struct amx_group *gr
     amx_store_sums(totals);
 }
 
-/* A function with the shape of the group as constants. */
+/* Has the shape of the group as constants. */
 typedef void group_function(const struct amx_product *p, const struct amx_group *group,
                             int32_t *totals);
 

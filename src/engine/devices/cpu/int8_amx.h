@@ -1,5 +1,5 @@
-/* int8_amx.h: products of integers of 8 bits in tiles of AMX (amx.h), between the kernels that copy
- * the values and divide the work, and int8_amx.c, which multiplies.
+/* int8_amx.h: products of integers of 8 bits in tiles of AMX (amx.h): the kernels that copy the
+ * values and divide the work call int8_amx.c, which multiplies.
  *
  * A tile of values has up to 16 positions (rows), which lie at equal distances in a buffer, and up
  * to 16 terms of each, which are neighbours. A tile of weights has as many terms for the 16 output
@@ -26,7 +26,7 @@ enum {
     AMX_LEAST_PRODUCTS = 64
 };
 
-/* What all tiles of a layer share. */
+/* The data that all tiles of a layer share. */
 struct amx_product {
     size_t chunks;
     size_t chunk_terms;    /* at most AMX_TERMS */

@@ -34,7 +34,7 @@ struct amx_conv {
     /* --- the terms: of runs of neighbours, one or several for each row of the window --- */
     size_t row_runs, run_step; /* bytes from one run of a row to the next */
     size_t run_terms, run_chunks;
-    struct amx_product product; /* but `offsets` */
+    struct amx_product product; /* without `offsets` */
     /* --- the positions --- */
     bool one_line;
     size_t pitch;
@@ -104,7 +104,8 @@ static void set_positions(struct amx_conv *c)
     const size_t line = line_positions(c, c->strip_rows);
     c->tile_rows = amx_chunk(line, TILE_ROWS_MAX);
     c->line_tiles = divide_up(line, c->tile_rows);
-    /* what is copied, and what tiles read behind it; a block of channels is copied as a whole */
+    /* the bytes that are copied, as whole blocks of channels, and those that tiles read behind them
+     */
     const size_t rows = (c->strip_rows - 1) * c->step_height + c->span;
     const size_t last_line = c->one_line ? 0 : (c->strip_rows - 1) * row_step;
     const size_t read = last_line + (c->line_tiles * c->tile_rows - 1) * c->product.step +
@@ -338,8 +339,8 @@ static void compute_group(const struct job *job, const struct strip *strip, size
             store_tile(job, strip, tile + t, column + i, totals + (t * columns + i) * AMX_SUMS);
 }
 
-/* Two columns with two tiles; four columns if there is one tile, four tiles if there is one column.
- */
+/* Computes a strip: two columns with two tiles; four columns if there is one tile, four tiles if
+ * there is one column. */
 static void compute_strip(const struct job *job, const struct strip *strip, size_t first_column,
                           size_t last_column)
 {

@@ -21,8 +21,8 @@ enum { BUFFER_BYTES = 160 * 1024 /* of a strip: less than the level-2 cache */ }
 
 /* --- geometry --- */
 
-/* Makes one group of groups that have too few outputs for a block: with zeros between them the
- * products are as many, and results fill their blocks. */
+/* Merges groups that have too few outputs for a block into one, with zero weights between them:
+ * there are as many products, and the results fill their blocks. */
 static void join_groups(struct int8_conv *c)
 {
     c->merged_groups = 1;
@@ -35,7 +35,8 @@ static void join_groups(struct int8_conv *c)
     }
 }
 
-/* A window of one element has no use for what lies between the strides. */
+/* Sets the steps. For a window of one element without padding, only the positions that the strides
+ * select are copied. */
 static void set_steps(struct int8_conv *c)
 {
     const bool skips = c->w.kernel_height == 1 && c->w.kernel_width == 1 && c->w.pad_height == 0 &&

@@ -1,5 +1,5 @@
-/* int8_conv.h: the geometry of a convolution of integers, between int8_conv.c, which copies the
- * source and divides the work, and int8_tiles.h, which multiplies. */
+/* int8_conv.h: the geometry of a convolution of integers, which int8_conv.c (copies the source,
+ * divides the work) and int8_tiles.h (multiplies) share. */
 #ifndef TINCA_ENGINE_DEVICES_CPU_INT8_CONV_H
 #define TINCA_ENGINE_DEVICES_CPU_INT8_CONV_H
 
@@ -22,11 +22,12 @@ struct int8_conv {
     size_t position_factors; /* of all channels */
     size_t row_positions;    /* positions of a row */
     size_t row_factors;
-    size_t read_step_height, read_step_width; /* rows and positions of the source of a copied one */
-    size_t step_height, step_width;           /* rows and positions of the buffer of an output */
-    size_t span;                              /* rows under one output row */
-    size_t strip_rows;                        /* output rows of a strip */
-    size_t buffer_bytes; /* of a strip: factors and, from at_bytes on, where they begin */
+    size_t read_step_height,
+        read_step_width;            /* source rows and positions from one copied one to the next */
+    size_t step_height, step_width; /* buffer rows and positions from output to output */
+    size_t span;                    /* rows under one output row */
+    size_t strip_rows;              /* output rows of a strip */
+    size_t buffer_bytes;            /* a strip's factors and, from at_bytes on, their addresses */
     size_t at_bytes;
     bool gathers; /* channels must be moved one by one */
     /* --- the terms --- */

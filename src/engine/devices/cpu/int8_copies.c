@@ -40,7 +40,7 @@ static uint8_t *row_of(const struct copies *c, size_t item, float **floats, size
            y * c->shape.width * INT8_BLOCK;
 }
 
-/* quantization_round of `count` values; NaN becomes the zero point. */
+/* Writes quantization_round of `count` values; NaN becomes the zero point. */
 static void round_values(struct quantization quantization, const float *from, uint8_t *to,
                          size_t count)
 {

@@ -227,7 +227,7 @@ static inline bytes gather_at(const struct job *job, const struct int8_gather *g
     return int8_gather_at(gather, (size_t)y * d->in.width * INT8_BLOCK + x);
 }
 
-/* pair_rows for input channels with several outputs. */
+/* Does the same as pair_rows for input channels with several outputs. */
 static void gather_pairs(const struct job *job, const struct int8_gather *gather, ptrdiff_t y,
                          int16_t *to)
 {
@@ -297,7 +297,7 @@ multiply_of(const struct depthwise *d, const int16_t *at, const int16_t *weights
             to[p][v] = sum[p][v];
 }
 
-/* A function with the number of positions as a constant, so that the sums are in registers. */
+/* Has the number of positions as a constant, so that the sums are in registers. */
 typedef void tile_function(const struct depthwise *d, const int16_t *at, const int16_t *weights,
                            sums (*to)[BLOCK_VECTORS]);
 

@@ -9,7 +9,7 @@
 
 enum { INT8_ABSENT = 0x80 };
 
-/* Where some lanes of a block come from: a block of channels, dy rows below and dx positions to the
+/* The source of some lanes of a block: a block of channels, dy rows below and dx positions to the
  * right. */
 struct int8_source {
     const uint8_t *from; /* position 0 */

@@ -65,8 +65,7 @@ multiply_tile_of(const struct int8_conv *c, const factor *const *from, const ter
             to[p][v] = tile[p][v];
 }
 
-/* A function with the number of positions and blocks as constants, so that the sums are in
- * registers. */
+/* Has the number of positions and blocks as constants, so that the sums are in registers. */
 typedef void tile_function(const struct int8_conv *c, const factor *const *at,
                            const term_weight *weights, sums (*to)[TILE_BLOCKS * BLOCK_VECTORS]);
 

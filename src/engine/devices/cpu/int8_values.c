@@ -191,7 +191,7 @@ static void forward_concat(const struct kernel_call *call)
     run(call, concat_task, 1);
 }
 
-/* The channels move as in ops/channel_shift.c; what enters at the edge is 0. */
+/* Sets the channels of a block of channel_shift (ops/channel_shift.c); zeros enter at the edge. */
 static void channel_shift_block(const struct values *v, size_t image, size_t block,
                                 struct int8_gather *gather)
 {

@@ -165,7 +165,7 @@ static inline void words_load(words *to, const uint8_t *from)
 #endif
 }
 
-/* B^T of four values that lie `step` apart. */
+/* Multiplies four values that lie `step` apart by B^T. */
 static inline void transform_four(words *x, size_t step)
 {
     const words a = x[0] - x[2 * step], b = x[step] + x[2 * step];
@@ -206,7 +206,7 @@ static void transform_block(const struct job *job, const uint8_t *plane, size_t 
 
 /* --- results --- */
 
-/* A^T of four sums that lie `step` apart, which become two. */
+/* Multiplies four sums that lie `step` apart by A^T, which gives two. */
 static inline void combine(carries *x, size_t step)
 {
     const carries a = x[0] + x[step] + x[2 * step], b = x[step] - x[2 * step] - x[3 * step];

@@ -24,8 +24,8 @@ static size_t concat_image(const struct kernel_site *site)
     return tensor_image(site->output_layout, site->node->output);
 }
 
-/* In training, the inputs of a channel-blocked output must begin at whole blocks. In inference the
- * kernel gets plain copies. */
+/* Returns whether the inputs of a channel-blocked output begin at whole blocks, as they must in
+ * training. In inference the kernel gets plain copies. */
 static bool supports_concat(const struct kernel_site *site, const char **reason)
 {
     *reason = N_("an input that does not fill its last block");

@@ -2,8 +2,8 @@
 #include "engine/devices/cpu/cpu.h"
 #include "engine/devices/cpu/elements.h"
 
-/* As in limit_loops.c: several tasks for each thread, and as many independent chains of additions
- * as a convolution's tile has. */
+/* Each thread has several tasks, as in limit_loops.c, with as many independent chains of additions
+ * as a convolution's tile. */
 enum { TASKS_A_THREAD = 8, ROUNDS = 1 << 16, CHAINS = TILE_ROWS * TILE_VECTORS };
 
 struct factors {

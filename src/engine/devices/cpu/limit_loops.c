@@ -12,8 +12,9 @@ struct line {
     float slope, intercept;
 };
 
-/* There are as many independent chains as a convolution's tile has accumulators, enough to hide
- * that each step waits for the one before. The values converge to intercept / (1 - slope). */
+/* Computes multiply-adds in as many independent chains as a convolution's tile has accumulators,
+ * which hides that each step waits for the one before. The values converge to intercept / (1 -
+ * slope). */
 static void multiply_add_task(void *context, size_t task, size_t thread)
 {
     (void)thread;

@@ -94,7 +94,8 @@ static inline vector_indices choose(vector_indices which, vector_indices a, vect
     return (which & a) | (~which & b);
 }
 
-/* Finds the maxima of some vectors of positions, in registers. The compiler knows `vectors`. */
+/* Finds the maxima of some vectors of positions, in registers. `vectors` is a constant of each
+ * call. */
 static inline __attribute__((always_inline)) void pool_vectors(const struct max_pooling *m,
                                                                const float *source, float *best,
                                                                int32_t *distances,

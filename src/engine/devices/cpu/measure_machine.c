@@ -20,15 +20,15 @@
 enum {
     LEAST_REPEATS = 5,
     WORK_TIME = 5000000, /* nanoseconds in which repeats begin */
-    TRIES = 12,          /* of a moment in which other cores are free */
-    JOBS = 4,            /* of a repeat: one alone is too short for the clock */
-    MANY_TASKS = 64,     /* for each thread */
-    SPIN_ROUNDS = 4000,  /* of a task that takes some microseconds */
+    TRIES = 12,          /* waits for a moment in which other cores are free */
+    JOBS = 4,            /* jobs of a repeat: one alone is too short for the clock */
+    MANY_TASKS = 64,     /* tasks for each thread */
+    SPIN_ROUNDS = 4000,  /* rounds of a task that takes some microseconds */
     ARRAY_FLOATS = 4096,
     READ_BYTES = 8 << 20, /* more than a level-2 cache has, as large as the weights of a layer */
 };
 
-/* Seconds: what is too little to be measured, and a pause between two tries. */
+/* Seconds: a time that is too short to be measured, and the pause between two tries. */
 static const double NOTHING = 1e-9, PAUSE = 2e-3;
 static const char what[] = N_("the machine's figures");
 
@@ -63,7 +63,7 @@ static void empty_task(void *context, size_t task, size_t thread)
     (void)thread;
 }
 
-/* Each step waits for the one before, so that every thread takes the same time. */
+/* Runs steps that each wait for the one before, so that every thread takes the same time. */
 static void spin_task(void *context, size_t task, size_t thread)
 {
     (void)context;
@@ -255,7 +255,7 @@ static double remaining(const struct conv_time *time, enum machine_figure figure
     return fmax(all - seconds * time->units[known] / time->units[figure], all / 4);
 }
 
-/* Direct convolution: with tiles of one block of channels, and of two. */
+/* Measures direct convolution with tiles of one block of channels, and of two. */
 static bool measure_direct(const struct cpu_table *table, struct pool *one,
                            struct machine_model *model, struct error *error)
 {
@@ -268,8 +268,8 @@ static bool measure_direct(const struct cpu_table *table, struct pool *one,
     return true;
 }
 
-/* Winograd's: one convolution with many products for each transform, and one with few of them, give
- * two equations for the two figures. */
+/* Measures Winograd's convolution: one with many products for each transform, and one with few,
+ * give two equations for the two figures. */
 static bool measure_winograd(const struct cpu_table *table, struct pool *one,
                              struct machine_model *model, struct error *error)
 {

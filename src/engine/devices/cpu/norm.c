@@ -1,5 +1,5 @@
-/* What the kernels of batch normalisation share (formulas in ops/batch_norm.c): their workspace,
- * and what they do with the statistics of a channel. */
+/* Code that the kernels of batch normalisation share (formulas in ops/batch_norm.c): their
+ * workspace, and the use of a channel's statistics. */
 #include "engine/devices/cpu/norm.h"
 
 #include "engine/graph/micro_batch.h"

@@ -1,5 +1,5 @@
-/* norm.h: the statistics of batch normalisation, as the kernels for plain and for channel-blocked
- * arrays share them. Only the kernels of this folder use it. */
+/* norm.h: the statistics of batch normalisation, for the kernels of plain and of channel-blocked
+ * arrays. Only the kernels of this folder use it. */
 #ifndef TINCA_ENGINE_DEVICES_CPU_NORM_H
 #define TINCA_ENGINE_DEVICES_CPU_NORM_H
 

@@ -61,7 +61,7 @@ static void write_gradient(float *to, const float *x, const float *g, float slop
     }
 }
 
-/* A task is one channel of all images. */
+/* Writes the gradients of one channel of all images. */
 static void backward_task(void *context, size_t channel, size_t thread)
 {
     (void)thread;
@@ -141,7 +141,7 @@ static vector backward_row(const struct blocked_frame *p, const element *from, c
     return sum;
 }
 
-/* A task is one block of all images. */
+/* Writes the gradients of one block of all images. */
 static void blocked_backward_task(void *context, size_t plane, size_t thread)
 {
     (void)thread;

@@ -40,8 +40,8 @@ static float mean_of(const float *x, size_t count, float largest)
     return sum / (float)count;
 }
 
-/* What a soft target (soft_target.h) makes of the loss: the weights of the image's two labels, and
- * those of all classes by smoothing, `share` each times the class's weight. */
+/* The weights of the loss with a soft target (soft_target.h): those of the image's two labels, and,
+ * from smoothing, `share` times the class's weight for every class. */
 struct soft_weights {
     float own, other, share;
     int label, partner;

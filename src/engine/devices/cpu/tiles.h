@@ -20,8 +20,8 @@
 
 enum { TERM_BLOCK = 64 }; /* terms of a block; adding the block costs one step more */
 
-/* If `add` is set, adds the sums to `out`. Else the sums begin with bias[r], or with 0 if `bias` is
- * NULL. */
+/* Adds the sums to `out` if `add` is set. Otherwise the sums begin with bias[r], or with 0 if
+ * `bias` is NULL. */
 typedef void tile_correlate(const float *source, const size_t *offsets, const float *weights,
                             size_t terms, const float *bias, bool add, float *out,
                             size_t out_stride);
@@ -78,7 +78,7 @@ struct tile_positions {
     size_t source_step, gradient_step; /* floats from image to image */
 };
 
-/* gradient[p][stride], p counted over the images' positions without gaps. */
+/* Reads gradient[p][stride], where p counts the images' positions without gaps. */
 typedef void tile_gradient(const struct tile_positions *positions, const float *source,
                            const size_t *offsets, const float *gradient, size_t stride, float *out);
 
@@ -122,7 +122,7 @@ TILE_INLINE void gradient_body(const struct tile_positions *positions, const flo
         }
 }
 
-/* `count` is a multiple of LANES; the gradient is 0 at positions that do not count. */
+/* Reads `count` values, a multiple of LANES; the gradient is 0 at positions that do not count. */
 typedef void tile_dot(const float *source, const size_t *offsets, const float *gradient,
                       size_t count, float *sums);
 

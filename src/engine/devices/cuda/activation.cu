@@ -146,7 +146,7 @@ static void forward(const struct kernel_call *call, const char *what, float slop
            (uint32_t)(aligned ? count / 4 : 0), slope);
 }
 
-/* `of` is the array that F::gradient reads: the output or the input. */
+/* Queues the gradient; `of` is the array that F::gradient reads: the output or the input. */
 template <class F>
 static void backward(const struct kernel_call *call, const char *what, const float *of, float slope)
 {

@@ -45,7 +45,7 @@ static __device__ __forceinline__ float window_area(const struct pool_window *w,
                window_counted(x, w->kernel_width, w->stride_width, w->pad_width, w->in_width));
 }
 
-/* LANES threads, 1 or WARP, compute a window. */
+/* Computes each window with LANES threads, 1 or WARP. */
 template <int LANES>
 static __global__ void average(const float *in, float *out, struct pool_window w, uint32_t count)
 {
@@ -117,7 +117,8 @@ static __global__ void average_fours(const float4 *in, float4 *out, struct pool_
 
 enum { BLOCK_GROUPS = 8, BLOCK_ROWS = BLOCK / BLOCK_GROUPS };
 
-/* `blocks` counts the groups of BLOCK_GROUPS of a position; block = position * blocks + number. */
+/* Computes large windows, a block for each. `blocks` counts the groups of BLOCK_GROUPS of a
+ * position; block = position * blocks + number. */
 static __global__ void __launch_bounds__(BLOCK)
     average_by_block(const float4 *in, float4 *out, struct pool_window w, uint32_t groups,
                      struct divisor blocks)

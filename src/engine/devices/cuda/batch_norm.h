@@ -1,6 +1,5 @@
-/* batch_norm.h: what the kernels of batch normalisation for plain and for channels-last arrays
- * share (batch_norm.cu, batch_norm_last.cu). Only these two files use it.
- */
+/* batch_norm.h: helpers of the kernels of batch normalisation for plain and for channels-last
+ * arrays (batch_norm.cu, batch_norm_last.cu). Only these two files use it. */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_BATCH_NORM_H
 #define TINCA_ENGINE_DEVICES_CUDA_BATCH_NORM_H
 
@@ -123,7 +122,8 @@ join_parts(const struct moments *parts, const struct norm *norm, uint32_t channe
 
 /* --- forward --- */
 
-/* Every kernel calls this one function, so that a recomputed pass gives the same bits. */
+/* Returns a normalised value. Every kernel calls this one function, so that a recomputed pass gives
+ * the same bits. */
 static __device__ __forceinline__ float normalised(float x, float mean, float invstd, float weight,
                                                    float bias)
 {

@@ -132,7 +132,7 @@ static __global__ void measure(const float *x, struct moments *parts, struct mat
         parts[(place.channel + e) * gridDim.y + blockIdx.y] = {mean[e], squares[e]};
 }
 
-/* A block combines the parts of its channel. */
+/* Combines the parts of each channel, with a block for each. */
 static __global__ void combine(const struct moments *parts, struct statistics to, struct norm norm)
 {
     const struct moments m = join_parts(parts, &norm, blockIdx.x);
@@ -272,8 +272,8 @@ static __global__ void sum_gradients(const float *x, struct gradient gradient, c
         parts[(place.channel + e) * gridDim.y + blockIdx.y] = {sums[e], sums[WIDE + e]};
 }
 
-/* A block adds the parts of its channel, and writes the gradients of weight and bias. These are
- * averaged over the GPUs afterwards; here every GPU has the same sum already. */
+/* Adds the parts of each channel, with a block for each, and writes the gradients of weight and
+ * bias. These are averaged over the GPUs afterwards; here every GPU has the same sum already. */
 static __global__ void combine_gradients(const struct sums *parts, struct sums *totals,
                                          struct norm_gradients to, struct norm norm)
 {
@@ -287,8 +287,8 @@ static __global__ void combine_gradients(const struct sums *parts, struct sums *
         to.bias[blockIdx.x] = s.gradient / norm.ranks;
 }
 
-/* As in batch_norm.cu, the input's gradient may overwrite g, and the other summand's gradient g or
- * y; both gradients may be the same array. */
+/* Writes the gradients. The input's may overwrite g, and the other summand's g or y, as in
+ * batch_norm.cu; both may be the same array. */
 template <int WIDE>
 static __global__ void normalise_back(const float *x, struct gradient gradient, const float *weight,
                                       const float *saved, const struct sums *totals,

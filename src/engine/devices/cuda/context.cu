@@ -10,7 +10,8 @@
  * and other threads may read them. */
 static pthread_mutex_t failures = PTHREAD_MUTEX_INITIALIZER;
 
-/* The cases are numbers, because older toolkits lack some of the names. */
+/* Returns the kind of a status. The cases are numbers, because older toolkits lack some of the
+ * names. */
 enum cuda_failure_kind cuda_failure_kind_of(cudaError_t status)
 {
     switch ((int)status) {

@@ -30,7 +30,7 @@ struct cuda_iteration {
     float loss_scale;  /* losses multiply their gradients by it (loss_scale.h) */
     float unscale;     /* 1 / loss_scale */
     unsigned halted;   /* not 0: the loss is NaN or infinite, so the update does nothing */
-    unsigned overflow; /* not 0: a gradient is, so the update does nothing */
+    unsigned overflow; /* not 0: a gradient is NaN or infinite, so the update does nothing */
 };
 
 /* A measured matrix product of a profile. */

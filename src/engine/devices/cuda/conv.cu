@@ -56,8 +56,8 @@ size_t conv_gemm_workspace_bytes(const struct kernel_site *site, size_t partial)
     return partial > 0 ? partial_begin(site) + partial : conv_packed_bytes(site);
 }
 
-/* The passes use the workspace one after the other: for packed weights and the sums of parts, for
- * those of the weights' gradient, and for those of the bias. */
+/* Returns the bytes for the pass that needs most, since the passes use the workspace in turn: for
+ * packed weights and the sums of parts, for the weights' gradient, and for that of the bias. */
 size_t conv_workspace(const struct kernel_site *site)
 {
     const struct conv_shape conv = shape_of(site);
@@ -114,7 +114,7 @@ void conv_backward_bias(const struct kernel_call *call)
     const struct shape out = call->site->node->output;
     const size_t batch = call->site->batch, area = shape_area(out);
     if (epilogue_sums_bias(call))
-        return; /* it has */
+        return; /* epilogue_backward has computed the sums */
     if (call->site->output_layout.channels_last)
         sum_channels_last(context_of(call), "conv backward, bias", call->output_gradient,
                           batch * area, out.channels, (float *)call->workspace,
@@ -124,8 +124,8 @@ void conv_backward_bias(const struct kernel_call *call)
                      out.channels, area, call->parameter_gradients[1]);
 }
 
-/* Below float32 the bias has a kernel of its own: in the products that give the weights' gradient
- * its terms would be rounded like their operands. */
+/* Queues the gradients of weights and bias. Below float32 the bias has a separate kernel: in the
+ * products that give the weights' gradient its terms would be rounded like their operands. */
 void conv_backward_weights(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
@@ -166,8 +166,8 @@ size_t conv_least_work(void)
 
 /* --- the kernel --- */
 
-/* Below float32, tiles of few rows compute in float32 all the same, because tensor cores would
- * multiply zeros. Returns a name that says so if it is so in some passes, or in all. */
+/* Returns the kernel's name, which says whether some or all passes compute in float32: below
+ * float32, tiles of few rows do so too, because tensor cores would multiply zeros. */
 const char *conv_general_name(const struct kernel_site *site)
 {
     const struct cuda_context *context = (const struct cuda_context *)site->context;

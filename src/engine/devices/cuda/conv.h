@@ -1,6 +1,5 @@
-/* conv.h: the passes of the general convolution kernel. The other convolution kernels call them for
- * what they do not support. Only the kernels of this folder use it.
- */
+/* conv.h: the passes of the general convolution kernel, which the other convolution kernels call
+ * for sites that they do not support. Only the kernels of this folder use it. */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_CONV_H
 #define TINCA_ENGINE_DEVICES_CUDA_CONV_H
 
@@ -12,8 +11,8 @@ bool conv_supports(const struct kernel_site *site, const char **reason);
 /* Returns the bytes of workspace of the general kernel. */
 size_t conv_workspace(const struct kernel_site *site);
 
-/* Returns what the general kernel runs as: which of its passes compute in float32 though the
- * precision is below. */
+/* Returns the name of the general kernel, which says whether some of its passes compute in float32
+ * although the precision is lower. */
 const char *conv_general_name(const struct kernel_site *site);
 
 /* Returns the bias, or NULL if the layer has none. */
@@ -56,13 +55,14 @@ bool conv_has_products(const struct kernel_site *site, enum conv_pass pass);
  * of the general kernel's; 0: it cannot compute it, or the pass has no product. */
 size_t conv_wgmma_workspace(const struct kernel_site *site, enum conv_pass pass);
 
-/* Queues a pass by products, with bias and fused relu; by the general kernel if it has none, or
- * reads its input through a channel move. `wgmma`: by gemm_wgmma.cu, if it can; else by cuBLAS. */
+/* Queues a pass as products, with bias and fused relu, or by the general kernel if the pass has no
+ * product or a fused channel move. `wgmma`: uses gemm_wgmma.cu, if it supports the product, instead
+ * of cuBLAS. */
 void conv_products_run(const struct kernel_call *call, enum conv_pass pass, bool wgmma);
 
-/* Returns the name of what computes a convolution if no choice was measured and cuDNN does not:
- * products of plain values, or the general kernel, which always computes the gradient of the
- * weights. The workspace is that of the general kernel. */
+/* Returns the name of the kernel that computes a convolution if no choice was measured and cuDNN is
+ * not used: products of plain values, or the general kernel, which always computes the gradient of
+ * the weights. The workspace is that of the general kernel. */
 const char *conv_next_name(const struct kernel_site *site);
 
 /* Returns the multiply-adds of one pass over the site's batch. */

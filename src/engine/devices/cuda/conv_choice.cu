@@ -43,8 +43,8 @@ bool conv_needs(const struct kernel_site *site, enum dnn_pass pass)
            (site->training && (pass == DNN_WEIGHTS || site->input_gradient[0]));
 }
 
-/* 8 MiB, and twice the arrays of the layer, but at most 1 GiB or a sixteenth of a smaller GPU's
- * memory. It does not depend on what is free now, because the bits would. */
+/* Returns 8 MiB and twice the arrays of the layer, but at most 1 GiB or a sixteenth of a smaller
+ * GPU's memory. The limit does not depend on the free memory, because the bits would. */
 size_t conv_workspace_limit(const struct cuda_context *context, const struct kernel_site *site)
 {
     const size_t values =
@@ -362,7 +362,8 @@ static void measure_pass(const struct trial *t, enum dnn_pass pass, struct conv_
         return;
     write_key(&choice->shape, pass, key);
     write_option(&choice->options[pass][best], value);
-    prefer(choice, pass, value); /* as a later run that finds it in the cache */
+    prefer(choice, pass,
+           value); /* moves it to the front, as a later run that reads the cache does */
     context->autotune->add(context->autotune, key, value, least);
 }
 
@@ -433,7 +434,7 @@ static struct conv_choice *known_choice(const struct conv_choices *list,
     return NULL;
 }
 
-/* Returns the choice that was planned for batches of which this one is a smaller: that of the
+/* Returns the choice that a plan made for a larger batch, of which this one is a part: that of the
  * smallest larger batch of the shape, for training or not. NULL if there is none. */
 static const struct conv_choice *planned_choice(const struct conv_choices *list,
                                                 struct dnn_shape shape, bool training)

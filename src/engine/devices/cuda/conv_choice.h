@@ -74,7 +74,7 @@ enum conv_source { CONV_BY_CUDNN, CONV_BY_PRODUCTS, CONV_BY_WGMMA, CONV_BY_GENER
 
 struct conv_option {
     enum conv_source source;
-    struct dnn_option dnn; /* only by cuDNN, but for the bytes */
+    struct dnn_option dnn; /* only for cuDNN, except `bytes` */
 };
 
 enum { CONV_OPTIONS = DNN_RANKED + 3 };

@@ -130,7 +130,7 @@ struct depthwise_weights {
     uint32_t columns;
 };
 
-/* blockIdx counts the output channel, the part and the group of nine taps. */
+/* Sums nine taps; blockIdx counts the output channel, the part and the group of taps. */
 static __global__ void sum_taps(const float *in, const float *g,
                                 const __grid_constant__ struct depthwise d,
                                 const struct depthwise_weights job)

@@ -15,8 +15,9 @@ gemm_kernel *implicit_gemm_tensor(const struct implicit_gemm *w, enum cuda_preci
                                   size_t rows, const float *weight, const float *source,
                                   unsigned *threads);
 
-/* The same for a channels-last source of which four channels lie in 16 bytes, also with a tile of
- * 32 x 128; its weights are those of implicit_gemm_pack. NULL: the product is not of this kind. */
+/* Returns such a kernel for a channels-last source of which four channels lie in 16 bytes, also
+ * with a tile of 32 x 128; its weights are those of implicit_gemm_pack. NULL: the product is not of
+ * this kind. */
 gemm_kernel *implicit_gemm_last(const struct implicit_gemm *w, enum cuda_precision precision,
                                 size_t rows, const float *source, unsigned *threads);
 
@@ -37,8 +38,8 @@ weights_kernel *weights_tensor(const struct implicit_gemm *w, enum cuda_precisio
                                size_t rows, const float *small, const float *large,
                                unsigned *threads);
 
-/* The same where both arrays are channels-last and have four channels of a group in 16 bytes, also
- * with a tile of 32 x 64. NULL: the arrays are not of this kind. */
+/* Returns such a kernel if both arrays are channels-last and have four channels of a group in 16
+ * bytes, also with a tile of 32 x 64. NULL: the arrays are not of this kind. */
 weights_kernel *weights_last(const struct implicit_gemm *w, enum cuda_precision precision,
                              size_t rows, const float *small, const float *large,
                              unsigned *threads);

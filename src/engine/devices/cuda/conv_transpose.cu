@@ -29,7 +29,8 @@ static bool supports_transpose(const struct kernel_site *site, const char **reas
     return supports_counts(site, reason);
 }
 
-/* The passes use the workspace one after the other, as those of conv.cu do. */
+/* Returns the bytes for the pass that needs most, since the passes use the workspace in turn, as in
+ * conv.cu. */
 static size_t workspace_transpose(const struct kernel_site *site)
 {
     const struct conv_shape conv = shape_of(site);

@@ -19,8 +19,8 @@
 
 enum { LEAST_OF_A_PART = 128 };
 
-/* The time is that of the waves in which the GPU runs the blocks, each of which has one part of the
- * positions: the fewest waves for a number of parts are sought within two waves. */
+/* Returns the number of parts with the shortest time, which is the number of waves in which the GPU
+ * runs the blocks of all parts; it tries numbers of parts within two waves. */
 size_t split_count(size_t blocks, size_t positions, size_t resident)
 {
     const size_t most = (positions + LEAST_OF_A_PART - 1) / LEAST_OF_A_PART;
@@ -167,8 +167,8 @@ static __global__ void add_parts(const float *parts, uint32_t count, struct divi
     }
 }
 
-/* The same where there are many parts of few sums: each warp of a block adds some of the parts of
- * 32 sums, and the first one adds the sums of the warps. */
+/* Does the same where there are many parts of few sums: each warp of a block adds some of the parts
+ * of 32 sums, and the first one adds the sums of the warps. */
 static __global__ void add_many_parts(const float *parts, uint32_t count, struct divisor columns,
                                       uint32_t terms, uint32_t sums, float *weights, float *bias)
 {

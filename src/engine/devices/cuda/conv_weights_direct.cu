@@ -44,7 +44,8 @@ struct staging {
 
 template <int K_, int S_> struct direct_window {
     enum { K = K_, S = S_, TAPS = K * K, PAD = K / 2, SUMS = SMALLS * LARGES * TAPS };
-    /* The rows of the input that `rows` rows of the output read; a 1x1 window skips some. */
+    /* Returns the rows of the input that `rows` rows of the output read; a 1x1 window skips some.
+     */
     static __host__ __device__ __forceinline__ uint32_t rows_read(uint32_t rows)
     {
         return K == 1 ? rows : (rows - 1) * S + K;
@@ -407,7 +408,8 @@ size_t weights_direct_workspace(const struct conv_shape *conv)
     const struct direct_choice *choice = choose(conv);
     if (!choice || !size_chunk(conv, choice, &images, &rows))
         return 0;
-    /* A larger batch may have more images in a chunk, so its chunks say nothing of smaller ones. */
+    /* the bound counts chunks of one image, since a smaller batch may have fewer images in a chunk
+     */
     const size_t chunks = conv->batch * blocks_for(conv->out.height, rows);
     return std::min(chunks, most_parts(conv, choice)) * conv->out.channels * conv->in.channels *
            choice->kernel * choice->kernel * sizeof(float);

@@ -219,7 +219,8 @@ weights_kernel *weights_tensor(const struct implicit_gemm *w, enum cuda_precisio
     return choice->kernels[precision - CUDA_TF32][wide_rows][gather_is_wide(w, large)];
 }
 
-/* A kernel that is empty on this architecture, and is never launched, counts as the others do. */
+/* Returns the resident blocks; a kernel that is empty on this architecture, and is never launched,
+ * counts as the others do. */
 size_t weights_tensor_resident(enum cuda_precision precision, size_t rows)
 {
     static std::atomic<unsigned> of_one[2][3];

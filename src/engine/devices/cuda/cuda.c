@@ -377,8 +377,8 @@ static bool cuda_set_precision(struct device *device, enum device_precision prec
            set_report_error(device, device->name, 0, &report, error);
 }
 
-/* Tensor cores multiply what lies by channels with the fewest loads. TINCA_CUDA_LAYOUT=nchw keeps
- * the plain layout, for comparisons. */
+/* Returns whether tensor cores are used, which need the fewest loads for channels-last values.
+ * TINCA_CUDA_LAYOUT=nchw keeps the plain layout, for comparisons. */
 static bool cuda_prefers_channels_last(enum device_precision precision)
 {
     const char *wanted = getenv("TINCA_CUDA_LAYOUT");
@@ -390,7 +390,8 @@ static size_t cuda_list_kernels(const struct op *op, const struct kernel **list,
     return cuda_count() ? cuda.module->kernels(op, list, capacity) : 0;
 }
 
-/* Times belong to a GPU with its libraries, and to the kernels of this version. */
+/* Sets the hardware for which measured times are valid: one model of GPU, its libraries, and the
+ * kernels of this version. */
 static void cuda_use_autotune(struct device *device)
 {
     struct device_facts facts = {0};

@@ -150,7 +150,8 @@ static bool algorithm_is_fine(dnn_algorithm algorithm, enum dnn_pass pass,
            (shape->kernel[0] <= 3 && shape->kernel[1] <= 3);
 }
 
-/* The ranking may also name algorithms that round too coarsely. */
+/* Lists the suitable algorithms of the ranking, which may also name ones that round too coarsely.
+ */
 size_t dnn_list(const struct cuda_dnn *dnn, const struct dnn_shape *shape, enum dnn_pass pass,
                 struct dnn_option list[DNN_RANKED])
 {
@@ -262,8 +263,8 @@ bool dnn_fuses(const struct kernel_site *site, const struct dnn_option *option)
            (site->fused_activation || option->algorithm == DNN_PRECOMP_GEMM);
 }
 
-/* Records a failure in cuDNN's words. What kind it is, CUDA says: cuDNN may only be the first to
- * notice that the GPU is lost. */
+/* Records a failure in cuDNN's words. CUDA determines the kind of failure, because cuDNN may only
+ * be the first to notice that the GPU is lost. */
 static void note_failure(struct cuda_context *context, const char *what, dnn_status status)
 {
     char text[200];

@@ -86,7 +86,7 @@ static bool find_passes(void *library, struct dnn_library *f)
            find(library, "cudnnConvolutionBackwardFilter", &f->backward_weights);
 }
 
-/* Version 9 counts in steps of 10000, earlier ones in steps of 1000. */
+/* Returns the major version; version 9 counts in steps of 10000, earlier ones in steps of 1000. */
 static size_t major_of(size_t version)
 {
     return version >= 90000 ? version / 10000 : version / 1000;

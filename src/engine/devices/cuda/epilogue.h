@@ -1,5 +1,5 @@
-/* epilogue.h: what follows a library's matrix product: the bias, and a relu that the plan has fused
- * into the layer. Only the kernels of this folder use it.
+/* epilogue.h: the bias after a library's matrix product, and a relu that the plan has fused into
+ * the layer. Only the kernels of this folder use it.
  *
  * cuBLAS has no epilogue for this. One pass over the product does both; a bias that is written
  * before the product, which is then added to it, would need a second one for the relu.

@@ -28,7 +28,8 @@ void cuda_wgmma_open(struct cuda_context *context);
  * products must share A. Pointers that are NULL, while a plan is built, count as aligned. */
 bool wgmma_takes(const struct cuda_context *context, const struct product *p);
 
-/* Returns the bytes of workspace for that: A in the precision. 0: it cannot. */
+/* Returns the bytes of workspace of such products, for A in the lower precision; 0 if wgmma_takes
+ * refuses them. */
 size_t wgmma_workspace(const struct cuda_context *context, const struct product *p);
 
 /* Queues the products, with that workspace. Returns false, without doing anything, if

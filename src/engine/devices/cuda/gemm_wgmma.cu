@@ -118,8 +118,8 @@ static __device__ __forceinline__ void fence_async(void)
 
 /* --- products --- */
 
-/* Must come before the first product, and again after other instructions wrote the sums
- * ("wgmma.fence"). */
+/* Orders the sums before products: it must come before the first product, and again after other
+ * instructions wrote the sums ("wgmma.fence"). */
 static __device__ __forceinline__ void wgmma_fence(void)
 {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -447,7 +447,7 @@ static __device__ __forceinline__ void sum_tile(const CUtensorMap *left, const s
 }
 #endif
 
-/* `left` is a map of the rounded operand. */
+/* Computes the products; `left` is a map of the rounded operand. */
 template <class O, bool BY_TERMS>
 static __global__ void __launch_bounds__(TILE_THREADS, 2)
     multiply_wide(const __grid_constant__ CUtensorMap left,

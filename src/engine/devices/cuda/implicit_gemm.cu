@@ -44,9 +44,9 @@ static struct gemm_axis axis_forward(size_t in, size_t out, size_t kernel, size_
     return axis;
 }
 
-/* Position q of `in` lies under tap k of the window at position (q + pad - k) / stride of `out`, if
- * that is an integer. The positions of phase r are q = first, first + stride, ...; their taps are
- * k = r, r + stride, ... */
+/* Returns the axis of the input's gradient. Position q of `in` lies under tap k of the window at
+ * position (q + pad - k) / stride of `out`, if that is an integer. The positions of phase r are q =
+ * first, first + stride, ...; their taps are k = r, r + stride, ... */
 static struct gemm_axis axis_back(size_t in, size_t out, size_t kernel, size_t stride, size_t pad,
                                   size_t remainder)
 {

@@ -203,7 +203,7 @@ struct gemm_result {
     unsigned *arrivals; /* of the blocks of a tile */
 };
 
-/* Returns what is stored for a sum. */
+/* Returns a sum with bias and relu, as it is stored. */
 static __device__ __forceinline__ float gemm_finish(const struct gemm_result *result, float sum)
 {
     return result->rectify && sum < 0 ? 0.0f : sum; /* NaN stays NaN */
@@ -316,7 +316,8 @@ size_t sum_channels_last_workspace(size_t channels);
 void sum_channels_last(struct cuda_context *context, const char *what, const float *values,
                        size_t rows, size_t channels, float *workspace, float *sums);
 
-/* The same after the backward pass of a relu: values become 0 where `outputs` are not above 0. */
+/* Does the same after the backward pass of a relu: values become 0 where `outputs` are not above 0.
+ */
 void mask_and_sum_channels_last(struct cuda_context *context, const char *what, float *values,
                                 const float *outputs, size_t rows, size_t channels,
                                 float *workspace, float *sums);

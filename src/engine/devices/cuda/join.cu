@@ -172,8 +172,8 @@ static bool is_there_before(const struct targets *to, uint32_t k)
     return false;
 }
 
-/* If a node is an input twice, its gradients are added in separate launches, one after the other,
- * because different threads handle them. */
+/* Queues the gradients of a concatenation. If a node is an input twice, they are added in separate
+ * launches, because different threads handle them. */
 static void backward_concat(const struct kernel_call *call)
 {
     const uint32_t values = item_values(call), items = (uint32_t)output_values(call) / values;

@@ -123,7 +123,8 @@ static __device__ __forceinline__ void gradient_store(float *at, bool accumulate
     *at = accumulate ? *at + value : value;
 }
 
-/* A kernel's `supports`: refuses 2^31 values or more in a batch, because indices have 32 bits. */
+/* Implements `supports` of kernels: refuses 2^31 values or more in a batch, because indices have 32
+ * bits. */
 bool supports_counts(const struct kernel_site *site, const char **reason);
 
 #endif

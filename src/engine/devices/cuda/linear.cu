@@ -99,7 +99,8 @@ static __device__ __forceinline__ void gemv_end(const float sums[ROWS][IMAGES],
     g.y[(size_t)image * g.outputs + row] = g.rectify && sum < 0 ? 0 : sum; /* NaN stays NaN */
 }
 
-/* A thread loads DEPTH chunks at once, and single ones at the end. */
+/* Computes outputs for a few images. A thread loads DEPTH chunks at once, and single ones at the
+ * end. */
 template <int IMAGES, int ROWS, int DEPTH, bool WIDE>
 static __global__ void __launch_bounds__(BLOCK, IMAGES > 4 ? 2 : 3) gemv(const struct few_images g)
 {
@@ -141,8 +142,9 @@ static __global__ void sum_columns(const float *g, float *sums, uint32_t rows, u
     sums[column] = sum;
 }
 
-/* More images need more registers for their sums, so they load fewer chunks at once; eight of them
- * take more rows, because a block reads all of their inputs. */
+/* Queues the forward pass of a few images. More images need more registers for their sums, so they
+ * load fewer chunks at once; eight of them take more rows, because a block reads all of their
+ * inputs. */
 static void forward_few(const struct kernel_call *call, const float *bias, size_t inputs,
                         size_t outputs)
 {

@@ -127,8 +127,8 @@ static __global__ void __launch_bounds__(BLOCK)
     }
 }
 
-/* The gradient of channel i is g[i] damping[i] - factor x[i] sum of terms around i, where the term
- * of a channel is g x damping / scale. */
+/* Writes the gradient of channel i: g[i] damping[i] - factor x[i] sum of terms around i, where the
+ * term of a channel is g x damping / scale. */
 template <int RUN, bool WIDE>
 static __global__ void __launch_bounds__(BLOCK)
     normalise_runs_back(const float *x, const float *g, float *gradient, bool accumulate,

@@ -234,8 +234,8 @@ maxima_store(const struct maxima<T> *m, float *out, uint8_t *taps, const struct 
         }
 }
 
-/* The elements come in raster order, so those of each window do, too. Outside of the input they are
- * -infinity, which is never more than another. */
+/* Finds the maxima of a tile. The elements come in raster order, so those of each window do, too.
+ * Outside of the input they are -infinity, which is never more than another. */
 template <class T>
 static __global__ void __launch_bounds__(BLOCK)
     find_tiles(const float *in, float *out, uint8_t *taps,
@@ -309,8 +309,8 @@ gradients_store(const struct gradients<T> *of, float *gradient, bool accumulate,
         }
 }
 
-/* The windows that cover a tile begin BEFORE rows and columns of windows before the one whose first
- * tap is the tile's first element. */
+/* Adds the gradients of the windows that cover a tile. These begin BEFORE rows and columns of
+ * windows before the one whose first tap is the tile's first element. */
 template <class T>
 static __global__ void __launch_bounds__(BLOCK)
     gather_tiles(const float *g, const uint8_t *taps, float *gradient, bool accumulate,

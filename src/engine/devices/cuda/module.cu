@@ -107,7 +107,8 @@ static void launch_first_kernel(struct cuda_context *context)
     cuda_note(context, "the first kernel", cudaStreamSynchronize(context->stream));
 }
 
-/* The first GPU that is opened decides for all, and several threads may open one. */
+/* Records the number of multiprocessors of the first GPU that is opened, for all; several threads
+ * may open one. */
 static void count_multiprocessors(int count)
 {
     static std::once_flag once;

@@ -19,7 +19,7 @@ static __device__ __forceinline__ uint32_t first_of(const struct softmax *s, uin
     return n * s->channels * s->area.value + at;
 }
 
-/* LANES threads, 1 or WARP, compute a position. y may be x. */
+/* Computes the softmax of each position with LANES threads, 1 or WARP. y may be x. */
 template <int LANES> static __global__ void softmax_rows(const float *x, float *y, struct softmax s)
 {
     const uint32_t lane = threadIdx.x % LANES;
@@ -41,7 +41,7 @@ template <int LANES> static __global__ void softmax_rows(const float *x, float *
     }
 }
 
-/* The gradient may overwrite g. */
+/* Computes the gradient, which may overwrite g. */
 template <int LANES>
 static __global__ void softmax_rows_back(const float *y, const float *g, float *gradient,
                                          bool accumulate, struct softmax s)

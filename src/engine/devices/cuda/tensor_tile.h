@@ -316,7 +316,7 @@ struct tensor_products {
 /* The tiles of all kernels. Three stages of the large one would exceed 48 KiB. */
 typedef tensor_tile<128, 128, 2, 4, 2> large_tensor_tile;
 typedef tensor_tile<64, 64, 2, 2, 3> small_tensor_tile;
-/* For few channels of channels-last arrays: conv_tile.h has the same sizes. */
+/* These tiles are for few channels of channels-last arrays: conv_tile.h has the same sizes. */
 typedef tensor_tile<32, 128, 1, 4, 3> low_tensor_tile;
 typedef tensor_tile<32, 64, 1, 4, 3> low_weights_tile;
 

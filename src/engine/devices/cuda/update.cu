@@ -79,7 +79,8 @@ static __global__ void step_rmsprop(float *weights, const float *gradients, floa
     }
 }
 
-/* Threads that find a value that is NaN or infinite all write the same. */
+/* Marks an overflow if a gradient is NaN or infinite; all threads that find one write the same
+ * value. */
 static __global__ void find_overflow(const float *gradients, uint32_t count,
                                      struct cuda_iteration *now)
 {
@@ -123,7 +124,7 @@ static void update_part(struct cuda_context *context, const struct solver_update
 
 /* --- the average of the weights --- */
 
-/* torch.lerp, which changes its formula at a share of a half. */
+/* Moves averages as torch.lerp does, which changes its formula at a share of a half. */
 static __global__ void move_averages(float *averages, const float *values, float share,
                                      uint32_t count)
 {
