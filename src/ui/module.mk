@@ -32,8 +32,6 @@ libui_a_SOURCES = \
 	%D%/plot/plot.h \
 	%D%/plot/trace.c \
 	%D%/plot/trace.h \
-	%D%/plot/value_range.c \
-	%D%/plot/value_range.h \
 	%D%/screens/advisor/advisor_model.c \
 	%D%/screens/advisor/advisor_other.c \
 	%D%/screens/advisor/advisor_screen.c \
@@ -135,8 +133,6 @@ libui_a_SOURCES = \
 	%D%/terminal/graphics.c \
 	%D%/terminal/graphics.h \
 	%D%/terminal/graphics_terminal.c \
-	%D%/terminal/halfblock.c \
-	%D%/terminal/halfblock.h \
 	%D%/terminal/input.c \
 	%D%/terminal/input.h \
 	%D%/terminal/keys.c \
@@ -160,8 +156,6 @@ libui_a_SOURCES = \
 	%D%/widgets/legend.h \
 	%D%/widgets/line_edit.c \
 	%D%/widgets/line_edit.h \
-	%D%/widgets/picture_grid.c \
-	%D%/widgets/picture_grid.h \
 	%D%/widgets/table.c \
 	%D%/widgets/table.h
 UI_LIBS = libui.a $(STUDIES_LIBS) $(NCURSES_LIBS)

@@ -1,8 +1,8 @@
 /* Tests pictures on a terminal: which method is chosen, and that the bytes of each method, decoded
  * as a terminal does, give the picture. */
 #include "tap.h"
+#include "ui/terminal/draw.h"
 #include "ui/terminal/graphics.h"
-#include "ui/terminal/halfblock.h"
 
 #include <stdlib.h>
 #include <string.h>

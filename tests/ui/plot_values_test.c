@@ -3,7 +3,6 @@
 #include "tap.h"
 #include "ui/plot/axis_marks.h"
 #include "ui/plot/curves.h"
-#include "ui/plot/value_range.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
-#include "ui/terminal/halfblock.h"
+#include "ui/terminal/draw.h"
 
 #include <math.h>
 #include <stdlib.h>

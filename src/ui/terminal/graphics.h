@@ -1,7 +1,7 @@
 /* graphics.h: pictures on a terminal: chooses a method and encodes the picture for it.
  *
  * There are four methods, best first: kitty's graphics protocol and sixel show the pixels
- * themselves; half blocks (halfblock.h) show two pixels in a cell, in true colour or in xterm's 256
+ * themselves; half blocks (draw.h) show two pixels in a cell, in true colour or in xterm's 256
  * colours. struct graphics_facts holds what the terminal can do. Choosing and encoding depend on
  * nothing else.
  */

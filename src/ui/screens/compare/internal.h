@@ -12,7 +12,6 @@
 #include "ui/plot/axis_marks.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot.h"
-#include "ui/plot/value_range.h"
 #include "ui/terminal/keys.h"
 #include "ui/terminal/layout.h"
 #include "ui/terminal/theme.h"

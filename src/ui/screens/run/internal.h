@@ -16,7 +16,6 @@
 #include "ui/plot/trace.h"
 #include "ui/shared/run_list.h"
 #include "ui/terminal/draw.h"
-#include "ui/terminal/halfblock.h"
 #include "ui/terminal/keys.h"
 #include "ui/terminal/layout.h"
 #include "ui/terminal/theme.h"

@@ -4,10 +4,11 @@
 
 #include "runs/history/past_run.h"
 #include "runs/history/queue_background.h"
+#include "training/inspect/preview.h"
 #include "ui/app/app.h"
 #include "ui/plot/plot.h"
 #include "ui/shared/form.h"
-#include "ui/widgets/picture_grid.h"
+#include "ui/terminal/draw.h"
 
 /* --- form_panel.c --- */
 
@@ -22,6 +23,36 @@ void form_panel_draw(struct app *app, struct rect area, bool pictures);
 /* Draws the panel's most important values in one line, or a problem that no row of the form
  * explains in as many lines as it takes. Returns the row after. */
 int form_panel_draw_summary(struct app *app, struct rect area);
+
+/* --- picture grid ---
+ *
+ * a grid of pictures of a data set, each labelled with its class. A background job
+ * (training/inspect/preview.h) reads the pictures; the size of the area decides how many it is
+ * asked for. */
+
+/* The number of pictures that fit into an area, and the size of each in cells. */
+struct grid_fit {
+    size_t across, down; /* 0: not even one fits */
+    int rows, columns;   /* size of one picture, without the label below it */
+};
+
+/* Returns how pictures of height x width pixels fill an area: as many as can be shown in full, but
+ * large ones reduced until at least two stand side by side, if they stay recognisable. Public for
+ * its test. */
+struct grid_fit grid_fit(size_t height, size_t width, int rows, int columns);
+
+struct grid_tile {
+    struct preview_picture picture;
+    struct halfblocks blocks; /* the picture, scaled to the size below */
+    int rows, columns;
+};
+
+struct picture_grid {
+    struct grid_tile tiles[PREVIEW_MAX_PICTURES];
+    struct preview_request requested; /* the last request */
+    size_t count;                     /* tiles in use */
+    size_t shown;                     /* pictures that fitted the area of the last frame */
+};
 
 /* --- setup_model.c --- */
 

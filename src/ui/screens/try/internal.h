@@ -6,7 +6,6 @@
 #include "training/inspect/probe.h"
 #include "ui/app/app.h"
 #include "ui/terminal/draw.h"
-#include "ui/terminal/halfblock.h"
 #include "ui/widgets/chooser.h"
 
 #include <stdbool.h>
