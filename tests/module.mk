@@ -31,10 +31,12 @@ check_PROGRAMS += pace_test
 TESTS += pace_test
 pace_test_SOURCES = %D%/unit/pace_test.c
 pace_test_LDADD = $(STUDIES_LIBS)
-check_PROGRAMS += distributions_test seeds_test
-TESTS += distributions_test seeds_test
+check_PROGRAMS += distributions_test figures_test seeds_test
+TESTS += distributions_test figures_test seeds_test
 distributions_test_SOURCES = %D%/unit/distributions_test.c
 distributions_test_LDADD = $(STUDIES_LIBS)
+figures_test_SOURCES = %D%/unit/figures_test.c
+figures_test_LDADD = libruns.a $(BASE_LIBS)
 seeds_test_SOURCES = %D%/unit/seeds_test.c
 seeds_test_LDADD = $(STUDIES_LIBS)
 

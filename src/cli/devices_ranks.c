@@ -206,7 +206,7 @@ int devices_ranks_print(const struct devices_ranks *ranks)
         add_milliseconds(&table, rank->compute_ms);
         add_milliseconds(&table, rank->wait_ms);
     }
-    const int status = table_print(&table);
+    const int status = output_table(&table);
     print_measured(ranks);
     print_exchange(ranks);
     print_refusal(ranks);

@@ -133,7 +133,7 @@ static int print_classes(const struct eval_errors *errors)
         table_cell(&table, "%s", percent(figures.f1, text));
     }
     output_print("\n");
-    const int status = table_print(&table);
+    const int status = output_table(&table);
     output_print(_("Mean F1 of the classes %s %%; calibration error %s %%: the mean distance "
                    "between probability and accuracy.\n"),
                  percent(error_analysis_macro_f1(analysis), text),
@@ -157,7 +157,7 @@ static int print_matrix(const struct eval_errors *errors)
         for (size_t guess = 0; guess < confusion->classes; guess++)
             table_cell(&table, "%u", (unsigned)confusion_count(confusion, label, guess));
     }
-    return table_print(&table);
+    return output_table(&table);
 }
 
 struct confused {
@@ -202,7 +202,7 @@ static int print_most_confused(const struct eval_errors *errors)
         table_cell(&table, "%s", errors->model->class_names[most[i].guess]);
         table_cell(&table, "%u", (unsigned)most[i].count);
     }
-    return table_print(&table);
+    return output_table(&table);
 }
 
 static uint64_t images_without_guess(const struct confusion *confusion)

@@ -4,6 +4,7 @@
 #define TINCA_CLI_OUTPUT_H
 
 #include "base/error.h"
+#include "base/escape/table.h"
 #include "base/json/json.h"
 #include "base/language.h"
 #include "engine/graph/tensor.h"
@@ -67,26 +68,8 @@ bool output_add_statistics(struct json *parent, const char *key,
         .value = (format), .choices = (names), .output = (target)                                  \
     }
 
-/* A table of texts whose columns are as wide as their widest cell. table_print or table_free frees
- * it. */
-struct table {
-    size_t columns;
-    const char *align; /* one letter for each column: 'l' or 'r' */
-    char **cells;
-    size_t count, capacity; /* number of cells */
-    bool failed;            /* memory was short */
-};
-
-/* Returns a table with its headings, which stand in one text with '|' between them. */
-struct table table_begin(const char *align, const char *headings);
-
-/* Frees a table that is not printed. */
-void table_free(struct table *table);
-
-/* Appends the next cell, written as printf does. If memory is short, table_print reports it. */
-void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Prints the table on standard output and frees it. Returns the exit status. */
-int table_print(struct table *table);
+/* Prints the table on standard output, its last column wrapped to a terminal's width, and frees it.
+ * Returns the exit status. */
+int output_table(struct table *table);
 
 #endif

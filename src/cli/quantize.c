@@ -62,7 +62,7 @@ static int print_text(const struct quantize_request *request, const struct quant
                                                  "top-1|alone: loss"));
     for (size_t i = 0; i < result->layer_count; i++)
         add_row(&table, &result->layers[i]);
-    const int status = table_print(&table);
+    const int status = output_table(&table);
     output_print(_("dB: signal to quantization noise; alone: what this layer alone changes, on %zu "
                    "images\n"),
                  result->layer_images);

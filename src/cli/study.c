@@ -98,7 +98,7 @@ static int print_report(const struct study_file *file)
     for (size_t i = 0; i < file->count; i++)
         add_result(&table, &file->studies[i]);
     add_published(&table);
-    int status = table_print(&table);
+    int status = output_table(&table);
     output_print("\n");
     output_print_wrapped(gettext(legend), 0, 0, OUTPUT_WIDTH);
     print_notes(file);

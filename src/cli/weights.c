@@ -130,7 +130,7 @@ static int show(struct safetensors *file, bool as_json)
     struct json *list = root ? json_add_array(root, "arrays") : NULL;
     struct table table = table_begin("llrrrrr", _("NAME|SHAPE|TYPE|MEAN|SD|MIN|MAX"));
     if (for_each_array(file, as_json ? NULL : &table, list, &error) && !as_json)
-        return table_print(&table);
+        return output_table(&table);
     table_free(&table);
     if (as_json && list)
         return output_json(root, true);
@@ -299,7 +299,7 @@ static int print_pairing(const struct weights_pairing *pairing)
     struct table table = table_begin("lllll", _("NETWORK|SHAPE|FILE|SHAPE|STATE"));
     for (size_t p = 0; p < graph->parameter_count; p++)
         add_fit(&table, pairing, &graph->parameters[p], &mismatches);
-    const int status = table_print(&table);
+    const int status = output_table(&table);
     print_unused(pairing);
     output_print("\n");
     if (pairing->names[0])

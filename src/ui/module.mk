@@ -43,6 +43,8 @@ libui_a_SOURCES = \
 	%D%/plot/plot_axes.h \
 	%D%/plot/plot_window.c \
 	%D%/plot/plot_window.h \
+	%D%/plot/scatter.c \
+	%D%/plot/scatter.h \
 	%D%/plot/smoothing.c \
 	%D%/plot/smoothing.h \
 	%D%/plot/trace.c \

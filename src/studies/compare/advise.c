@@ -219,7 +219,8 @@ static void choose_data(struct advise_inquiry *inquiry)
     for (size_t i = 0; i < inquiry->table->count; i++) {
         const struct compare_row *row = advise_row(inquiry, i);
         bool is_plain = strcmp(row->technique, "none") == 0;
-        if (!advise_concerns(row, advice) || row->model_bytes == 0 || (plain && !is_plain))
+        if (!advise_concerns(row, advice) || !(row->figures.model_bytes > 0) ||
+            (plain && !is_plain))
             continue;
         snprintf(advice->data, sizeof advice->data, "%s", row->data);
         plain = is_plain;

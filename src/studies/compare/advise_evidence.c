@@ -92,7 +92,7 @@ size_t advise_find_row(const struct advise_inquiry *inquiry, const char *techniq
     for (size_t i = 0; i < inquiry->table->count; i++) {
         const struct compare_row *row = advise_row(inquiry, i);
         if (!advise_concerns(row, inquiry->advice) || strcmp(row->technique, technique) != 0 ||
-            strcmp(row->data, inquiry->advice->data) != 0 || row->model_bytes == 0)
+            strcmp(row->data, inquiry->advice->data) != 0 || !(row->figures.model_bytes > 0))
             continue;
         if (found == ADVISE_NO_ROW ||
             !(row->figures.best_top1 < advise_row(inquiry, found)->figures.best_top1))
@@ -145,13 +145,13 @@ void advise_note_untrained(struct advise_inquiry *inquiry, const char *technique
     text_free(&command);
 }
 
-enum figure { FIGURE_MS, FIGURE_ACCURACY };
+enum lack { LACKS_MS, LACKS_ACCURACY };
 
-static void note_unmeasured(struct advise_inquiry *inquiry, size_t row, enum figure figure)
+static void note_unmeasured(struct advise_inquiry *inquiry, size_t row, enum lack figure)
 {
     static const char *const figures[] = {
-        [FIGURE_MS] = N_("ms of %s on %s"),
-        [FIGURE_ACCURACY] = N_("accuracy of %s on %s"),
+        [LACKS_MS] = N_("ms of %s on %s"),
+        [LACKS_ACCURACY] = N_("accuracy of %s on %s"),
     };
     char command[1024], text[160];
     compare_measure_command(inquiry->table, row, inquiry->advice->device, command, sizeof command);
@@ -172,7 +172,7 @@ static enum advise_reply is_within_limit(struct advise_inquiry *inquiry, size_t 
     double limit = inquiry->request->limit_ms;
     const struct measurement *time = advise_time(inquiry, row);
     if (!time) {
-        note_unmeasured(inquiry, row, FIGURE_MS);
+        note_unmeasured(inquiry, row, LACKS_MS);
         return ADVISE_UNKNOWN;
     }
     const struct statistics *ms = &time->ms_per_image;
@@ -272,7 +272,7 @@ enum advise_reply advise_is_fast(struct advise_inquiry *inquiry, size_t row)
 enum advise_reply advise_is_small(struct advise_inquiry *inquiry, size_t row)
 {
     double limit = inquiry->request->limit_mb;
-    double size = (double)advise_row(inquiry, row)->model_bytes / mega;
+    double size = advise_row(inquiry, row)->figures.model_bytes / mega;
     const char *name = advise_row(inquiry, row)->network;
     note_row(inquiry, row);
     if (isfinite(limit)) {
@@ -288,7 +288,7 @@ enum advise_reply advise_is_small(struct advise_inquiry *inquiry, size_t row)
         advise_note_untrained(inquiry, "none");
         return ADVISE_UNKNOWN;
     }
-    double before = (double)advise_row(inquiry, inquiry->plain)->model_bytes / mega;
+    double before = advise_row(inquiry, inquiry->plain)->figures.model_bytes / mega;
     advise_note(inquiry,
                 size < before ? N_("%s takes %.4g MB, %s %.4g MB: smaller.")
                               : N_("%s takes %.4g MB, %s %.4g MB: not smaller."),
@@ -321,9 +321,9 @@ enum advise_reply advise_is_accurate(struct advise_inquiry *inquiry, size_t row)
     }
     const struct compare_row *without = advise_row(inquiry, inquiry->plain);
     if (isnan(with->figures.best_top1))
-        note_unmeasured(inquiry, row, FIGURE_ACCURACY);
+        note_unmeasured(inquiry, row, LACKS_ACCURACY);
     if (isnan(without->figures.best_top1))
-        note_unmeasured(inquiry, inquiry->plain, FIGURE_ACCURACY);
+        note_unmeasured(inquiry, inquiry->plain, LACKS_ACCURACY);
     if (isnan(with->figures.best_top1) || isnan(without->figures.best_top1))
         return ADVISE_UNKNOWN;
     double lost = without->figures.best_top1 - with->figures.best_top1,

@@ -26,8 +26,7 @@ static struct compare_row *new_row(struct comparison *comparison, struct error *
                      sizeof *comparison->rows, "the comparison", error))
         return NULL;
     struct compare_row *row = &comparison->rows[comparison->count];
-    *row = (struct compare_row){
-        .accuracy = "none", .figures = run_figures_unknown(), .efficiency = NAN};
+    *row = (struct compare_row){.accuracy = "none", .figures = run_figures_unknown()};
     return row;
 }
 
@@ -79,7 +78,8 @@ static void take_measured(struct run_figures *figures, const struct measurement 
     figures->validation_loss = figures->best_validation_loss = measured->loss;
 }
 
-static void fill_accuracy(struct compare_row *row, const struct run *run)
+/* Sets the results, and the source and the data of the accuracies. */
+static void fill_results(struct compare_row *row, const struct run *run)
 {
     struct run_snapshot snapshot;
     const struct run_config *config = run_config(run);
@@ -100,8 +100,11 @@ static void fill_accuracy(struct compare_row *row, const struct run *run)
         row->images = measured->images;
     }
     snprintf(row->data, sizeof row->data, "%s", data);
-    if (row->parameters > 0)
-        row->efficiency = row->figures.best_top1 / (double)row->parameters;
+}
+
+void compare_row_rate(struct compare_row *row)
+{
+    row->figures.e_p = row->figures.best_top1 / row->figures.parameters;
 }
 
 bool compare_add(struct comparison *comparison, const struct run *run,
@@ -119,16 +122,17 @@ bool compare_add(struct comparison *comparison, const struct run *run,
         return false;
     }
     row->run = run;
-    row->parameters = facts->parameters;
-    row->flops = facts->flops;
-    row->memory_bytes = facts->forecast.total;
-    row->model_bytes = files->model_bytes;
     snprintf(row->name, sizeof row->name, "%s", files->name);
     snprintf(row->given, sizeof row->given, "%s", files->given);
     snprintf(row->network, sizeof row->network, "%s", facts->network);
     snprintf(row->technique, sizeof row->technique, "%s", facts->technique);
     strip_technique(row->network, row->technique, row->base, sizeof row->base);
-    fill_accuracy(row, run);
+    fill_results(row, run);
+    row->figures.parameters = figure_of_count(facts->parameters);
+    row->figures.flops = figure_of_count(facts->flops);
+    row->figures.training_memory_bytes = figure_of_count(facts->forecast.total);
+    row->figures.model_bytes = figure_of_count(files->model_bytes);
+    compare_row_rate(row);
     for (size_t i = 0; i < row->ms.count; i++)
         if (!add_device(comparison, row->ms.entries[i].on.device, error))
             return false;
@@ -308,8 +312,8 @@ static bool add_published(struct comparison *comparison, const struct published_
         return false;
     comparison->count++;
     row->figures.top1 = row->figures.best_top1 = result->top1;
-    row->parameters = result->parameters;
-    row->efficiency = result->top1 / (double)result->parameters;
+    row->figures.parameters = (double)result->parameters;
+    compare_row_rate(row);
     row->accuracy = "published";
     bool plain = strcmp(result->technique, "none") == 0;
     snprintf(row->name, sizeof row->name, "published");

@@ -39,14 +39,10 @@ struct compare_row {
     char data[640];       /* what the accuracy was measured on */
     const char *accuracy; /* source of the accuracies: "validation", "measured", "published",
                              "none" */
-    /* The results of the run. Without validation its accuracies and its validation loss are those
-     * measured; a published row has those published. */
+    /* The results of the run, what it is, and E_P (best top-1 / parameters). Without validation its
+     * accuracies and its validation loss are those measured; a published row has those published.
+     * The memory is forecast for training. */
     struct run_figures figures;
-    double efficiency;             /* E_P: best top-1 / parameters; NaN: unknown */
-    size_t parameters;             /* 0: unknown */
-    uint64_t flops;                /* for one image; 0: unknown */
-    uint64_t model_bytes;          /* 0: no model is saved */
-    uint64_t memory_bytes;         /* forecast for training; 0: unknown */
     struct measurements ms;        /* times published or of turns have a mean, NaN as interval */
     size_t images;                 /* that the accuracies were measured on; 0: unknown */
     struct correct_images correct; /* of the validations; {0}: unknown */
@@ -90,6 +86,9 @@ bool compare_add_run(struct comparison *comparison, const struct run *run, struc
 /* Makes the rows of the group of seeds `group` one row, which stands at the place of the first, or
  * (NULL) does so for each group of which there are at least two rows. */
 bool compare_merge_seeds(struct comparison *comparison, const char *group, struct error *error);
+
+/* Computes E_P from the other figures of a row. */
+void compare_row_rate(struct compare_row *row);
 
 /* Frees what a row has allocated. */
 void compare_row_free(struct compare_row *row);

@@ -12,19 +12,6 @@
 
 enum { MB = 1000000, NAMED_ROWS = 6 };
 
-/* TRANSLATORS: headings of tables are short and in capitals. */
-static const char *const headings[] = {[FIGURE_NETWORK] = N_("NETWORK"),
-                                       [FIGURE_TOP1] = N_("TOP-1 %"),
-                                       [FIGURE_BEST_TOP1] = N_("BEST TOP-1 %"),
-                                       [FIGURE_LOSS] = N_("LOSS"),
-                                       [FIGURE_VALIDATION_LOSS] = N_("VAL. LOSS"),
-                                       [FIGURE_TEST_TOP1] = N_("TEST TOP-1 %"),
-                                       [FIGURE_TEST_LOSS] = N_("TEST LOSS"),
-                                       [FIGURE_PARAMETERS] = N_("PARAMETERS"),
-                                       [FIGURE_EFFICIENCY] = "E_P x 10^-3",
-                                       [FIGURE_FLOPS] = N_("FLOPS"),
-                                       [FIGURE_SIZE] = N_("MODEL MB"),
-                                       [FIGURE_MEMORY] = N_("MEMORY TRAIN/INFER")};
 static const char unknown[] = N_("not measured"), nothing[] = "-";
 static const char stale[] = N_("stale, run tinca measure again");
 
@@ -63,10 +50,10 @@ struct comparison compare_with_layout(const struct comparison *comparison,
  */
 static size_t list_columns(const struct comparison *comparison, struct compare_figure *figures)
 {
-    static const enum compare_figure_kind fixed[] = {
-        FIGURE_TEST_TOP1,       FIGURE_TEST_LOSS, FIGURE_BEST_TOP1,  FIGURE_TOP1,
-        FIGURE_VALIDATION_LOSS, FIGURE_LOSS,      FIGURE_PARAMETERS, FIGURE_EFFICIENCY,
-        FIGURE_FLOPS,           FIGURE_SIZE,      FIGURE_MEMORY};
+    static const enum figure fixed[] = {FIGURE_TEST_TOP1,  FIGURE_TEST_LOSS,       FIGURE_BEST_TOP1,
+                                        FIGURE_TOP1,       FIGURE_VALIDATION_LOSS, FIGURE_LOSS,
+                                        FIGURE_PARAMETERS, FIGURE_EFFICIENCY,      FIGURE_FLOPS,
+                                        FIGURE_SIZE,       FIGURE_MEMORY};
     const struct compare_layout layout =
         comparison->layout ? *comparison->layout : find_layout(comparison);
     const size_t left_out = layout.tests ? 0 : 2;
@@ -130,7 +117,7 @@ char *compare_heading(const struct comparison *comparison, size_t column, char *
                                                                         : "ms %s",
                  comparison->devices[figure.device]);
     else
-        snprintf(text, size, "%s", gettext(headings[figure.kind]));
+        snprintf(text, size, "%s", gettext(figure_rows[figure.kind].heading));
     return character_replace_hidden(text);
 }
 
@@ -212,8 +199,9 @@ static void write_memory(const struct compare_row *row, char *text, size_t size)
         measured = row->ms.entries[i].stale ? 0 : row->ms.entries[i].memory_bytes;
     if (measured > 0)
         text_bytes(measured, inference, sizeof inference);
-    if (row->memory_bytes > 0)
-        snprintf(text, size, "%s%s%s", text_bytes(row->memory_bytes, training, sizeof training),
+    const double forecast = row->figures.training_memory_bytes;
+    if (forecast > 0)
+        snprintf(text, size, "%s%s%s", text_bytes((uint64_t)forecast, training, sizeof training),
                  measured ? " / " : "", inference);
 }
 
@@ -239,74 +227,51 @@ static void write_loss(const struct compare_row *row, double loss, bool computed
 
 /* Appends " +- 0.4", the interval of the mean, to the mean of a group of seeds; one seed has none.
  */
-static void append_spread(const struct compare_row *row, enum compare_figure_kind kind, char *text,
-                          size_t size)
+static void append_spread(const struct compare_row *row, enum figure kind, char *text, size_t size)
 {
-    static const struct {
-        enum compare_figure_kind kind;
-        enum seed_figure figure;
-    } pairs[] = {
-        {FIGURE_TOP1, SEED_TOP1},           {FIGURE_BEST_TOP1, SEED_BEST_TOP1},
-        {FIGURE_TEST_TOP1, SEED_TEST_TOP1}, {FIGURE_TEST_LOSS, SEED_TEST_LOSS},
-        {FIGURE_LOSS, SEED_LOSS},           {FIGURE_VALIDATION_LOSS, SEED_VALIDATION_LOSS}};
     const size_t length = strlen(text);
-    for (size_t i = 0; row->seeds.runs > 0 && i < sizeof pairs / sizeof *pairs; i++)
-        if (pairs[i].kind == kind && row->seeds.counts[pairs[i].figure] > 1)
-            snprintf(text + length, size - length, " +- %s",
-                     TEXT_NUMBER(row->seeds.figures[pairs[i].figure].ci95, 2));
+    if (row->seeds.runs > 0 && row->seeds.counts[kind] > 1)
+        snprintf(text + length, size - length, " +- %s",
+                 TEXT_NUMBER(row->seeds.figures[kind].ci95, 2));
 }
 
-static void write_figure(const struct compare_row *row, enum compare_figure_kind kind, char *text,
-                         size_t size)
+/* Writes "resnet20-dsc (3 seeds)". */
+static void write_network(const struct compare_row *row, char *text, size_t size)
 {
+    if (row->seeds.runs > 0)
+        snprintf(text, size, ngettext("%s (%zu seed)", "%s (%zu seeds)", row->seeds.runs),
+                 row->network, row->seeds.runs);
+    else if (row->given[0])
+        snprintf(text, size, "%s (%s)", row->network, row->given);
+    else
+        snprintf(text, size, row->run ? "%s" : _("%s (published)"), row->network);
+}
+
+static void write_figure(const struct compare_row *row, enum figure kind, char *text, size_t size)
+{
+    const struct run_figures *figures = &row->figures;
+    const double value = figure_of(figures, kind);
     snprintf(text, size, "%s", gettext(row->run ? unknown : nothing));
-    switch (kind) {
-    case FIGURE_NETWORK:
-        if (row->seeds.runs > 0)
-            snprintf(text, size, ngettext("%s (%zu seed)", "%s (%zu seeds)", row->seeds.runs),
-                     row->network, row->seeds.runs);
-        else if (row->given[0])
-            snprintf(text, size, "%s (%s)", row->network, row->given);
-        else
-            snprintf(text, size, row->run ? "%s" : _("%s (published)"), row->network);
-        break;
-    case FIGURE_TOP1:
-        write_number(row, "%.2f", row->figures.top1, text, size);
-        break;
-    case FIGURE_BEST_TOP1:
-        write_number(row, "%.2f", row->figures.best_top1, text, size);
-        break;
-    case FIGURE_TEST_TOP1:
-        write_number(row, "%.2f", row->figures.test_top1, text, size);
-        break;
-    case FIGURE_TEST_LOSS:
-        write_loss(row, row->figures.test_loss, false, text, size);
-        break;
-    case FIGURE_LOSS:
-        write_loss(row, row->figures.loss, row->figures.has_loss, text, size);
-        break;
-    case FIGURE_VALIDATION_LOSS:
-        write_loss(row, row->figures.validation_loss, row->figures.has_validation, text, size);
-        break;
-    case FIGURE_EFFICIENCY:
-        write_number(row, "%.4f", row->efficiency * 1e3, text, size);
-        break;
-    case FIGURE_PARAMETERS:
-        if (row->parameters > 0)
-            text_count(row->parameters, text, size);
-        break;
-    case FIGURE_FLOPS:
-        if (row->flops > 0)
-            text_si((double)row->flops, text, size);
-        break;
-    case FIGURE_SIZE:
-        if (row->model_bytes > 0)
-            snprintf(text, size, "%.3f", (double)row->model_bytes / MB);
-        break;
-    default:
+    if (kind == FIGURE_NETWORK)
+        write_network(row, text, size);
+    else if (kind == FIGURE_MEMORY)
         write_memory(row, text, size);
-        break;
-    }
+    else if (figure_rows[kind].unit == FIGURE_PERCENT)
+        write_number(row, "%.2f", value, text, size);
+    else if (figure_rows[kind].unit == FIGURE_OF_LOSS)
+        write_loss(row, value,
+                   kind == FIGURE_LOSS              ? figures->has_loss
+                   : kind == FIGURE_VALIDATION_LOSS ? figures->has_validation
+                                                    : false,
+                   text, size);
+    else if (kind == FIGURE_EFFICIENCY)
+        write_number(row, "%.4f", value * 1e3, text, size);
+    else if (kind == FIGURE_PARAMETERS && value > 0)
+        text_count((uint64_t)value, text, size);
+    else if (kind == FIGURE_FLOPS && value > 0)
+        text_si(value, text, size);
+    else if (kind == FIGURE_SIZE && value > 0)
+        snprintf(text, size, "%.3f", value / MB);
 }
 
 /* Writes a setting; "none" if it is empty, unless the log of another program left it out. */

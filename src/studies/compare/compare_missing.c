@@ -26,7 +26,7 @@ void compare_measure_command(const struct comparison *comparison, size_t number,
     const struct compare_row *row = &comparison->rows[number];
     struct text text = {0};
     size_t threads = compare_threads(comparison, device);
-    if (row->model_bytes > 0) {
+    if (row->figures.model_bytes > 0) {
         text_append(&text, "tinca measure ");
         shell_word_append(&text, row->seeds.runs > 0 ? run_facts(row->run)->id : row->name);
         text_append(&text, " --device ");
@@ -57,7 +57,7 @@ bool compare_missing(const struct comparison *comparison, size_t number, size_t 
                                         .stale = compare_is_stale(comparison, number, device)};
     if (time)
         snprintf(missing->what, sizeof missing->what, "%s", _("accuracy"));
-    else if (row->model_bytes == 0)
+    else if (!(row->figures.model_bytes > 0))
         snprintf(missing->what, sizeof missing->what,
                  _("model size and ms on %s (no weights are saved)"), name);
     else

@@ -44,9 +44,8 @@ static bool merge_results(struct comparison *comparison, size_t first, size_t co
     free(figures);
     if (!merged)
         return false;
-    row->figures = seed_statistics_means(&row->seeds);
-    row->efficiency =
-        row->parameters > 0 ? row->figures.best_top1 / (double)row->parameters : row->efficiency;
+    seed_statistics_take_means(&row->seeds, &row->figures);
+    compare_row_rate(row);
     snprintf(row->name, sizeof row->name, "%s@seeds", group);
     row->given[0] = '\0';
     return true;

@@ -39,7 +39,7 @@ static int by_key_backwards(const void *a, const void *b)
 static void fill_key(const struct comparison *comparison, size_t row,
                      const struct compare_figure *figure, bool reverse, struct sort_key *key)
 {
-    const bool high = compare_figure_direction(figure) == COMPARE_HIGHER_IS_BETTER;
+    const bool high = compare_figure_direction(figure) == FIGURE_MORE;
     key->row = row;
     if (compare_figure_is_text(figure)) {
         compare_figure_text(comparison, row, figure, key->text, sizeof key->text);

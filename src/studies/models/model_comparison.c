@@ -188,16 +188,6 @@ void model_table_complete(struct model_table *table)
 
 /* --- sorting --- */
 
-enum {
-    SORT_NAME,
-    SORT_ACCURACY,
-    SORT_PARAMETERS,
-    SORT_SIZE,
-    SORT_FLOPS,
-    SORT_MS,
-    SORT_ENERGY,
-    SORT_EFFICIENCY
-};
 const char *const model_sort_names[] = {"name", "accuracy", "parameters", "size", "flops",
                                         "ms",   "energy",   "e_p",        NULL};
 
@@ -205,27 +195,20 @@ const char *const model_sort_names[] = {"name", "accuracy", "parameters", "size"
 static double sort_value(const struct model_row *row, size_t key)
 {
     const struct model_description *facts = &row->figures.facts;
-    switch (key) {
-    case SORT_ACCURACY:
-        return -row->now.top1;
-    case SORT_PARAMETERS:
-        return (double)facts->parameters;
-    case SORT_SIZE:
-        return (double)facts->bytes;
-    case SORT_FLOPS:
-        return (double)facts->flops;
-    case SORT_MS:
-        return row->now.ms;
-    case SORT_ENERGY:
-        return row->now.joules;
-    default:
-        return -row->efficiency;
-    }
+    const double values[] = {NAN,
+                             -row->now.top1,
+                             (double)facts->parameters,
+                             (double)facts->bytes,
+                             (double)facts->flops,
+                             row->now.ms,
+                             row->now.joules,
+                             -row->efficiency};
+    return values[key];
 }
 
 static bool comes_before(const struct model_row *a, const struct model_row *b, size_t key)
 {
-    if (key == SORT_NAME)
+    if (key == 0)
         return strcmp(a->figures.facts.name, b->figures.facts.name) < 0;
     const double x = sort_value(a, key), y = sort_value(b, key);
     return isnan(y) ? !isnan(x) : x < y;

@@ -2,38 +2,21 @@
  */
 #include "studies/sweep/sweep_after.h"
 
-#include "base/escape/markdown.h"
-#include "base/escape/visible.h"
+#include "base/escape/table.h"
 #include "base/language.h"
-#include "base/memory.h"
 #include "runs/settings/settings.h"
 #include "studies/models/model_table.h"
-#include "studies/sweep/sweep_table.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 8, CELL = 240 };
-
-struct row {
-    char cells[COLUMNS][CELL];
-};
-
-static const char *const titles[COLUMNS] = {
-    N_("cell"),  N_("after"),        N_("parameters"),  N_("bytes"),
-    N_("FLOPs"), N_("top-1 (95 %)"), N_("ms (median)"), N_("against the trained one")};
-
-static bool is_text(size_t column)
-{
-    return column < 2 || column == COLUMNS - 1;
-}
+enum { CELL = 240 };
 
 /* --- cells --- */
 
 /* Writes the label of a cell with its batch. */
-static void cell_label(const struct sweep *sweep, size_t index, char *text, size_t size)
+static char *cell_label(const struct sweep *sweep, size_t index, char *text, size_t size)
 {
     const size_t columns = sweep_grid_columns(&sweep->grid);
     char label[160];
@@ -43,6 +26,7 @@ static void cell_label(const struct sweep *sweep, size_t index, char *text, size
                  training_settings(&sweep->cells[index].config).batch);
     else
         snprintf(text, size, "%s", label);
+    return text;
 }
 
 static void append_factor(double before, double after, const char *better, const char *worse,
@@ -56,13 +40,13 @@ static void append_factor(double before, double after, const char *better, const
              factor > 1 ? factor : 1 / factor);
 }
 
-/* Writes what a technique changed, if the model as it was trained is measured. */
-static void compare(const struct sweep_after_result *trained,
-                    const struct sweep_after_result *result, char *text, size_t size)
+/* Writes what a technique changed, if the model as it was trained is measured. Returns `text`. */
+static char *compare(const struct sweep_after_result *trained,
+                     const struct sweep_after_result *result, char *text, size_t size)
 {
     text[0] = '\0';
     if (trained->state != SWEEP_AFTER_DONE || result == trained)
-        return;
+        return text;
     const double points = result->measured.top1 - trained->measured.top1;
     if (isfinite(points))
         snprintf(text, size, _("%+.2f points"), points);
@@ -71,26 +55,22 @@ static void compare(const struct sweep_after_result *trained,
     model_append_time_ratio(result->measured.ms / trained->measured.ms, text, size);
     append_factor((double)trained->facts.bytes, (double)result->facts.bytes, _(", %.2f x smaller"),
                   _(", %.2f x larger"), text, size);
+    return text;
 }
 
-static void fill_figures(const struct sweep_after_result *trained,
-                         const struct sweep_after_result *result, struct row *row)
+static void add_figures(struct table *table, const struct sweep_after_result *trained,
+                        const struct sweep_after_result *result)
 {
+    char text[CELL];
     const struct model_measured *measured = &result->measured;
-    text_si((double)result->facts.parameters, row->cells[2], CELL);
-    text_bytes(result->facts.bytes, row->cells[3], CELL);
-    text_si((double)result->facts.flops, row->cells[4], CELL);
-    if (isfinite(measured->top1))
-        snprintf(row->cells[5], CELL, "%.2f (%.2f - %.2f)", measured->top1, measured->top1_low,
-                 measured->top1_high);
-    else
-        snprintf(row->cells[5], CELL, "-");
-    if (isfinite(measured->ms_low))
-        snprintf(row->cells[6], CELL, "%.4g (%.4g - %.4g)", measured->ms, measured->ms_low,
-                 measured->ms_high);
-    else
-        snprintf(row->cells[6], CELL, "%.4g", measured->ms);
-    compare(trained, result, row->cells[7], CELL);
+    table_cell(table, "%s", text_si((double)result->facts.parameters, text, sizeof text));
+    table_cell(table, "%s", text_bytes(result->facts.bytes, text, sizeof text));
+    table_cell(table, "%s", text_si((double)result->facts.flops, text, sizeof text));
+    table_cell(table, isfinite(measured->top1) ? "%.2f (%.2f - %.2f)" : "-", measured->top1,
+               measured->top1_low, measured->top1_high);
+    table_cell(table, isfinite(measured->ms_low) ? "%.4g (%.4g - %.4g)" : "%.4g", measured->ms,
+               measured->ms_low, measured->ms_high);
+    table_cell(table, "%s", compare(trained, result, text, sizeof text));
 }
 
 char *sweep_after_label(const struct sweep *sweep, const char *chain, char *text, size_t size)
@@ -104,102 +84,40 @@ char *sweep_after_label(const struct sweep *sweep, const char *chain, char *text
     return text;
 }
 
-static void fill(const struct sweep *sweep, size_t index, size_t number,
-                 const struct sweep_after_result *trained, const struct sweep_after_result *result,
-                 struct row *row)
+static void add_row(struct table *table, const struct sweep *sweep, size_t index, size_t number,
+                    const struct sweep_after_result *trained,
+                    const struct sweep_after_result *result)
 {
-    const char *chain = sweep_after_chain(sweep, number);
-    *row = (struct row){0};
-    cell_label(sweep, index, row->cells[0], CELL);
-    sweep_after_label(sweep, chain, row->cells[1], CELL);
+    char text[CELL];
+    const struct error *reason = &result->reason;
+    table_cell(table, "%s", cell_label(sweep, index, text, sizeof text));
+    table_cell(table, "%s",
+               sweep_after_label(sweep, sweep_after_chain(sweep, number), text, sizeof text));
     if (result->state == SWEEP_AFTER_DONE) {
-        fill_figures(trained, result, row);
+        add_figures(table, trained, result);
         return;
     }
-    for (size_t c = 2; c < COLUMNS - 1; c++)
-        snprintf(row->cells[c], CELL, "-");
-    const char *const words = sweep_state_words(sweep_after_cell_state(result));
-    if (result->reason.kind != ERROR_NONE)
-        snprintf(row->cells[COLUMNS - 1], CELL, "%s: %s: %s", words, result->reason.what,
-                 result->reason.why);
-    else
-        snprintf(row->cells[COLUMNS - 1], CELL, "%s", words);
-}
-
-/* Fills the rows of all cells whose run is done, and returns their number. */
-static size_t fill_rows(const struct sweep *sweep, struct row *rows)
-{
-    size_t count = 0;
-    struct sweep_after_result results[SWEEP_AFTERS + 1];
-    for (size_t i = 0; i < sweep->count; i++) {
-        if (sweep->cells[i].state != SWEEP_DONE)
-            continue;
-        for (size_t n = 0; n < sweep_after_count(sweep); n++) {
-            sweep_after_read(sweep, i, n, &results[n]);
-            fill(sweep, i, n, &results[0], &results[n], &rows[count++]);
-        }
-    }
-    return count;
-}
-
-/* --- layout --- */
-
-static void write_text(const struct row *rows, size_t count, struct text *text)
-{
-    size_t widths[COLUMNS];
-    for (size_t c = 0; c < COLUMNS; c++) {
-        widths[c] = text_columns(gettext(titles[c]));
-        for (size_t r = 0; r < count; r++) {
-            const size_t width = text_columns(rows[r].cells[c]);
-            widths[c] = width > widths[c] ? width : widths[c];
-        }
-    }
-    for (size_t r = 0; r <= count; r++) {
-        for (size_t c = 0; c < COLUMNS; c++) {
-            const char *cell = r > 0 ? rows[r - 1].cells[c] : gettext(titles[c]);
-            const int pad = (int)(widths[c] - text_columns(cell));
-            if (!is_text(c))
-                text_append(text, "%*s", pad, "");
-            visible_append(text, cell);
-            if (c + 1 < COLUMNS)
-                text_append(text, "%*s  ", is_text(c) ? pad : 0, "");
-        }
-        text_append(text, "\n");
-    }
-    text_append(text, "\n");
-}
-
-static void write_markdown(const struct row *rows, size_t count, struct text *text)
-{
-    for (size_t c = 0; c < COLUMNS; c++)
-        visible_append_format(text, markdown_append, "| %s ", gettext(titles[c]));
-    text_append(text, "|\n");
-    for (size_t c = 0; c < COLUMNS; c++)
-        text_append(text, is_text(c) ? "|---" : "|---:");
-    text_append(text, "|\n");
-    for (size_t r = 0; r < count; r++) {
-        for (size_t c = 0; c < COLUMNS; c++)
-            visible_append_format(text, markdown_append, "| %s ", rows[r].cells[c]);
-        text_append(text, "|\n");
-    }
-    text_append(text, "\n");
+    table_fill(table, 5, "-");
+    table_cell(table, reason->kind != ERROR_NONE ? "%s: %s: %s" : "%s",
+               sweep_state_words(sweep_after_cell_state(result)), reason->what, reason->why);
 }
 
 void sweep_after_write(const struct sweep *sweep, bool markdown, struct text *text)
 {
-    const size_t results = sweep_after_count(sweep);
-    if (results == 0)
-        return;
-    struct row *rows = memory_new(sweep->count * results, sizeof *rows, "a table", NULL);
-    const size_t count = rows ? fill_rows(sweep, rows) : 0;
-    text->failed |= !rows;
-    if (count > 0) {
-        visible_append_format(text, markdown ? markdown_append : visible_append,
-                              markdown ? "### %s\n\n" : "%s\n",
-                              _("After training (measured on the validation data)"));
-        (markdown ? write_markdown : write_text)(rows, count, text);
-    }
-    free(rows);
+    struct sweep_after_result results[SWEEP_AFTERS + 1];
+    struct table table =
+        table_begin("llrrrrrl", _("cell|after|parameters|bytes|FLOPs|top-1 (95 %)|ms (median)|"
+                                  "against the trained one"));
+    for (size_t i = 0; i < sweep->count; i++)
+        for (size_t n = 0; sweep->cells[i].state == SWEEP_DONE && n < sweep_after_count(sweep);
+             n++) {
+            sweep_after_read(sweep, i, n, &results[n]);
+            add_row(&table, sweep, i, n, &results[0], &results[n]);
+        }
+    if (table.count > table.columns)
+        table_put_section(&table, _("After training (measured on the validation data)"), markdown,
+                          text);
+    table_free(&table);
 }
 
 /* --- JSON --- */

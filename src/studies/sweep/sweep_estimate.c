@@ -56,10 +56,10 @@ bool sweep_estimate_add_cell(struct sweep_estimate *estimate, const struct sweep
 {
     const struct sweep_result *result = &cell->result;
     double images = (double)result->iterations * (double)training_settings(&cell->config).batch;
-    if (!result->known || !(result->seconds > 0) || images <= 0)
+    if (!result->known || !(result->figures.seconds > 0) || images <= 0)
         return true;
     const struct sweep_measured figures = {.flops = (double)cell->flops,
-                                           .seconds_per_image = result->seconds / images,
+                                           .seconds_per_image = result->figures.seconds / images,
                                            .images = (double)result->images};
     return add_measured(estimate, &cell->config, &figures, error);
 }

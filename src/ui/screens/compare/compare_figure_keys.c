@@ -19,7 +19,7 @@ static void choose_scatter_figure(struct app *app, enum scatter_axis axis)
     for (size_t i = 0; i < count && listed < CHOOSER_MAX_ITEMS; i++)
         if (!compare_figure_is_text(&figures[i])) {
             char *name = model->choice.items[listed];
-            compare_figure_name(&model->table, &figures[i], name, FIGURE_NAME);
+            compare_figure_name(&model->table, &figures[i], name, SCATTER_NAME);
             items[listed++] = (struct chooser_item){name, ""};
         }
     model->choice.axis = axis;
@@ -37,7 +37,7 @@ static void choose_parallel_axis(struct app *app)
     struct chooser_item items[CHOOSER_MAX_ITEMS];
     size_t listed = 0;
     for (size_t i = parallel->shown; i < parallel->count && listed < CHOOSER_MAX_ITEMS; i++) {
-        snprintf(model->choice.items[listed], FIGURE_NAME, "%s", parallel->axes[i].name);
+        snprintf(model->choice.items[listed], SCATTER_NAME, "%s", parallel->axes[i].name);
         items[listed] = (struct chooser_item){model->choice.items[listed], ""};
         listed++;
     }
@@ -57,7 +57,7 @@ bool compare_take_chooser_key(struct compare_model *model, int key)
     if (result == CHOOSER_CHOSEN && model->kind == COMPARE_PARALLEL)
         compare_parallel_show(&model->parallel, chooser_choice(&model->choice.chooser));
     else if (result == CHOOSER_CHOSEN) {
-        snprintf(model->scatter.names[model->choice.axis], FIGURE_NAME, "%s",
+        snprintf(model->scatter.names[model->choice.axis], SCATTER_NAME, "%s",
                  chooser_choice(&model->choice.chooser));
         model->outdated = true;
     }

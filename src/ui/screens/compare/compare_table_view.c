@@ -339,7 +339,7 @@ static int draw_state(struct app *app, struct rect area, int line, const struct 
             continue;
         runs_record(entry, &record);
         snprintf(text, sizeof text, _("This run is not done; its state: %s."),
-                 run_field_text(FIELD_STATUS, &record, state, sizeof state));
+                 run_field_text(FIGURE_STATUS, &record, state, sizeof state));
         return draw_wrapped(&app->canvas, area, line, ROLE_WARNING, text);
     }
     return line;

@@ -17,8 +17,8 @@ enum { PAGE = 10, BOX_COLUMNS = 76 };
 
 static bool can_group(size_t field)
 {
-    return !run_field_is_figure(field) && field != FIELD_ID && field != FIELD_BEGUN &&
-           field != FIELD_NOTE && field != FIELD_DISK;
+    return !run_field_is_figure(field) && field != FIGURE_ID && field != FIGURE_BEGUN &&
+           field != FIGURE_NOTE && field != FIGURE_DISK;
 }
 
 void runs_choose_group(struct app *app)

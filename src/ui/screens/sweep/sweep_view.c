@@ -443,12 +443,12 @@ static void describe_cell(const struct sweep_model *model, const struct sweep_jo
     else
         text_append(text, "%s: %s.", cell->id, state);
     if (cell->state == SWEEP_DONE && cell->result.known) {
-        text_append(text, _(" %.4g ms/image, loss %s, memory %s."), cell->result.ms_per_image,
-                    TEXT_NUMBER(cell->result.loss, 4),
+        text_append(text, _(" %.4g ms/image, loss %s, memory %s."),
+                    cell->result.figures.training_ms, TEXT_NUMBER(cell->result.figures.loss, 4),
                     sweep_cell_text(cell, SWEEP_MEMORY, figure, sizeof figure));
-        if (cell->result.first_negative > 0)
+        if (cell->result.figures.first_negative_iteration > 0)
             text_append(text, _(" The running mean is negative from iteration %llu on."),
-                        (unsigned long long)cell->result.first_negative);
+                        (unsigned long long)cell->result.figures.first_negative_iteration);
     }
     const size_t after = sweep_after_count(&job->sweep);
     if (cell->state == SWEEP_DONE && after > 0)

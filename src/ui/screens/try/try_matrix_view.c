@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIGURES = 16 }; /* columns of a class's number of images and accuracy */
+enum { NUMBERS = 16 }; /* columns of a class's number of images and accuracy */
 
 static int digits_of(size_t number)
 {
@@ -91,7 +91,7 @@ static struct grid lay_out(const struct try_model *model, struct rect area)
                         0,
                         0,
                         area.columns >= 56};
-    const int room = area.columns - grid.name - 1 - (grid.figures ? FIGURES : 0);
+    const int room = area.columns - grid.name - 1 - (grid.figures ? NUMBERS : 0);
     grid.rows = area.rows > 2 ? (size_t)area.rows - 2 : 0;
     grid.columns = room > grid.width ? (size_t)(room / grid.width) : 1;
     if (grid.columns > model->confusion.classes)
@@ -126,7 +126,7 @@ static void draw_matrix_row(const struct try_model *model, const struct short_na
         targets_add_cell(&canvas->targets, cell, (struct target_cell){label, guess},
                          (struct target_cell){model->row, model->column});
     }
-    struct rect figures = {row, grid->area.column + grid->area.columns - FIGURES, 1, FIGURES};
+    struct rect figures = {row, grid->area.column + grid->area.columns - NUMBERS, 1, NUMBERS};
     if (grid->figures)
         draw_accuracy(confusion, canvas, figures, label, ROLE_TEXT);
 }
@@ -145,7 +145,7 @@ static void draw_heads(const struct try_model *model, struct canvas *canvas,
         draw_right(canvas, cell, 0, model->left + i == model->column ? ROLE_STRONG : ROLE_HEADING,
                    text);
     }
-    struct rect figures = {area->row, area->column + area->columns - FIGURES, 1, FIGURES};
+    struct rect figures = {area->row, area->column + area->columns - NUMBERS, 1, NUMBERS};
     if (grid->figures)
         draw_right(canvas, figures, 0, ROLE_HEADING, _("images  right"));
 }
