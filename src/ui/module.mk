@@ -212,6 +212,8 @@ libui_a_SOURCES = \
 	%D%/widgets/legend.h \
 	%D%/widgets/line_edit.c \
 	%D%/widgets/line_edit.h \
+	%D%/widgets/listing.c \
+	%D%/widgets/listing.h \
 	%D%/widgets/picture_grid.c \
 	%D%/widgets/picture_grid.h \
 	%D%/widgets/short_names.c \

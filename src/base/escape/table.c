@@ -7,7 +7,9 @@
 #include "base/escape/visible.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +34,7 @@ void table_free(struct table *table)
     for (size_t i = 0; i < table->count; i++)
         free(table->cells[i]);
     free(table->cells);
+    free(table->keys);
     *table = (struct table){0};
 }
 
@@ -55,6 +58,23 @@ void table_fill(struct table *table, size_t count, const char *cell)
 {
     for (size_t i = 0; i < count; i++)
         table_cell(table, "%s", cell);
+}
+
+void table_key(struct table *table, double key)
+{
+    table->failed |= !memory_grow(&table->keys, &table->key_capacity, table->capacity,
+                                  sizeof *table->keys, "a table", NULL);
+    if (!table->failed)
+        table->keys[table->count - 1] = key;
+}
+
+void table_number(struct table *table, const char *format, double value)
+{
+    char text[64] = "-";
+    if (isfinite(value))
+        snprintf(text, sizeof text, format, value);
+    table_cell(table, "%s", text);
+    table_key(table, value);
 }
 
 /* --- columns --- */

@@ -21,7 +21,9 @@ struct table {
     const char *align;
     char **cells;           /* the headings first */
     size_t count, capacity; /* number of cells */
-    bool failed;            /* memory was short */
+    double *keys;           /* of cells that have one, by which rows can be sorted */
+    size_t key_capacity;
+    bool failed; /* memory was short */
 };
 
 /* Returns a table with its headings, which stand in one text with '|' between them. */
@@ -35,6 +37,12 @@ void table_cell(struct table *table, const char *format, ...) __attribute__((for
 
 /* Appends the same cell `count` times. */
 void table_fill(struct table *table, size_t count, const char *cell);
+
+/* Gives the last cell a key. */
+void table_key(struct table *table, double key);
+
+/* Appends a number, "-" if it is not finite, which is its key, too. `format` is printf's. */
+void table_number(struct table *table, const char *format, double value);
 
 /* Each of these appends the table to `text`, with a newline after each row.
  *

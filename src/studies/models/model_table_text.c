@@ -81,11 +81,6 @@ static void add_time(struct table *out, const struct model_row *row)
                    now->ms_high);
 }
 
-static void add_number(struct table *out, double value, double factor)
-{
-    table_cell(out, isfinite(value) ? "%.4g" : "-", value * factor);
-}
-
 static void add_row(struct table *out, const struct model_table *table, size_t row, bool data)
 {
     char text[1200];
@@ -98,8 +93,8 @@ static void add_row(struct table *out, const struct model_table *table, size_t r
     table_cell(out, "%s", text_bytes(facts->bytes, text, sizeof text));
     table_cell(out, "%s", text_si((double)facts->flops, text, sizeof text));
     add_time(out, model);
-    add_number(out, model->now.joules, 1);
-    add_number(out, model->efficiency, 1e3);
+    table_number(out, "%.4g", model->now.joules);
+    table_number(out, "%.4g", model->efficiency * 1e3);
     front_text(model->front, "-", text, sizeof text);
     table_cell(out, "%s", text);
     table_cell(out, "%s", model_gain_text(model, text, sizeof text));

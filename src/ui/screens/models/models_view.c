@@ -7,7 +7,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,14 +41,6 @@ static const struct table_column columns[COLUMNS] = {
 
 /* --- cells --- */
 
-static void number(double value, double factor, char *text, size_t size)
-{
-    if (isfinite(value))
-        snprintf(text, size, "%.4g", value * factor);
-    else
-        snprintf(text, size, "-");
-}
-
 /* Writes a letter for each front that the row is on: t (time), b (bytes), f (FLOPs). */
 static void fronts(unsigned front, char *text, size_t size)
 {
@@ -57,92 +49,36 @@ static void fronts(unsigned front, char *text, size_t size)
              front ? "" : "-");
 }
 
-static void cell_text(const struct model_row *row, int column, char *text, size_t size)
+static void add_row(struct table *texts, const struct model_row *row, size_t number)
 {
+    char text[32];
     const struct model_description *facts = &row->figures.facts;
-    switch (column) {
-    case COLUMN_NAME:
-        snprintf(text, size, "%s", facts->name);
-        break;
-    case COLUMN_TOP1:
-        if (isfinite(row->now.top1))
-            snprintf(text, size, "%.2f", row->now.top1);
-        else
-            snprintf(text, size, "-");
-        break;
-    case COLUMN_MS:
-        number(row->timed ? row->now.ms : (double)NAN, 1, text, size);
-        break;
-    case COLUMN_SIZE:
-        text_bytes(facts->bytes, text, size);
-        break;
-    case COLUMN_FLOPS:
-        text_si((double)facts->flops, text, size);
-        break;
-    case COLUMN_PARAMETERS:
-        text_si((double)facts->parameters, text, size);
-        break;
-    case COLUMN_ENERGY:
-        number(row->now.joules, 1, text, size);
-        break;
-    case COLUMN_EFFICIENCY:
-        number(row->efficiency, 1e3, text, size);
-        break;
-    default:
-        fronts(row->front, text, size);
-    }
-}
-
-/* --- the table --- */
-
-static void draw_row(struct app *app, struct rect line, size_t index, const int *starts,
-                     const int *widths)
-{
-    const struct models_model *model = models_model(app);
-    const bool selected = index == model->selected;
-    const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
-    char text[MODEL_NAME] = "";
-    if (selected) {
-        draw_fill(&app->canvas, line, ROLE_FOCUS);
-        draw_cursor(&app->canvas, line, 0, 0);
-    }
-    for (int c = 0; c < COLUMNS; c++) {
-        struct rect cell = {line.row, line.column + starts[c], 1, widths[c]};
-        if (widths[c] == 0)
-            continue;
-        if (c == COLUMN_MARK)
-            snprintf(text, sizeof text, "%c", models_model_mark(index));
-        else
-            cell_text(&model->table.rows[index], c, text, sizeof text);
-        if (columns[c].right)
-            draw_right(&app->canvas, cell, 0, role, text);
-        else
-            draw_fitted_name(&app->canvas, cell, 0, 0, role, text);
-    }
-    targets_add_row(&app->canvas.targets, line, index, model->selected);
+    table_cell(texts, "%c", models_model_mark(number));
+    table_cell(texts, "%s", facts->name);
+    table_number(texts, "%.2f", row->now.top1);
+    table_number(texts, "%.4g", row->timed ? row->now.ms : (double)NAN);
+    table_cell(texts, "%s", text_bytes(facts->bytes, text, sizeof text));
+    table_cell(texts, "%s", text_si((double)facts->flops, text, sizeof text));
+    table_cell(texts, "%s", text_si((double)facts->parameters, text, sizeof text));
+    table_number(texts, "%.4g", row->now.joules);
+    table_number(texts, "%.4g", row->efficiency * 1e3);
+    fronts(row->front, text, sizeof text);
+    table_cell(texts, "%s", text);
 }
 
 static void draw_table(struct app *app, struct rect area)
 {
     struct models_model *model = models_model(app);
-    int starts[COLUMNS], widths[COLUMNS];
-    if (area.rows < 2)
-        return;
-    table_fit(columns, COLUMNS, area.columns, starts, widths);
-    for (int c = 0; c < COLUMNS; c++) {
-        struct rect cell = {area.row, area.column + starts[c], 1, widths[c]};
-        const char *title = columns[c].title[0] ? gettext(columns[c].title) : "";
-        if (widths[c] > 0 && columns[c].right)
-            draw_right(&app->canvas, cell, 0, ROLE_HEADING, title);
-        else if (widths[c] > 0)
-            draw_text(&app->canvas, cell, 0, 0, ROLE_HEADING, title);
-    }
-    const size_t rows = (size_t)area.rows - 1;
-    model->page = area.rows - 1;
-    model->top = table_scroll(model->top, model->selected, rows, model->table.count);
-    for (size_t i = 0; i < rows && model->top + i < model->table.count; i++)
-        draw_row(app, (struct rect){area.row + 1 + (int)i, area.column, 1, area.columns},
-                 model->top + i, starts, widths);
+    struct listing_view view = {.selected = model->selected, .top = model->top};
+    struct table texts = {.columns = COLUMNS};
+    const struct listing listing = {columns, &texts, 0, true, false};
+    for (size_t i = 0; i < model->table.count; i++)
+        add_row(&texts, &model->table.rows[i], i);
+    listing_draw(&view, &listing, &app->canvas, area);
+    model->top = view.top;
+    model->page = view.page;
+    listing_free(&view);
+    table_free(&texts);
 }
 
 /* --- the selected model --- */

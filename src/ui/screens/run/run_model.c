@@ -24,10 +24,10 @@ void run_model_free(struct run_model *model)
     plot_free(&model->plot);
     value_range_free(&model->range);
     sample_model_free(&model->sample);
-    insight_table_free(&model->layers);
-    insight_table_free(&model->gemm);
-    insight_table_free(&model->weights);
-    insight_table_free(&model->rank_table);
+    listing_free(&model->layers);
+    listing_free(&model->gemm);
+    listing_free(&model->weights);
+    listing_free(&model->rank_table);
     run_ranks_free(&model->ranks);
 }
 

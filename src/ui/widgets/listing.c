@@ -1,0 +1,221 @@
+/* The view sorts a list of row numbers and draws the part that fits. A name that is too long loses
+ * its middle, and different ones stay different (short_names.h). */
+#include "ui/widgets/listing.h"
+
+#include "base/language.h"
+#include "base/memory.h"
+#include "ui/terminal/columns.h"
+#include "ui/widgets/short_names.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static size_t rows_of(const struct listing *listing)
+{
+    return listing->texts->failed ? 0 : listing->texts->count / listing->texts->columns;
+}
+
+static const char *cell_of(const struct listing *listing, size_t row, size_t column)
+{
+    return listing->texts->cells[row * listing->texts->columns + column];
+}
+
+/* --- keys and order --- */
+
+static bool is_sortable(const struct listing *listing, size_t column)
+{
+    return listing->sortable >> column & 1;
+}
+
+static void turn_sort(struct listing_view *view, const struct listing *listing)
+{
+    const size_t count = listing->texts->columns, step = view->turn < 0 ? count - 1 : 1;
+    if (view->sort >= count || !is_sortable(listing, view->sort))
+        view->sort = 0;
+    if (view->turn != 0)
+        do
+            view->sort = (view->sort + step) % count;
+        while (!is_sortable(listing, view->sort) && view->sort != 0);
+    view->turn = 0;
+}
+
+static int greatest_first(const void *a, const void *b)
+{
+    const struct listing_row *x = a, *y = b;
+    if (x->key != y->key && !(isnan(x->key) && isnan(y->key)))
+        return isnan(x->key) || x->key < y->key ? 1 : -1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Sorts view->order. Returns false if there is no row or no memory. */
+static bool sort_rows(struct listing_view *view, const struct listing *listing)
+{
+    const size_t rows = rows_of(listing), columns = listing->texts->columns;
+    if (rows == 0 ||
+        !memory_grow(&view->order, &view->capacity, rows, sizeof *view->order, "a table", NULL))
+        return false;
+    for (size_t i = 0; i < rows; i++)
+        view->order[i] = (struct listing_row){
+            view->sort == 0 ? 0 : listing->texts->keys[i * columns + view->sort], i};
+    qsort(view->order, rows, sizeof *view->order, greatest_first);
+    return true;
+}
+
+bool listing_act(struct listing_view *view, enum action action)
+{
+    const size_t page = view->page > 1 ? (size_t)view->page - 1 : 1;
+    switch (action) {
+    case ACTION_DOWN:
+        view->selected++;
+        return true;
+    case ACTION_UP:
+        view->selected -= view->selected > 0;
+        return true;
+    case ACTION_PAGE_DOWN:
+        view->selected += page;
+        return true;
+    case ACTION_PAGE_UP:
+        view->selected -= view->selected < page ? view->selected : page;
+        return true;
+    case ACTION_FIRST:
+    case ACTION_LAST:
+        view->selected = action == ACTION_FIRST ? 0 : SIZE_MAX / 2;
+        return true;
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+        view->turn += action == ACTION_LEFT ? -1 : 1;
+        view->selected = 0;
+        return true;
+    case ACTION_OPEN:
+        view->details = !view->details;
+        return true;
+    default:
+        return false;
+    }
+}
+
+void listing_free(struct listing_view *view)
+{
+    free(view->order);
+    *view = (struct listing_view){0};
+}
+
+/* --- drawing --- */
+
+/* What one frame draws with. */
+struct frame {
+    const struct listing *listing;
+    struct canvas *canvas;
+    int starts[TABLE_MAX_COLUMNS], widths[TABLE_MAX_COLUMNS];
+    struct short_names names[TABLE_MAX_COLUMNS]; /* of columns of text that are too narrow */
+};
+
+static void draw_cell(const struct frame *frame, struct rect line, size_t column, enum role role,
+                      const char *text)
+{
+    const int indent = !frame->listing->plain;
+    const struct rect cell = {line.row, line.column + indent + frame->starts[column], 1,
+                              frame->widths[column]};
+    if (frame->widths[column] == 0)
+        return;
+    if (frame->listing->columns[column].right)
+        draw_right(frame->canvas, cell, 0, role, text);
+    else
+        draw_fitted_name(frame->canvas, cell, 0, 0, role, text);
+}
+
+/* Draws the column headings and marks the one that sorts. */
+static void draw_headings(const struct frame *frame, const struct listing_view *view,
+                          struct rect line)
+{
+    char text[64];
+    for (size_t i = 0; i < frame->listing->texts->columns; i++) {
+        const char *title = frame->listing->columns[i].title;
+        const bool sorts = frame->listing->sortable && i == view->sort;
+        snprintf(text, sizeof text, "%s%s", title[0] ? gettext(title) : "",
+                 sorts ? frame->canvas->glyphs->sorted : "");
+        draw_cell(frame, line, i, sorts ? ROLE_STRONG : ROLE_HEADING, text);
+    }
+}
+
+struct column_of_listing {
+    const struct listing *listing;
+    size_t column;
+};
+
+static void write_cell(const void *context, size_t row, char *text, size_t size)
+{
+    const struct column_of_listing *column = context;
+    snprintf(text, size, "%s", cell_of(column->listing, row, column->column));
+}
+
+/* Returns whether a cell of the column is wider than the column. */
+static bool is_too_narrow(const struct frame *frame, size_t column)
+{
+    for (size_t row = 0; row < rows_of(frame->listing); row++)
+        if ((int)columns_of(cell_of(frame->listing, row, column)) > frame->widths[column])
+            return true;
+    return false;
+}
+
+static void shorten_names(struct frame *frame)
+{
+    for (size_t i = 0; i < frame->listing->texts->columns; i++) {
+        const struct column_of_listing column = {frame->listing, i};
+        if (frame->widths[i] > 0 && !frame->listing->columns[i].right && is_too_narrow(frame, i))
+            short_names_make(&frame->names[i], rows_of(frame->listing), frame->widths[i],
+                             frame->canvas->glyphs->cut, write_cell, &column);
+    }
+}
+
+static void draw_row(const struct frame *frame, size_t row, bool selected, struct rect line)
+{
+    const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
+    if (selected) {
+        draw_fill(frame->canvas, line, ROLE_FOCUS);
+        if (!frame->listing->plain)
+            draw_text(frame->canvas, line, 0, 0, ROLE_FOCUS, ">");
+        draw_cursor(frame->canvas, line, 0, 0);
+    }
+    for (size_t i = 0; i < frame->listing->texts->columns; i++)
+        draw_cell(frame, line, i, role,
+                  short_names_get(&frame->names[i], row, cell_of(frame->listing, row, i)));
+}
+
+static void draw_rows(struct frame *frame, struct listing_view *view, struct rect area)
+{
+    const size_t rows = (size_t)area.rows - 1, count = rows_of(frame->listing);
+    const bool still = frame->listing->still;
+    table_fit(frame->listing->columns, frame->listing->texts->columns,
+              area.columns - (frame->listing->plain ? 0 : 2), frame->starts, frame->widths);
+    view->page = (int)rows;
+    if (!still)
+        view->top = table_scroll(view->top, view->selected, rows, count);
+    draw_headings(frame, view, (struct rect){area.row, area.column, 1, area.columns});
+    shorten_names(frame);
+    for (size_t i = 0; i < rows && view->top + i < count; i++) {
+        const struct rect line = {area.row + 1 + (int)i, area.column, 1, area.columns};
+        draw_row(frame, view->order[view->top + i].row, !still && view->top + i == view->selected,
+                 line);
+        if (!still)
+            targets_add_row(&frame->canvas->targets, line, view->top + i, view->selected);
+    }
+    for (size_t i = 0; i < frame->listing->texts->columns; i++)
+        short_names_free(&frame->names[i]);
+}
+
+size_t listing_draw(struct listing_view *view, const struct listing *listing, struct canvas *canvas,
+                    struct rect area)
+{
+    struct frame frame = {.listing = listing, .canvas = canvas};
+    turn_sort(view, listing);
+    if (!sort_rows(view, listing))
+        return 0;
+    if (view->selected >= rows_of(listing))
+        view->selected = rows_of(listing) - 1;
+    if (area.rows > 1)
+        draw_rows(&frame, view, area);
+    return view->order[view->selected].row;
+}

@@ -1,0 +1,52 @@
+/* listing.h: draws a table of texts with a selected row, which can be sorted by its columns, and
+ * what the keys do with it. */
+#ifndef TINCA_UI_WIDGETS_LISTING_H
+#define TINCA_UI_WIDGETS_LISTING_H
+
+#include "base/escape/table.h"
+#include "ui/terminal/draw.h"
+#include "ui/terminal/keys.h"
+#include "ui/widgets/table.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Sorted by column 0 the table has the order of its rows; sorted by another column the row with the
+ * greatest key comes first, and NaN last. */
+struct listing {
+    const struct table_column *columns;
+    const struct table *texts; /* without headings; a cell of a sortable column has a key */
+    unsigned sortable;         /* bit per column; 0: the order of the rows stays */
+    bool plain;                /* the selected row has no mark before it */
+    bool still;                /* no row is selected, and view->top is the first one drawn */
+};
+
+struct listing_row {
+    double key;
+    size_t row;
+};
+
+/* Selection, scrolling and sort order of a table. Starts as {0}. */
+struct listing_view {
+    size_t selected, top; /* positions in sorted order */
+    size_t sort;          /* column */
+    int turn;             /* steps by which the next frame changes the sort column */
+    bool details; /* shows the details of the selected row if table and details do not both fit */
+    bool both;    /* they did in the last frame */
+    int page;     /* rows that the last frame showed */
+    struct listing_row *order; /* rows in sorted order */
+    size_t capacity;           /* elements of `order` */
+};
+
+/* Draws the headings and the rows, sorted. There must be at least one row.
+ * Returns the number of the selected row. */
+size_t listing_draw(struct listing_view *view, const struct listing *listing, struct canvas *canvas,
+                    struct rect area);
+
+/* Applies an action (move, sort, details) to the view. Returns false if it is none of these. */
+bool listing_act(struct listing_view *view, enum action action);
+
+/* Frees the sorted order. */
+void listing_free(struct listing_view *view);
+
+#endif
