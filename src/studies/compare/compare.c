@@ -150,6 +150,43 @@ bool compare_add_run(struct comparison *comparison, const struct run *run, struc
     return added;
 }
 
+/* --- columns --- */
+
+/* Returns whether a run has a test set: the tables of others have no columns for its results. */
+static bool has_tests(const struct comparison *comparison)
+{
+    for (size_t row = 0; row < comparison->count; row++)
+        if (isfinite(comparison->rows[row].figures.test_loss))
+            return true;
+    return false;
+}
+
+/* Lists the columns behind the row's number, and finds out whether any row took turns. */
+static void find_columns(struct comparison *comparison)
+{
+    static const enum figure fixed[] = {FIGURE_TEST_TOP1,  FIGURE_TEST_LOSS,       FIGURE_BEST_TOP1,
+                                        FIGURE_TOP1,       FIGURE_VALIDATION_LOSS, FIGURE_LOSS,
+                                        FIGURE_PARAMETERS, FIGURE_EFFICIENCY,      FIGURE_FLOPS,
+                                        FIGURE_SIZE,       FIGURE_MEMORY};
+    struct compare_figure *next = comparison->columns;
+    *next++ = (struct compare_figure){.kind = FIGURE_NETWORK};
+    for (size_t i = 0; i < comparison->field_count; i++)
+        if (comparison->fields[i]->class != SETTINGS_NETWORK) /* the name has those: mlp-w800x400 */
+            *next++ =
+                (struct compare_figure){.kind = FIGURE_SETTING, .field = comparison->fields[i]};
+    for (size_t i = has_tests(comparison) ? 0 : 2; i < sizeof fixed / sizeof *fixed; i++)
+        *next++ = (struct compare_figure){.kind = fixed[i]};
+    for (size_t d = 0; d < comparison->device_count; d++)
+        *next++ = (struct compare_figure){.kind = FIGURE_TIME, .device = d};
+    for (size_t d = 0; d < comparison->device_count; d++)
+        if (compare_has_energy(comparison, d))
+            *next++ = (struct compare_figure){.kind = FIGURE_ENERGY, .device = d};
+    comparison->column_count = (size_t)(next - comparison->columns);
+    comparison->turns = false;
+    for (size_t row = 0; row < comparison->count; row++)
+        comparison->turns |= comparison->rows[row].ms.turns_count > 0;
+}
+
 /* --- settings --- */
 
 bool compare_add_settings(struct comparison *comparison, struct error *error)
@@ -164,6 +201,7 @@ bool compare_add_settings(struct comparison *comparison, struct error *error)
             configs[count++] = run_config(comparison->rows[i].run);
     comparison->field_count = config_differences(configs, count, comparison->fields);
     free(configs);
+    find_columns(comparison);
     return true;
 }
 
@@ -247,6 +285,7 @@ bool compare_complete(struct comparison *comparison, struct error *error)
         first++;
     if (measured == 0 && first < comparison->count)
         insert_device(comparison, machine_settings(run_config(comparison->rows[first].run)).device);
+    find_columns(comparison);
     return true;
 }
 

@@ -26,7 +26,6 @@
 
 enum { COMPARE_DEVICES = 16 };
 
-struct compare_figure;
 struct compare_front;
 
 struct compare_row {
@@ -51,12 +50,15 @@ struct compare_row {
     const struct run **members;   /* seeds.runs runs, borrowed */
 };
 
-/* The groups of columns that the results of the rows need. */
-struct compare_layout {
-    bool tests;                   /* there are columns of a test set */
-    bool energy[COMPARE_DEVICES]; /* and of the energy on a device */
-    bool turns;                   /* any row took turns, so that times can be alike */
+/* What a column shows, or an axis of a plot. */
+struct compare_figure {
+    enum figure kind;                 /* or FIGURE_SETTING: the setting `field` of the run */
+    size_t device;                    /* of FIGURE_TIME and FIGURE_ENERGY: in comparison->devices */
+    const struct config_field *field; /* of FIGURE_SETTING */
 };
+
+/* No comparison has more figures than this. */
+enum { COMPARE_FIGURES = FIGURES + 2 * COMPARE_DEVICES + CONFIG_MAX_FIELDS };
 
 struct comparison {
     struct compare_row *rows;
@@ -68,9 +70,11 @@ struct comparison {
     /* the settings in which the runs differ, which are columns too, see compare_add_settings */
     const struct config_field *fields[CONFIG_MAX_FIELDS];
     size_t field_count;
-    /* borrowed; NULL: it is found anew for each cell, which takes a time that grows with the rows
-     */
-    const struct compare_layout *layout;
+    /* as of compare_complete or compare_add_settings: the figures of the columns, and whether any
+     * row took turns, so that times can be alike */
+    struct compare_figure columns[COMPARE_FIGURES];
+    size_t column_count;
+    bool turns;
     const struct compare_front *front; /* borrowed; the outputs name its members. NULL: none */
     bool pairs; /* text and JSON have what belongs to each pair of rows (compare_all_pairs) */
 };
@@ -176,11 +180,6 @@ size_t compare_threads(const struct comparison *comparison, const char *device);
 /* --- as text --- */
 
 enum compare_format { COMPARE_TEXT, COMPARE_JSON, COMPARE_CSV, COMPARE_MARKDOWN };
-
-/* Returns a view of the comparison whose columns are found once, for many cells: it borrows the
- * rows, which must stay as they are, and *layout. */
-struct comparison compare_with_layout(const struct comparison *comparison,
-                                      struct compare_layout *layout);
 
 /* Returns the number of columns of the table as the user sees it: number, network, the settings
  * that the network's name does not contain, what is known of the run, its time on each device, and

@@ -17,75 +17,17 @@ static const char stale[] = N_("stale, run tinca measure again");
 
 /* --- columns --- */
 
-/* Returns whether a run has a test set: the tables of others have no columns for its results. */
-static bool has_tests(const struct comparison *comparison)
-{
-    for (size_t row = 0; row < comparison->count; row++)
-        if (isfinite(comparison->rows[row].figures.test_loss))
-            return true;
-    return false;
-}
-
-/* Returns which columns the rows give. */
-static struct compare_layout find_layout(const struct comparison *comparison)
-{
-    struct compare_layout layout = {.tests = has_tests(comparison)};
-    for (size_t d = 0; d < comparison->device_count; d++)
-        layout.energy[d] = compare_has_energy(comparison, d);
-    for (size_t row = 0; row < comparison->count; row++)
-        layout.turns |= comparison->rows[row].ms.turns_count > 0;
-    return layout;
-}
-
-struct comparison compare_with_layout(const struct comparison *comparison,
-                                      struct compare_layout *layout)
-{
-    struct comparison with = *comparison;
-    *layout = find_layout(comparison);
-    with.layout = layout;
-    return with;
-}
-
-/* Writes the figures of all columns but the first, which is the row's number. Returns their number.
- */
-static size_t list_columns(const struct comparison *comparison, struct compare_figure *figures)
-{
-    static const enum figure fixed[] = {FIGURE_TEST_TOP1,  FIGURE_TEST_LOSS,       FIGURE_BEST_TOP1,
-                                        FIGURE_TOP1,       FIGURE_VALIDATION_LOSS, FIGURE_LOSS,
-                                        FIGURE_PARAMETERS, FIGURE_EFFICIENCY,      FIGURE_FLOPS,
-                                        FIGURE_SIZE,       FIGURE_MEMORY};
-    const struct compare_layout layout =
-        comparison->layout ? *comparison->layout : find_layout(comparison);
-    const size_t left_out = layout.tests ? 0 : 2;
-    size_t count = 0;
-    figures[count++] = (struct compare_figure){.kind = FIGURE_NETWORK};
-    for (size_t i = 0; i < comparison->field_count; i++)
-        if (comparison->fields[i]->class != SETTINGS_NETWORK) /* the name has those: mlp-w800x400 */
-            figures[count++] =
-                (struct compare_figure){.kind = FIGURE_SETTING, .field = comparison->fields[i]};
-    for (size_t i = left_out; i < sizeof fixed / sizeof *fixed; i++)
-        figures[count++] = (struct compare_figure){.kind = fixed[i]};
-    for (size_t d = 0; d < comparison->device_count; d++)
-        figures[count++] = (struct compare_figure){.kind = FIGURE_TIME, .device = d};
-    for (size_t d = 0; d < comparison->device_count; d++)
-        if (layout.energy[d])
-            figures[count++] = (struct compare_figure){.kind = FIGURE_ENERGY, .device = d};
-    return count;
-}
-
 size_t compare_columns(const struct comparison *comparison)
 {
-    struct compare_figure figures[COMPARE_FIGURES];
-    return 1 + list_columns(comparison, figures);
+    return 1 + comparison->column_count;
 }
 
 bool compare_column_figure(const struct comparison *comparison, size_t column,
                            struct compare_figure *figure)
 {
-    struct compare_figure figures[COMPARE_FIGURES];
-    if (column == 0 || column > list_columns(comparison, figures))
+    if (column == 0 || column > comparison->column_count)
         return false;
-    *figure = figures[column - 1];
+    *figure = comparison->columns[column - 1];
     return true;
 }
 
@@ -150,10 +92,9 @@ static void write_energy(const struct comparison *comparison, size_t row, size_t
 static void write_alike(const struct comparison *comparison, size_t row, size_t device, char *text,
                         size_t size)
 {
-    const bool may_be = !comparison->layout || comparison->layout->turns;
     size_t alike = 0, used = 0;
     text[0] = '\0';
-    for (size_t i = 0; may_be && i < comparison->count; i++) {
+    for (size_t i = 0; comparison->turns && i < comparison->count; i++) {
         if (compare_rows(comparison, device, row, i) != COMPARE_INDISTINGUISHABLE)
             continue;
         if (alike++ < NAMED_ROWS && used < size)

@@ -10,15 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct compare_figure {
-    enum figure kind;                 /* or FIGURE_SETTING: the setting `field` of the run */
-    size_t device;                    /* of FIGURE_TIME and FIGURE_ENERGY: in comparison->devices */
-    const struct config_field *field; /* of FIGURE_SETTING */
-};
-
-/* No comparison has more figures than this. */
-enum { COMPARE_FIGURES = FIGURES + 2 * COMPARE_DEVICES + CONFIG_MAX_FIELDS };
-
 /* The figures of a row in CSV and JSON. */
 enum { COMPARE_FILE_FIGURES = 14 };
 extern const enum figure compare_file_figures[COMPARE_FILE_FIGURES];

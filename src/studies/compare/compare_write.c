@@ -48,7 +48,7 @@ static bool data_differ(const struct comparison *comparison)
 
 static bool any_mark(const struct comparison *comparison)
 {
-    for (size_t d = 0; comparison->layout->turns && d < comparison->device_count; d++)
+    for (size_t d = 0; comparison->turns && d < comparison->device_count; d++)
         for (size_t a = 0; a < comparison->count; a++)
             for (size_t b = a + 1; b < comparison->count; b++)
                 if (compare_rows(comparison, d, a, b) == COMPARE_INDISTINGUISHABLE)
@@ -190,7 +190,7 @@ static void write_time_tests(const struct comparison *comparison, const struct s
     const bool all = compare_all_pairs(comparison);
     for (size_t d = 0; d + comparison->published_devices < comparison->device_count; d++) {
         size_t in_turns = 0;
-        for (size_t a = 0; (all || comparison->layout->turns) && a < comparison->count; a++)
+        for (size_t a = 0; (all || comparison->turns) && a < comparison->count; a++)
             for (size_t b = a + 1; b < comparison->count; b++) {
                 const bool turns = compare_took_turns(comparison, d, a, b);
                 in_turns +=
@@ -346,7 +346,7 @@ static void add_alike(struct table *table, const struct comparison *comparison, 
                       size_t device)
 {
     struct text list = {0};
-    for (size_t i = 0; comparison->layout->turns && i < comparison->count; i++)
+    for (size_t i = 0; comparison->turns && i < comparison->count; i++)
         if (compare_rows(comparison, device, row, i) == COMPARE_INDISTINGUISHABLE)
             text_append(&list, "%s%zu", list.length > 0 ? " " : "", i + 1);
     table_cell(table, "%s", list.data ? list.data : "");
@@ -457,13 +457,12 @@ static void write_csv(const struct comparison *comparison, struct text *text)
 void compare_write(const struct comparison *comparison, enum compare_format format,
                    struct text *text, FILE *stream)
 {
-    struct compare_layout layout;
-    const struct comparison view = compare_with_layout(comparison, &layout);
     if (format == COMPARE_JSON)
-        compare_write_json(&view, text, stream);
+        compare_write_json(comparison, text, stream);
     else if (format == COMPARE_CSV)
-        write_csv(&view, text);
+        write_csv(comparison, text);
     else
-        write_document(&view, format == COMPARE_MARKDOWN ? &markdown : &terminal, text, stream);
+        write_document(comparison, format == COMPARE_MARKDOWN ? &markdown : &terminal, text,
+                       stream);
     text_drain(text, stream);
 }
