@@ -223,12 +223,7 @@ static int compare_command_run(const struct command *command, int argc, char **a
         MEASURE_OPTIONS(request),
         OUTPUT_FORMAT_OPTION(&request.format, format_names, &request.target),
         OUTPUT_JSON_OPTION(&request.as_json),
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("Write to FILE instead of standard output, which is also -."),
-         .kind = OPTION_TEXT,
-         .value = &request.target},
+        OUTPUT_TARGET_OPTION(&request.target),
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &request.config,

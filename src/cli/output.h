@@ -60,6 +60,21 @@ bool output_add_statistics(struct json *parent, const char *key,
         .kind = OPTION_SWITCH, .value = (flag)                                                     \
     }
 
+/* The row of -q: *flag says that only errors are printed. */
+#define OUTPUT_QUIET_OPTION(flag)                                                                  \
+    {                                                                                              \
+        .name = "quiet", .letter = 'q', .help = N_("Print only errors."), .kind = OPTION_SWITCH,   \
+        .value = (flag)                                                                            \
+    }
+
+/* The row of -o: what a document is written to, *target. */
+#define OUTPUT_TARGET_OPTION(target)                                                               \
+    {                                                                                              \
+        .name = "output", .letter = 'o', .argument = "FILE",                                       \
+        .help = N_("Write to FILE instead of standard output, which is also -."),                  \
+        .kind = OPTION_TEXT, .value = (target)                                                     \
+    }
+
 /* The row of --format for a table of options: what to write to *target, whose ending decides if the
  * option is not given. */
 #define OUTPUT_FORMAT_OPTION(format, names, target)                                                \

@@ -461,11 +461,7 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
          .kind = OPTION_LIST,
          .value = &wanted->keep},
         OUTPUT_JSON_OPTION(&wanted->json),
-        {.name = "quiet",
-         .letter = 'q',
-         .help = N_("Print only errors."),
-         .kind = OPTION_SWITCH,
-         .value = &wanted->quiet},
+        OUTPUT_QUIET_OPTION(&wanted->quiet),
         {0}};
     list_targets(wanted, rows);
     memcpy(rows + TARGETS, table, sizeof table);

@@ -74,11 +74,7 @@ static int resume_run(const struct command *command, int argc, char **argv)
          .kind = OPTION_SWITCH,
          .value = &train.wait},
         processes_row(&ranks),
-        {.name = "quiet",
-         .letter = 'q',
-         .help = N_("Print only errors."),
-         .kind = OPTION_SWITCH,
-         .value = &train.quiet},
+        OUTPUT_QUIET_OPTION(&train.quiet),
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &train.config,

@@ -506,11 +506,7 @@ static void make_output_rows(struct sweep_request *request, struct option_row ro
          .kind = OPTION_TEXT,
          .value = &request->csv},
         OUTPUT_JSON_OPTION(&request->as_json),
-        {.name = "quiet",
-         .letter = 'q',
-         .help = N_("Print only errors."),
-         .kind = OPTION_SWITCH,
-         .value = &request->quiet}};
+        OUTPUT_QUIET_OPTION(&request->quiet)};
     memcpy(rows, own, sizeof own);
 }
 

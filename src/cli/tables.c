@@ -62,12 +62,7 @@ static int tables_run(const struct command *command, int argc, char **argv)
          .help = N_("The votes of tinca study; without it tinca-study.json, if there is one."),
          .kind = OPTION_TEXT,
          .value = &request.votes},
-        {.name = "output",
-         .letter = 'o',
-         .argument = "FILE",
-         .help = N_("Write to FILE instead of standard output, which is also -."),
-         .kind = OPTION_TEXT,
-         .value = &request.target},
+        OUTPUT_TARGET_OPTION(&request.target),
         {0}};
     const struct option_set set = {
         .rows = rows, .operands_min = 1, .operands_max = 1, .operand_choices = study_names};

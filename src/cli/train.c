@@ -189,11 +189,7 @@ static void list_options(struct train *train, struct option_list *tags, size_t *
              N_("Print the run's events on standard output as they happen, a line of JSON each."),
          .kind = OPTION_SWITCH,
          .value = &train->json},
-        {.name = "quiet",
-         .letter = 'q',
-         .help = N_("Print only errors."),
-         .kind = OPTION_SWITCH,
-         .value = &train->quiet},
+        OUTPUT_QUIET_OPTION(&train->quiet),
         {0}};
     memcpy(rows, table, sizeof table);
 }

@@ -380,11 +380,7 @@ static void make_rows(struct watch_options *options, struct option_row *rows)
          .help = N_("Print lines also on a terminal, instead of opening the workbench."),
          .kind = OPTION_SWITCH,
          .value = &options->lines},
-        {.name = "quiet",
-         .letter = 'q',
-         .help = N_("Print only errors."),
-         .kind = OPTION_SWITCH,
-         .value = &options->quiet},
+        OUTPUT_QUIET_OPTION(&options->quiet),
         OUTPUT_JSON_OPTION(&options->as_json)};
     memcpy(rows, own, sizeof own);
     workbench_rows(&options->workbench, rows + WATCH_OPTIONS);
