@@ -40,10 +40,7 @@ static int print_table(const struct dataset_kind *kinds, size_t count)
             table_cell(&table, "%zux%zux%zu", kind->channels, kind->height, kind->width);
         else
             table_cell(&table, "%s", _("fitted"));
-        if (kind->classes)
-            table_cell(&table, "%zu", kind->classes);
-        else
-            table_cell(&table, "-");
+        table_cell(&table, kind->classes ? "%zu" : "-", kind->classes);
         table_cell(&table, "%s", gettext(kind->description));
     }
     return output_table(&table);

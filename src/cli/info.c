@@ -334,10 +334,7 @@ static void add_row(struct table *table, const struct part *part, size_t number,
     table_cell(table, "%s", parameters ? text_count(parameters, text, sizeof text) : "-");
     table_cell(table, "%s", flops ? text_si((double)flops, text, sizeof text) : "-");
     table_cell(table, "%s", bytes > 0 ? text_bytes((uint64_t)bytes, text, sizeof text) : "-");
-    if (flops && bytes > 0)
-        table_cell(table, "%.3g", intensity(flops, bytes));
-    else
-        table_cell(table, "-");
+    table_number(table, "%.3g", flops && bytes > 0 ? intensity(flops, bytes) : (double)NAN);
     table_cell(table, "%s", kernel_name(part->kernels, number, text, sizeof text));
 }
 

@@ -21,14 +21,6 @@
 
 /* --- the result --- */
 
-static void decibel_cell(struct table *table, double decibels)
-{
-    if (isfinite(decibels))
-        table_cell(table, "%.1f", decibels);
-    else
-        table_cell(table, "-");
-}
-
 /* Adds a number with its sign; the loss of a network whose output is NaN rises by no number. */
 static void signed_cell(struct table *table, int decimals, double value)
 {
@@ -45,11 +37,10 @@ static void add_row(struct table *table, const struct quantize_layer *layer)
                                    [KEPT_SENSITIVE] = _("float32 (sensitive)")};
     table_cell(table, "%s", layer->name);
     table_cell(table, "%s", weights[layer->kept]);
-    decibel_cell(table, layer->weight_sqnr);
-    decibel_cell(table, layer->output_sqnr);
+    table_number(table, "%.1f", layer->weight_sqnr);
+    table_number(table, "%.1f", layer->output_sqnr);
     if (layer->kept == KEPT_ASKED) {
-        table_cell(table, "-");
-        table_cell(table, "-");
+        table_fill(table, 2, "-");
         return;
     }
     signed_cell(table, 2, 0 - layer->top1_loss);

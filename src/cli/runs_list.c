@@ -408,10 +408,7 @@ static void add_row(struct table *table, const struct listed_run *listed, bool d
         table_cell(table, "%s", TEXT_NUMBER(figures.loss, 4));
     else
         table_cell(table, "-");
-    if (!isnan(figures.top1))
-        table_cell(table, "%.2f %%", figures.top1);
-    else
-        table_cell(table, "-");
+    table_number(table, "%.2f %%", figures.top1);
     table_cell(table, "%s", listed->tags[0] ? listed->tags : "-");
     if (disk)
         table_cell(table, "%s", text_bytes(listed->record.disk_bytes, status, sizeof status));

@@ -112,8 +112,7 @@ size_t runs_waiting_add_rows(struct table *table, const struct queued_run *list,
         if (!is_listed(&list[i], filter, network, sizeof network, &record))
             continue;
         added++;
-        table_cell(table, "-");
-        table_cell(table, "-");
+        table_fill(table, 2, "-");
         table_cell(table, "%s", runs_waiting_status(i + 1, status, sizeof status));
         table_fill(table, table->columns - 4, "-");
         if (list[i].known)

@@ -51,8 +51,7 @@ static void add_result(struct table *table, const struct study *study)
         table_cell(table, _("%.2f to %.2f"), result.low, result.high);
         table_cell(table, "%.2f", result.real_recognised);
     } else
-        for (int i = 0; i < 3; i++)
-            table_cell(table, "-");
+        table_fill(table, 3, "-");
 }
 
 static void add_published(struct table *table)
@@ -60,11 +59,9 @@ static void add_published(struct table *table)
     for (size_t i = 0; i < study_published_count; i++) {
         table_cell(table, "%s", study_published[i].network);
         table_cell(table, "%s", _("published"));
-        table_cell(table, "-");
-        table_cell(table, "-");
+        table_fill(table, 2, "-");
         table_cell(table, "%.3f", study_published[i].error_rate);
-        table_cell(table, "-");
-        table_cell(table, "-");
+        table_fill(table, 2, "-");
     }
 }
 

@@ -72,10 +72,7 @@ static char *shape_text(const size_t *dims, size_t rank, char *text, size_t size
 
 static void number_cell(struct table *table, double value)
 {
-    if (isnan(value))
-        table_cell(table, "-");
-    else
-        table_cell(table, "%.4g", value);
+    table_cell(table, isnan(value) ? "-" : "%.4g", value);
 }
 
 static bool add_array(struct json *list, const struct safetensors_entry *entry,
@@ -267,8 +264,7 @@ static void add_fit(struct table *table, const struct weights_pairing *pairing,
     table_cell(table, "%s", parameter->name);
     table_cell(table, "%s", shape_text(parameter->dims, parameter->rank, here, sizeof here));
     if (entry == SIZE_MAX) {
-        table_cell(table, "-");
-        table_cell(table, "-");
+        table_fill(table, 2, "-");
     } else {
         const struct safetensors_entry *found = &pairing->original[entry];
         table_cell(table, "%s", found->name);
