@@ -103,6 +103,22 @@ static void test_wrapping(void)
           "short cells are not");
 }
 
+static void test_numbers(void)
+{
+    struct table table = {.columns = 1, .align = "r"};
+    table_cell(&table, "%s", "dB");
+    table_number(&table, "%+.1f", 0.25);
+    table_number(&table, "%+.1f", NAN);
+    table_cell(&table, "%s", "1.5 MiB");
+    table_key(&table, 1.5e6);
+    tap_ok(!table.failed && table.count == 4 && strcmp(table.cells[1], "+0.2") == 0 &&
+               strcmp(table.cells[2], "-") == 0,
+           "a number that is unknown is a dash");
+    tap_ok(table.keys[1] == 0.25 && isnan(table.keys[2]) && table.keys[3] == 1.5e6,
+           "numbers are keys, and other cells can have one");
+    table_free(&table);
+}
+
 /* --- figures --- */
 
 static void test_rows(void)
@@ -156,6 +172,7 @@ int main(void)
 {
     test_formats();
     test_wrapping();
+    test_numbers();
     test_rows();
     test_printing();
     return tap_done();
