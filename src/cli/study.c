@@ -38,22 +38,6 @@ struct study_request {
 
 /* --- the report --- */
 
-static void add_result(struct table *table, const struct study *study)
-{
-    struct study_result result;
-    study_result(study, &result);
-    table_cell(table, "%s", study->network);
-    table_cell(table, "%s", _("yours"));
-    table_cell(table, "%zu", result.voters);
-    table_cell(table, "%zu/%zu", result.fooled, result.images);
-    if (result.voters) {
-        table_cell(table, "%.3f", result.error_rate);
-        table_cell(table, _("%.2f to %.2f"), result.low, result.high);
-        table_cell(table, "%.2f", result.real_recognised);
-    } else
-        table_fill(table, 3, "-");
-}
-
 static void add_published(struct table *table)
 {
     for (size_t i = 0; i < study_published_count; i++) {
@@ -92,8 +76,11 @@ static int print_report(const struct study_file *file)
 {
     struct table table =
         table_begin("llrrrrr", _("NETWORK|WHOSE|VOTERS|FOOLED|ERROR|95 %|REAL AS REAL"));
-    for (size_t i = 0; i < file->count; i++)
-        add_result(&table, &file->studies[i]);
+    for (size_t i = 0; i < file->count; i++) {
+        table_cell(&table, "%s", file->studies[i].network);
+        table_cell(&table, "%s", _("yours"));
+        study_add_result(&table, &file->studies[i]);
+    }
     add_published(&table);
     int status = output_table(&table);
     output_print("\n");
