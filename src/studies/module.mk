@@ -13,12 +13,8 @@ libstudies_a_SOURCES = \
 	%D%/compare/compare_files.h \
 	%D%/compare/compare_json.c \
 	%D%/compare/compare_missing.c \
-	%D%/compare/compare_published.c \
-	%D%/compare/compare_published.h \
-	%D%/compare/compare_seeds.c \
 	%D%/compare/compare_significance.c \
 	%D%/compare/compare_significance.h \
-	%D%/compare/compare_sort.c \
 	%D%/compare/compare_write.c \
 	%D%/compare/internal.h \
 	%D%/compare/pareto.c \
@@ -50,7 +46,6 @@ libstudies_a_SOURCES = \
 	%D%/sweep/sweep.h \
 	%D%/sweep/sweep_after.c \
 	%D%/sweep/sweep_after.h \
-	%D%/sweep/sweep_after_table.c \
 	%D%/sweep/sweep_disk.c \
 	%D%/sweep/sweep_disk.h \
 	%D%/sweep/sweep_estimate.c \

@@ -80,9 +80,7 @@ libui_a_SOURCES = \
 	%D%/screens/help/help_screen.c \
 	%D%/screens/log/log_screen.c \
 	%D%/screens/models/internal.h \
-	%D%/screens/models/models_layers_view.c \
 	%D%/screens/models/models_model.c \
-	%D%/screens/models/models_scatter_view.c \
 	%D%/screens/models/models_screen.c \
 	%D%/screens/models/models_view.c \
 	%D%/screens/run/arena_view.c \
@@ -135,7 +133,6 @@ libui_a_SOURCES = \
 	%D%/screens/study/study_view.c \
 	%D%/screens/sweep/internal.h \
 	%D%/screens/sweep/sweep_dialogs.c \
-	%D%/screens/sweep/sweep_groups.c \
 	%D%/screens/sweep/sweep_model.c \
 	%D%/screens/sweep/sweep_screen.c \
 	%D%/screens/sweep/sweep_set.c \

@@ -11,7 +11,6 @@
 #include "runs/folder/run_directory.h"
 #include "runs/settings/config_data.h"
 #include "runs/settings/settings.h"
-#include "studies/compare/compare_published.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -321,6 +320,28 @@ void compare_free(struct comparison *comparison)
 
 /* --- published rows --- */
 
+const char published_gpu[] = "GTX Titan", published_cpu[] = "i7-7700K";
+
+const struct published_result published_results[] = {
+    {"squeezenet", "none", 90.11, 746638, 2.21, 6.61},
+    {"squeezenet", "dsc", 87.50, 248670, 2.40, 9.55},
+    {"squeezenet", "shift", 87.97, 246926, 2.66, 5.36},
+    {"squeezenet", "shuffle", 87.83, 114574, 2.58, 10.23},
+    {"resnet20", "none", 86.47, 272762, 1.71, 2.94},
+    {"resnet20", "dsc", 80.37, 40810, 2.21, 5.28},
+    {"resnet20", "shift", 80.81, 35194, 1.92, 2.07},
+    {"resnet20", "shuffle", 81.94, 24682, 2.55, 2.61},
+    {"resnet56", "none", 88.79, 856058, 4.45, 8.01},
+    {"resnet56", "dsc", 82.51, 120106, 5.83, 17.32},
+    {"resnet56", "shift", 84.05, 102394, 4.95, 5.19},
+    {"resnet56", "shuffle", 83.36, 67786, 7.00, 7.06},
+    {"resnet110", "none", 88.99, 1731002, 7.32, 16.05},
+    {"resnet110", "dsc", 83.34, 239050, 11.50, 36.83},
+    {"resnet110", "shift", 85.02, 203194, 9.56, 9.90},
+    {"resnet110", "shuffle", 83.19, 132442, 13.62, 13.72},
+};
+const size_t published_result_count = sizeof published_results / sizeof *published_results;
+
 static bool base_is_compared(const struct comparison *comparison, const char *base)
 {
     for (size_t i = 0; i < comparison->count; i++)
@@ -439,4 +460,75 @@ double compare_speed_up(const struct comparison *comparison, size_t row, size_t 
     if (!x || !y || fast == slow || strcmp(x->on.host, y->on.host) != 0)
         return NAN;
     return y->ms_per_image.mean / x->ms_per_image.mean;
+}
+
+/* --- groups of seeds --- */
+
+/* Returns the group of a row that is a run; "" if it belongs to none or is merged already. */
+static const char *group_of(const struct compare_row *row)
+{
+    return row->run && row->seeds.runs == 0 ? record_settings(run_config(row->run)).seed_group : "";
+}
+
+static size_t count_members(const struct comparison *comparison, const char *group)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < comparison->count; i++)
+        count += strcmp(group_of(&comparison->rows[i]), group) == 0;
+    return count;
+}
+
+/* Fills the first row of a group from all of them. */
+static bool merge_results(struct comparison *comparison, size_t first, size_t count,
+                          struct error *error)
+{
+    struct compare_row *row = &comparison->rows[first];
+    const char *group = group_of(row);
+    struct run_figures *figures = memory_new(count, sizeof *figures, "the comparison", error);
+    row->members = memory_new(count, sizeof *row->members, "the comparison", error);
+    size_t known = 0;
+    for (size_t i = first; figures && row->members && i < comparison->count; i++) {
+        if (strcmp(group_of(&comparison->rows[i]), group) != 0)
+            continue;
+        row->members[known] = comparison->rows[i].run;
+        figures[known++] = comparison->rows[i].figures;
+    }
+    const bool merged =
+        figures && row->members && seed_statistics_compute(figures, count, &row->seeds, error);
+    free(figures);
+    if (!merged)
+        return false;
+    seed_statistics_take_means(&row->seeds, &row->figures);
+    compare_row_rate(row);
+    snprintf(row->name, sizeof row->name, "%s@seeds", group);
+    row->given[0] = '\0';
+    return true;
+}
+
+/* Removes the other rows of the group that the row `first` stands for now. */
+static void remove_others(struct comparison *comparison, size_t first)
+{
+    const char *group = record_settings(run_config(comparison->rows[first].run)).seed_group;
+    size_t left = first + 1;
+    for (size_t i = first + 1; i < comparison->count; i++) {
+        if (strcmp(group_of(&comparison->rows[i]), group) == 0)
+            compare_row_free(&comparison->rows[i]);
+        else
+            comparison->rows[left++] = comparison->rows[i];
+    }
+    comparison->count = left;
+}
+
+bool compare_merge_seeds(struct comparison *comparison, const char *group, struct error *error)
+{
+    for (size_t i = 0; i < comparison->count; i++) {
+        const char *found = group_of(&comparison->rows[i]);
+        const size_t count = found[0] ? count_members(comparison, found) : 0;
+        if (count == 0 || (group ? strcmp(group, found) != 0 : count < 2))
+            continue;
+        if (!merge_results(comparison, i, count, error))
+            return false;
+        remove_others(comparison, i);
+    }
+    return true;
 }

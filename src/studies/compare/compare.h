@@ -106,6 +106,18 @@ bool compare_wilson(const struct compare_row *row, double *low, double *high);
  * it after the runs have been added. */
 bool compare_add_published(struct comparison *comparison, struct error *error);
 
+/* A result that Gondim Santos (2019) published for CIFAR-10. */
+struct published_result {
+    const char *base, *technique;
+    double top1; /* percent */
+    size_t parameters;
+    double gpu_ms, cpu_ms; /* for one image; published without intervals */
+};
+
+extern const struct published_result published_results[];
+extern const size_t published_result_count;
+extern const char published_gpu[], published_cpu[]; /* the devices that they were measured on */
+
 /* Finds the settings in which the runs differ, and makes them columns. Call it after the runs have
  * been added. */
 bool compare_add_settings(struct comparison *comparison, struct error *error);

@@ -6,7 +6,6 @@
 #include "base/language.h"
 #include "runs/settings/settings.h"
 #include "runs/values/statistics.h"
-#include "studies/compare/compare_published.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -90,9 +90,5 @@ char models_model_mark(size_t row);
 
 /* Draws the whole screen. */
 void models_draw(struct app *app, struct rect body);
-/* Draws the scatter plot into `area`. */
-void models_draw_scatter(struct app *app, struct rect area);
-/* Draws the layers of the selected model into `area`. */
-void models_draw_layers(struct app *app, struct rect area);
 
 #endif

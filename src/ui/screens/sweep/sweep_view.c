@@ -239,6 +239,64 @@ void sweep_draw_set_up(struct app *app, struct rect area)
                         (int)(model->set.focus - model->set.top), label_columns());
 }
 
+/* --- the rows of means below cells that differ in their seed only --- */
+
+/* Returns whether a row of means follows this row of the table: it is the last one of a group of
+ * seeds. */
+static bool group_ends(const struct sweep *sweep, size_t row)
+{
+    const size_t columns = sweep_grid_columns(&sweep->grid), rows = sweep->count / columns;
+    if (!sweep_seeds_are_alike(sweep, row * columns, row * columns))
+        return false; /* it is in no group */
+    for (size_t later = row + 1; later < rows; later++)
+        if (sweep_seeds_are_alike(sweep, row * columns, later * columns))
+            return false;
+    return true;
+}
+
+/* Returns the number of seeds of a cell's group that have the figure, and sets *all to that of all;
+ * 0 if the cell is in no group. */
+static size_t group_count(const struct sweep *sweep, size_t member, enum sweep_measure measure,
+                          size_t *all)
+{
+    struct statistics statistics;
+    size_t count = 0;
+    *all = 0;
+    for (size_t i = 0; i < sweep->count; i++)
+        *all += sweep_seeds_are_alike(sweep, member, i);
+    return *all > 0 && sweep_seeds_compute(sweep, member, measure, &count, &statistics) ? count : 0;
+}
+
+/* Writes the label of that row, with the device if the sweep has several. Returns `text`. */
+static char *group_label(const struct sweep *sweep, size_t row, char *text, size_t size)
+{
+    size_t all;
+    const struct run_config *config = &sweep->cells[row * sweep_grid_columns(&sweep->grid)].config;
+    group_count(sweep, row * sweep_grid_columns(&sweep->grid), SWEEP_LOSS, &all);
+    if (sweep_grid_devices(&sweep->grid) > 1)
+        snprintf(text, size, ngettext("mean of %zu seed, %s", "mean of %zu seeds, %s", all), all,
+                 machine_settings(config).device);
+    else
+        snprintf(text, size, ngettext("mean of %zu seed", "mean of %zu seeds", all), all);
+    return text;
+}
+
+/* Writes mean and 95 % interval of a figure over the seeds of a cell, or "-" if none has it.
+ * Returns `text`. */
+static char *group_text(const struct sweep *sweep, size_t member, enum sweep_measure measure,
+                        char *text, size_t size)
+{
+    struct statistics statistics;
+    size_t count;
+    if (!sweep_seeds_compute(sweep, member, measure, &count, &statistics) || count == 0)
+        snprintf(text, size, "-");
+    else if (measure == SWEEP_MEMORY || measure == SWEEP_FORECAST)
+        text_bytes((uint64_t)statistics.mean, text, size);
+    else
+        statistics_mean(statistics.mean, statistics.ci95, text, size);
+    return text;
+}
+
 /* --- cells --- */
 
 /* Returns the shade of a value, from 0 for the least to 7 for the greatest value of the sweep. */
@@ -319,8 +377,8 @@ static int row_label_columns(const struct sweep *sweep, int columns)
         widest = width > widest ? width : widest;
     }
     for (size_t row = 0; row < sweep->count / per_row; row++)
-        if (sweep_group_ends(sweep, row)) {
-            size_t width = columns_of(sweep_group_label(sweep, row, label, sizeof label));
+        if (group_ends(sweep, row)) {
+            size_t width = columns_of(group_label(sweep, row, label, sizeof label));
             widest = width > widest ? width : widest;
             break; /* all have labels of about this length */
         }
@@ -343,12 +401,11 @@ static void draw_means(struct app *app, struct rect line, size_t row, size_t sho
     const struct sweep *sweep = &app->shared.sweep.sweep;
     const size_t columns = sweep_grid_columns(&sweep->grid);
     struct rect name = {line.row, line.column + 1, 1, labels};
-    draw_text(&app->canvas, name, 0, 0, ROLE_HEADING,
-              sweep_group_label(sweep, row, text, sizeof text));
+    draw_text(&app->canvas, name, 0, 0, ROLE_HEADING, group_label(sweep, row, text, sizeof text));
     for (size_t i = 0; i < shown && model->left + i < columns; i++)
-        draw_right(&app->canvas, cell_place(sweep, line, labels, i), 0, ROLE_HEADING,
-                   sweep_group_text(sweep, row * columns + model->left + i, model->measure, text,
-                                    sizeof text));
+        draw_right(
+            &app->canvas, cell_place(sweep, line, labels, i), 0, ROLE_HEADING,
+            group_text(sweep, row * columns + model->left + i, model->measure, text, sizeof text));
 }
 
 /* Draws a line of the table; row -1 is the heading with the batch sizes. */
@@ -394,7 +451,7 @@ static size_t lines_down_to(const struct sweep *sweep, size_t top, size_t row)
 {
     size_t lines = 0;
     for (size_t i = top; i <= row; i++)
-        lines += sweep_group_ends(sweep, i) ? 2 : 1;
+        lines += group_ends(sweep, i) ? 2 : 1;
     return lines;
 }
 
@@ -418,7 +475,7 @@ static void draw_table(struct app *app, struct rect area)
     for (; used < lines && row < rows; row++) {
         line.row++, used++;
         draw_line(app, line, (long)row, shown, labels);
-        if (used < lines && sweep_group_ends(&job->sweep, row)) {
+        if (used < lines && group_ends(&job->sweep, row)) {
             line.row++, used++;
             draw_means(app, line, row, shown, labels);
         }
@@ -455,12 +512,11 @@ static void describe_cell(const struct sweep_model *model, const struct sweep_jo
         text_append(text, _(" After training: %zu of %zu measured, %zu failed; e writes them."),
                     after - cell->after_due - cell->after_failed, after, cell->after_failed);
     size_t seeds;
-    const size_t known = sweep_group_count(&job->sweep, model->selected, model->measure, &seeds);
+    const size_t known = group_count(&job->sweep, model->selected, model->measure, &seeds);
     if (known > 0)
         text_append(
             text, _(" Its %zu seeds, %zu of which are known: %s (mean, 95 %% interval)."), seeds,
-            known,
-            sweep_group_text(&job->sweep, model->selected, model->measure, figure, sizeof figure));
+            known, group_text(&job->sweep, model->selected, model->measure, figure, sizeof figure));
     double seconds = sweep_estimate_cell(&job->estimate, cell);
     if (sweep_is_due(&job->sweep, model->selected) && seconds >= 0)
         text_append(text, _(" It would take about %s (estimate)."),
