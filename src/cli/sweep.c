@@ -20,7 +20,7 @@
 #include "base/language.h"
 #include "runs/settings/settings.h"
 #include "studies/sweep/sweep_after.h"
-#include "studies/sweep/sweep_disk.h"
+#include "studies/sweep/sweep_estimate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "runs/record/run_open.h"
 #include "runs/settings/settings.h"
 #include "studies/sweep/sweep_after.h"
-#include "studies/sweep/sweep_disk.h"
+#include "studies/sweep/sweep_estimate.h"
 #include "studies/sweep/sweep_table.h"
 #include "training/compress/technique.h"
 

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "studies/sweep/sweep_order.h"
+#include "studies/sweep/sweep_estimate.h"
 #include "ui/terminal/signals.h"
 
 #include <math.h>

@@ -9,10 +9,7 @@ libstudies_a_SOURCES = \
 	%D%/compare/compare_cells.c \
 	%D%/compare/compare_figures.c \
 	%D%/compare/compare_figures.h \
-	%D%/compare/compare_files.c \
-	%D%/compare/compare_files.h \
 	%D%/compare/compare_json.c \
-	%D%/compare/compare_missing.c \
 	%D%/compare/compare_significance.c \
 	%D%/compare/compare_significance.h \
 	%D%/compare/compare_write.c \
@@ -46,8 +43,6 @@ libstudies_a_SOURCES = \
 	%D%/sweep/sweep.h \
 	%D%/sweep/sweep_after.c \
 	%D%/sweep/sweep_after.h \
-	%D%/sweep/sweep_disk.c \
-	%D%/sweep/sweep_disk.h \
 	%D%/sweep/sweep_estimate.c \
 	%D%/sweep/sweep_estimate.h \
 	%D%/sweep/sweep_files.c \
@@ -56,8 +51,6 @@ libstudies_a_SOURCES = \
 	%D%/sweep/sweep_grid_after.c \
 	%D%/sweep/sweep_grid_file.c \
 	%D%/sweep/sweep_json.c \
-	%D%/sweep/sweep_order.c \
-	%D%/sweep/sweep_order.h \
 	%D%/sweep/sweep_process.c \
 	%D%/sweep/sweep_process.h \
 	%D%/sweep/sweep_rank.c \
@@ -66,8 +59,6 @@ libstudies_a_SOURCES = \
 	%D%/sweep/sweep_step.h \
 	%D%/sweep/sweep_table.c \
 	%D%/sweep/sweep_table.h \
-	%D%/sweep/sweep_token.c \
-	%D%/sweep/sweep_token.h \
 	%D%/tables/internal.h \
 	%D%/tables/tables.c \
 	%D%/tables/tables.h \

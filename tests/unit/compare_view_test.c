@@ -7,7 +7,7 @@
 #include "ui/shared/run_list.h"
 
 #include "session_files.h"
-#include "studies/compare/compare_files.h"
+#include "studies/compare/compare.h"
 
 #include <math.h>
 #include <stdlib.h>

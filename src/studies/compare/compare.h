@@ -14,11 +14,13 @@
 #include "base/json/json.h"
 #include "base/text.h"
 #include "models/measure/measurement.h"
+#include "models/saved/correct_images.h"
+#include "runs/folder/run_name.h"
 #include "runs/history/seed_group.h"
 #include "runs/record/run.h"
 #include "runs/settings/config_differences.h"
+#include "runs/values/run_facts.h"
 #include "runs/values/run_snapshot.h"
-#include "studies/compare/compare_files.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,6 +80,26 @@ struct comparison {
     const struct compare_front *front; /* borrowed; the outputs name its members. NULL: none */
     bool pairs; /* text and JSON have what belongs to each pair of rows (compare_all_pairs) */
 };
+
+/* --- files of a run --- */
+
+/* Reads the files of a run's directory that a comparison shows besides the run. */
+
+struct compare_files {
+    char name[520];            /* the run's name, as a command's operand */
+    char given[RUN_NAME_SIZE]; /* the name that the user gave it, or "" */
+    uint64_t model_bytes;
+    struct measurements ms;
+    struct correct_images correct; /* {0}: unknown, or damaged */
+};
+
+/* Reads the files. Returns false with an error if the measurements cannot be read; the rest is
+ * valid even then. */
+bool compare_read_files(struct compare_files *files, const struct run_facts *facts,
+                        struct error *error);
+void compare_files_free(struct compare_files *files);
+
+/* --- rows --- */
 
 /* Adds a row for the run and copies `files`, without reading any file. `comparison` starts as {0}.
  */

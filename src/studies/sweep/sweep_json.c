@@ -1,7 +1,7 @@
 /* Writes the results of a sweep as one JSON document: for every cell the varying settings, the
  * state and the figures. */
 #include "studies/sweep/sweep_after.h"
-#include "studies/sweep/sweep_disk.h"
+#include "studies/sweep/sweep_estimate.h"
 #include "studies/sweep/sweep_table.h"
 
 #include <math.h>

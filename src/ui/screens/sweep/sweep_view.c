@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "runs/settings/settings.h"
 #include "studies/sweep/sweep_after.h"
-#include "studies/sweep/sweep_disk.h"
+#include "studies/sweep/sweep_estimate.h"
 #include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/table.h"
