@@ -214,7 +214,5 @@ libui_a_SOURCES = \
 	%D%/widgets/picture_grid.c \
 	%D%/widgets/picture_grid.h \
 	%D%/widgets/short_names.c \
-	%D%/widgets/short_names.h \
-	%D%/widgets/table.c \
-	%D%/widgets/table.h
+	%D%/widgets/short_names.h
 UI_LIBS = libui.a $(STUDIES_LIBS) $(NCURSES_LIBS)

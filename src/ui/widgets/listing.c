@@ -12,6 +12,55 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* --- columns and scrolling --- */
+
+static int total_width(const int *widths, size_t count)
+{
+    int total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += widths[i] ? widths[i] + 1 : 0;
+    return total - 1;
+}
+
+void listing_fit(const struct listing_column *table, size_t count, int columns, int *starts,
+                 int *widths)
+{
+    for (size_t i = 0; i < count; i++)
+        widths[i] = table[i].width;
+    while (total_width(widths, count) > columns) {
+        size_t removed = count;
+        for (size_t i = 0; i < count; i++)
+            if (widths[i] && table[i].priority > 0 &&
+                (removed == count || table[i].priority >= table[removed].priority))
+                removed = i;
+        if (removed == count)
+            break;
+        widths[removed] = 0;
+    }
+    int spare = columns - total_width(widths, count), growing = 0, at = 0;
+    for (size_t i = 0; i < count; i++)
+        growing += widths[i] && table[i].grows;
+    for (size_t i = 0; i < count; i++) {
+        if (widths[i] && table[i].grows && spare > 0)
+            widths[i] += spare / growing;
+        starts[i] = at;
+        at += widths[i] ? widths[i] + 1 : 0;
+    }
+}
+
+size_t listing_scroll(size_t top, size_t selected, size_t rows, size_t count)
+{
+    if (rows == 0 || count <= rows)
+        return 0;
+    if (selected < top)
+        top = selected;
+    if (selected >= top + rows)
+        top = selected - rows + 1;
+    return top + rows > count ? count - rows : top;
+}
+
+/* --- rows and cells --- */
+
 static size_t rows_of(const struct listing *listing)
 {
     return listing->texts->failed ? 0 : listing->texts->count / listing->texts->columns;
@@ -108,8 +157,8 @@ void listing_free(struct listing_view *view)
 struct frame {
     const struct listing *listing;
     struct canvas *canvas;
-    int starts[TABLE_MAX_COLUMNS], widths[TABLE_MAX_COLUMNS];
-    struct short_names names[TABLE_MAX_COLUMNS]; /* of columns of text that are too narrow */
+    int starts[LISTING_MAX_COLUMNS], widths[LISTING_MAX_COLUMNS];
+    struct short_names names[LISTING_MAX_COLUMNS]; /* of columns of text that are too narrow */
 };
 
 static void draw_cell(const struct frame *frame, struct rect line, size_t column, enum role role,
@@ -188,11 +237,11 @@ static void draw_rows(struct frame *frame, struct listing_view *view, struct rec
 {
     const size_t rows = (size_t)area.rows - 1, count = rows_of(frame->listing);
     const bool still = frame->listing->still;
-    table_fit(frame->listing->columns, frame->listing->texts->columns,
-              area.columns - (frame->listing->plain ? 0 : 2), frame->starts, frame->widths);
+    listing_fit(frame->listing->columns, frame->listing->texts->columns,
+                area.columns - (frame->listing->plain ? 0 : 2), frame->starts, frame->widths);
     view->page = (int)rows;
     if (!still)
-        view->top = table_scroll(view->top, view->selected, rows, count);
+        view->top = listing_scroll(view->top, view->selected, rows, count);
     draw_headings(frame, view, (struct rect){area.row, area.column, 1, area.columns});
     shorten_names(frame);
     for (size_t i = 0; i < rows && view->top + i < count; i++) {

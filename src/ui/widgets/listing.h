@@ -1,20 +1,38 @@
 /* listing.h: draws a table of texts with a selected row, which can be sorted by its columns, and
- * what the keys do with it. */
+ * what the keys do with it; which columns of a table fit, how wide they are, and how it scrolls. */
 #ifndef TINCA_UI_WIDGETS_LISTING_H
 #define TINCA_UI_WIDGETS_LISTING_H
 
 #include "base/escape/table.h"
 #include "ui/terminal/draw.h"
 #include "ui/terminal/keys.h"
-#include "ui/widgets/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
+struct listing_column {
+    const char *title;
+    int width;    /* minimum, in terminal columns */
+    int priority; /* 0: always shown; columns with higher numbers are left out first */
+    bool right;   /* flush right, for numbers */
+    bool grows;   /* shares the columns that are left over */
+};
+
+enum { LISTING_MAX_COLUMNS = 16 };
+
+/* Sets where each column starts and how wide it is (0: left out) in a table of `columns` terminal
+ * columns. One space separates two columns. */
+void listing_fit(const struct listing_column *table, size_t count, int columns, int *starts,
+                 int *widths);
+
+/* Returns the first visible row such that `selected` is one of the `rows` visible ones; `top` is
+ * the first visible row so far, `count` the number of all rows. */
+size_t listing_scroll(size_t top, size_t selected, size_t rows, size_t count);
+
 /* Sorted by column 0 the table has the order of its rows; sorted by another column the row with the
  * greatest key comes first, and NaN last. */
 struct listing {
-    const struct table_column *columns;
+    const struct listing_column *columns;
     const struct table *texts; /* without headings; a cell of a sortable column has a key */
     unsigned sortable;         /* bit per column; 0: the order of the rows stays */
     bool plain;                /* the selected row has no mark before it */

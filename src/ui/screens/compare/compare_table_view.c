@@ -8,8 +8,8 @@
 #include "studies/compare/compare_significance.h"
 #include "ui/app/run_cells.h"
 #include "ui/terminal/columns.h"
+#include "ui/widgets/listing.h"
 #include "ui/widgets/short_names.h"
-#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -430,7 +430,7 @@ void compare_draw_table(struct app *app, struct rect area)
     draw_head(app, area, &placing);
     struct rect list = {area.row + HEAD_ROWS, area.column,
                         area.rows - HEAD_ROWS - (notes ? NOTE_ROWS + 1 : 0), area.columns};
-    model->top = table_scroll(model->top, model->selected, (size_t)list.rows, model->table.count);
+    model->top = listing_scroll(model->top, model->selected, (size_t)list.rows, model->table.count);
     int row = 0;
     for (; row < list.rows && model->top + (size_t)row < model->table.count; row++) {
         struct rect line = {list.row + row, list.column, 1, list.columns};

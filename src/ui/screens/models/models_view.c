@@ -15,7 +15,7 @@
 
 /* --- the table --- */
 
-static const struct table_column columns[] = {
+static const struct listing_column columns[] = {
     {"", 1, 0, false, false},          {N_("Name"), 22, 0, false, true},
     {N_("Top-1"), 7, 0, true, false},  {N_("ms"), 8, 1, true, false},
     {N_("Bytes"), 9, 2, true, false},  {N_("FLOPs"), 7, 3, true, false},
@@ -65,7 +65,7 @@ static void draw_table(struct app *app, struct rect area)
 
 /* --- the layers of a quantized model --- */
 
-static const struct table_column layer_columns[] = {
+static const struct listing_column layer_columns[] = {
     {N_("Layer"), 16, 0, false, true},      {N_("Weights"), 7, 1, false, false},
     {N_("Output dB"), 9, 0, true, false},   {N_("Alone: points"), 13, 0, true, false},
     {N_("Weights dB"), 10, 2, true, false}, {N_("Alone: loss"), 11, 3, true, false}};

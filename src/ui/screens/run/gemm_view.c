@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 enum { NET, KIND, M, N, K, CALLS, SECONDS, SHARE, SPEED, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct listing_column columns[COLUMNS] = {
     [NET] = {N_("NET"), 4, 0, false, false},
     [KIND] = {N_("KIND"), 6, 0, false, false},
     [M] = {"M", 7, 3, true, false},

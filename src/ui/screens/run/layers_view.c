@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { NET, LAYER, FORWARD, BACKWARD, SHARE, SPEED, OUTPUT, MEMORY, KERNEL, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct listing_column columns[COLUMNS] = {
     [NET] = {N_("NET"), 4, 0, false, false},
     [LAYER] = {N_("LAYER"), 12, 0, false, true},
     [FORWARD] = {N_("FORWARD ms"), 11, 1, true, false},

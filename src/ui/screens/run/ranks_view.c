@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 enum { RANK, HOST, COMPUTE, DATA, WAIT, SHARE, PROCESS, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct listing_column columns[COLUMNS] = {
     [RANK] = {N_("RANK"), 5, 0, true, false},
     [HOST] = {N_("HOST"), 12, 0, false, true},
     [COMPUTE] = {N_("COMPUTES ms"), 12, 0, true, false},

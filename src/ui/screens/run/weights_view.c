@@ -18,7 +18,7 @@ static const double LOW_RATIO = 1e-4, HIGH_RATIO = 1e-2;
 
 enum { NET, TENSOR, COUNT, MEAN, DEVIATION, GRADIENT, RATIO, MARK, HISTOGRAM, COLUMNS };
 enum { ROW_BINS = 16 };
-static const struct table_column columns[COLUMNS] = {
+static const struct listing_column columns[COLUMNS] = {
     [NET] = {N_("NET"), 4, 0, false, false},
     [TENSOR] = {N_("WEIGHTS"), 14, 0, false, true},
     [COUNT] = {N_("COUNT"), 10, 5, true, false},

@@ -6,7 +6,7 @@
 #include "base/language.h"
 #include "ui/app/app.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -179,7 +179,7 @@ static void draw_columns(struct app *app)
     box.row += canvas->rows > 2;
     struct rect inside = draw_box(canvas, box, _("Columns"));
     const size_t rows = inside.rows > 1 ? (size_t)inside.rows - 1 : 0;
-    choosers->top = table_scroll(choosers->top, choosers->column, rows, run_field_count());
+    choosers->top = listing_scroll(choosers->top, choosers->column, rows, run_field_count());
     for (size_t i = 0; i < rows && choosers->top + i < run_field_count(); i++) {
         const size_t field = choosers->top + i;
         const bool selected = field == choosers->column;

@@ -5,7 +5,7 @@
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -182,7 +182,7 @@ static void put_state(struct page *page)
 /* --- results --- */
 
 enum { NETWORK, VOTERS, FOOLED, ERROR_RATE, INTERVAL, REAL, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct listing_column columns[COLUMNS] = {
     [NETWORK] = {N_("network"), 14, 0, false, true},
     [VOTERS] = {N_("voters"), 9, 1, true, false},
     [FOOLED] = {N_("fooled"), 7, 2, true, false},
@@ -196,7 +196,7 @@ static void put_row(struct page *page, const struct table *texts, size_t row, en
     int starts[COLUMNS], widths[COLUMNS];
     struct rect line = next_line(page);
     const int most = page->area.columns < 76 ? page->area.columns : 76;
-    table_fit(columns, COLUMNS, most - 2, starts, widths);
+    listing_fit(columns, COLUMNS, most - 2, starts, widths);
     for (int i = 0; i < COLUMNS; i++) {
         const struct rect cell = {line.row, line.column + 2 + starts[i], line.rows, widths[i]};
         const char *text = texts->cells[row * COLUMNS + (size_t)i];

@@ -11,7 +11,7 @@
 #include "studies/sweep/sweep_estimate.h"
 #include "ui/shared/setting_words.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -227,7 +227,7 @@ void sweep_draw_set_up(struct app *app, struct rect area)
     draw_paragraph(app, &area, role, text.data ? text.data : "", most < 3 ? 3 : most);
     text_free(&text);
     size_t rows = area.rows > 0 ? (size_t)area.rows : 0;
-    model->set.top = table_scroll(model->set.top, model->set.focus, rows, SWEEP_ROWS);
+    model->set.top = listing_scroll(model->set.top, model->set.focus, rows, SWEEP_ROWS);
     for (size_t i = 0; i < rows && model->set.top + i < SWEEP_ROWS; i++) {
         struct rect line = {area.row + (int)i, area.column, 1, area.columns};
         if (!model->set.editing)
@@ -463,11 +463,11 @@ static void draw_table(struct app *app, struct rect area)
     int labels = row_label_columns(&job->sweep, area.columns);
     int room = (area.columns - labels - 3) / cell_columns(&job->sweep);
     size_t shown = room > 0 ? (size_t)room : 0, lines = area.rows > 1 ? (size_t)area.rows - 1 : 0;
-    model->top = table_scroll(model->top, model->selected / columns, lines, rows);
+    model->top = listing_scroll(model->top, model->selected / columns, lines, rows);
     while (lines_down_to(&job->sweep, model->top, model->selected / columns) > lines &&
            model->top < model->selected / columns)
         model->top++;
-    model->left = table_scroll(model->left, model->selected % columns, shown, columns);
+    model->left = listing_scroll(model->left, model->selected % columns, shown, columns);
     struct rect line = {area.row, area.column, area.rows > 0, area.columns};
     draw_line(app, line, -1, shown, labels);
     draw_marks(app, line, shown);
@@ -584,7 +584,8 @@ void sweep_draw_earlier(struct app *app, struct rect area)
     if (model->name_count == 0)
         draw_wrapped(&app->canvas, area, 0, ROLE_FAINT,
                      _("There are no sweeps yet: set one up (v) and start it with r."));
-    model->name_top = table_scroll(model->name_top, model->name_selected, rows, model->name_count);
+    model->name_top =
+        listing_scroll(model->name_top, model->name_selected, rows, model->name_count);
     for (size_t i = 0; i < rows && model->name_top + i < model->name_count; i++) {
         size_t nth = model->name_top + i;
         bool selected = nth == model->name_selected;

@@ -5,8 +5,8 @@
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
+#include "ui/widgets/listing.h"
 #include "ui/widgets/short_names.h"
-#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -191,8 +191,8 @@ void try_draw_matrix(struct try_model *model, struct canvas *canvas, struct rect
         return;
     const struct grid grid = lay_out(model, area);
     const size_t classes = model->confusion.classes;
-    model->top = table_scroll(model->top, model->row, grid.rows, classes);
-    model->left = table_scroll(model->left, model->column, grid.columns, classes);
+    model->top = listing_scroll(model->top, model->row, grid.rows, classes);
+    model->left = listing_scroll(model->left, model->column, grid.columns, classes);
     draw_heads(model, canvas, &grid);
     struct short_names names;
     shorten_names(model, canvas, grid.name - digits_of(classes) - 1, &names);
@@ -212,7 +212,7 @@ void try_draw_matrix(struct try_model *model, struct canvas *canvas, struct rect
 /* --- the list of classes --- */
 
 enum { NUMBER, CLASS, IMAGES, RIGHT, BAR, MISTAKEN, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct listing_column columns[COLUMNS] = {
     [NUMBER] = {"#", 4, 0, true, false},
     [CLASS] = {N_("class"), 10, 0, false, true},
     [IMAGES] = {N_("images"), 6, 2, true, false},
@@ -274,7 +274,7 @@ void try_draw_classes(struct try_model *model, struct canvas *canvas, struct rec
     int starts[COLUMNS], widths[COLUMNS];
     if (nothing_yet(model, canvas, area))
         return;
-    table_fit(columns, COLUMNS, area.columns - 2, starts, widths);
+    listing_fit(columns, COLUMNS, area.columns - 2, starts, widths);
     for (int i = 0; i < COLUMNS; i++) {
         struct rect cell = {area.row, area.column + 1 + starts[i], 1, widths[i]};
         const char *title = columns[i].title[0] ? gettext(columns[i].title) : "";
@@ -287,7 +287,7 @@ void try_draw_classes(struct try_model *model, struct canvas *canvas, struct rec
     const size_t classes = model->confusion.classes;
     struct short_names names;
     shorten_names(model, canvas, widths[CLASS], &names);
-    model->top = table_scroll(model->top, model->row, rows, classes);
+    model->top = listing_scroll(model->top, model->row, rows, classes);
     for (size_t i = 0; i < rows && model->top + i < classes; i++) {
         struct rect line = {area.row + 1 + (int)i, area.column, 1, area.columns};
         const size_t row = model->top + i;
