@@ -5,14 +5,11 @@
  * other processes have computed and forecasts the rest; then the command prints (sweep_output.c),
  * computes the cells that remain in processes (sweep_jobs.c), here or on the ranks of a launcher
  * (sweep_over.c), or computes a single cell itself (--cell). */
+#include "cli/sweep.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/processes.h"
-#include "cli/sweep_jobs.h"
-#include "cli/sweep_output.h"
-#include "cli/sweep_over.h"
-#include "cli/sweep_request.h"
 
 #include "base/escape/shell.h"
 #include "base/files/file.h"

@@ -1,6 +1,6 @@
 /* Prints and writes what is known of a sweep: its cells, the tables of its results, CSV and JSON,
  * the numbers of the cells that a job array must compute, and the list of all sweeps. */
-#include "cli/sweep_output.h"
+#include "cli/sweep.h"
 
 #include "cli/command.h"
 #include "cli/output.h"

@@ -1,6 +1,6 @@
 /* tinca tables: the tables of the studies, from the user's runs. studies/tables opens the runs,
  * makes the tables and writes them; this file reads the options. */
-#include "studies/tables/tables_runs.h"
+#include "studies/tables/tables.h"
 
 #include "cli/command.h"
 #include "cli/options.h"

@@ -63,8 +63,6 @@ libstudies_a_SOURCES = \
 	%D%/tables/tables.c \
 	%D%/tables/tables.h \
 	%D%/tables/tables_gondim.c \
-	%D%/tables/tables_runs.c \
-	%D%/tables/tables_runs.h \
 	%D%/tables/tables_trindade.c \
 	%D%/tables/tables_write.c
 STUDIES_ARCHIVES = libstudies.a libexchange.a libtraining.a libmodels.a libruns.a

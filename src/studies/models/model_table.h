@@ -60,7 +60,6 @@ struct model_row {
     enum model_source source;
     struct model_measured now; /* what is shown: measured, or from the run */
     bool timed;                /* ms is known */
-    double efficiency;         /* E_P: top-1 (percent) / parameters */
     unsigned front;
     size_t origin_row; /* MODEL_NO_ROW: it is not in the table */
     struct model_gain gain;
@@ -115,6 +114,9 @@ bool model_table_measure(struct model_table *table, size_t row, size_t timed,
 
 /* Computes efficiencies, fronts, origins and gains anew. */
 void model_table_complete(struct model_table *table);
+
+/* Returns what is shown of a row as figures, with E_P, top-1 (percent) / parameters. */
+struct run_figures model_row_figures(const struct model_row *row);
 
 /* Sorts the rows, the best first; rows without the figure come last. `key` is one of
  * model_sort_names. */

@@ -94,7 +94,7 @@ static void add_row(struct table *out, const struct model_table *table, size_t r
     table_cell(out, "%s", text_si((double)facts->flops, text, sizeof text));
     add_time(out, model);
     table_number(out, "%.4g", model->now.joules);
-    table_number(out, "%.4g", model->efficiency * 1e3);
+    table_number(out, "%.4g", 1e3 * model_row_figures(model).e_p);
     front_text(model->front, "-", text, sizeof text);
     table_cell(out, "%s", text);
     table_cell(out, "%s", model_gain_text(model, text, sizeof text));
@@ -142,7 +142,7 @@ struct table model_table_numbers(const struct model_table *table)
                                   now->ms_low,
                                   now->ms_high,
                                   now->joules,
-                                  row->efficiency},
+                                  model_row_figures(row).e_p},
                      gains[] = {row->gain.points, row->gain.ms, row->gain.bytes, row->gain.flops};
         table_cell(&out, "%s", facts->name);
         table_cell(&out, "%s", row->shown);
@@ -216,7 +216,7 @@ static bool add_measured(const struct model_row *row, struct json *object)
                            row->timed ? now->energy_unknown : "not measured") &&
            (row->timed ? json_add_string(object, "precision", now->on.precision)
                        : json_add_null(object, "precision")) &&
-           json_add_number(object, "e_p", row->efficiency);
+           json_add_number(object, "e_p", model_row_figures(row).e_p);
 }
 
 bool model_row_to_json(const struct model_table *table, size_t row, struct json *object)

@@ -171,10 +171,10 @@ size_t models_model_unmeasured(const struct models_model *model)
 
 static double cost_of(const struct models_model *model, const struct model_row *row)
 {
-    const double costs[MODELS_COSTS] = {[MODELS_MS] = row->timed ? row->now.ms : (double)NAN,
-                                        [MODELS_BYTES] = (double)row->figures.facts.bytes,
-                                        [MODELS_FLOPS] = (double)row->figures.facts.flops};
-    return costs[model->cost];
+    static const enum figure costs[MODELS_COSTS] = {
+        [MODELS_MS] = FIGURE_TIME, [MODELS_BYTES] = FIGURE_SIZE, [MODELS_FLOPS] = FIGURE_FLOPS};
+    const struct run_figures figures = model_row_figures(row);
+    return figure_of(&figures, costs[model->cost]);
 }
 
 /* Inserts a row into the front, which is in the order of costs. */

@@ -35,15 +35,16 @@ static void add_row(struct table *texts, const struct model_row *row, size_t num
 {
     char text[32];
     const struct model_description *facts = &row->figures.facts;
+    const struct run_figures figures = model_row_figures(row);
     table_cell(texts, "%c", models_model_mark(number));
     table_cell(texts, "%s", facts->name);
-    table_number(texts, "%.2f", row->now.top1);
-    table_number(texts, "%.4g", row->timed ? row->now.ms : (double)NAN);
+    table_number(texts, "%.2f", figures.top1);
+    table_number(texts, "%.4g", figures.ms);
     table_cell(texts, "%s", text_bytes(facts->bytes, text, sizeof text));
     table_cell(texts, "%s", text_si((double)facts->flops, text, sizeof text));
     table_cell(texts, "%s", text_si((double)facts->parameters, text, sizeof text));
-    table_number(texts, "%.4g", row->now.joules);
-    table_number(texts, "%.4g", row->efficiency * 1e3);
+    table_number(texts, "%.4g", figures.joules);
+    table_number(texts, "%.4g", figures.e_p * 1e3);
     fronts(row->front, text, sizeof text);
     table_cell(texts, "%s", text);
 }
