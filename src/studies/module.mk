@@ -3,7 +3,6 @@ noinst_LIBRARIES += libstudies.a
 libstudies_a_SOURCES = \
 	%D%/compare/advise.c \
 	%D%/compare/advise.h \
-	%D%/compare/advise_evidence.c \
 	%D%/compare/compare.c \
 	%D%/compare/compare.h \
 	%D%/compare/compare_cells.c \
@@ -13,7 +12,6 @@ libstudies_a_SOURCES = \
 	%D%/compare/compare_significance.c \
 	%D%/compare/compare_significance.h \
 	%D%/compare/compare_write.c \
-	%D%/compare/internal.h \
 	%D%/compare/pareto.c \
 	%D%/compare/pareto.h \
 	%D%/compare/report.c \
