@@ -465,6 +465,10 @@ double compare_speed_up(const struct comparison *comparison, size_t row, size_t 
 
 /* --- groups of seeds --- */
 
+/* Merges the rows of a group of seeds (runs/history/seed_group.h) into one row, whose results are
+ * means. What does not depend on the seed (size, parameters) is that of the group's first row; so
+ * are the times, which hardly do. */
+
 /* Returns the group of a row that is a run; "" if it belongs to none or is merged already. */
 static const char *group_of(const struct compare_row *row)
 {

@@ -251,6 +251,8 @@ char *compare_cell(const struct comparison *comparison, size_t row, size_t colum
 
 /* --- what is missing --- */
 
+/* Finds the times that a table lacks, and writes the commands that measure them. */
+
 size_t compare_threads(const struct comparison *comparison, const char *device)
 {
     for (size_t i = 0; i < comparison->count; i++) {

@@ -208,6 +208,9 @@ char *sweep_time_text(const struct sweep_time *time, size_t jobs, char *text, si
 
 /* --- disk space --- */
 
+/* The sizes of models and checkpoints follow from the forecast of memory, which counts weights and
+ * the solver's values as float32. */
+
 enum {
     JOURNAL_LINE = 210, /* bytes of an iteration, at most */
     SMALL_FILES = 20000 /* configuration, network, profile, summary, headers */
@@ -300,6 +303,10 @@ char *sweep_disk_text(const struct sweep_disk *disk, char *text, size_t size)
 }
 
 /* --- order of the cells --- */
+
+/* The size of a cell is the work of its run: FLOPs of an image x images of all epochs. Only the
+ * order of sizes counts, so the number of images in a data set is looked up only if some cells
+ * differ in it: if the grid varies the data, or some cells count iterations and others epochs. */
 
 struct sized {
     size_t cell;

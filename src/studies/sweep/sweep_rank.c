@@ -73,6 +73,9 @@ void sweep_rank_take_result(struct sweep *sweep, const struct sweep_message *mes
 
 /* --- the token --- */
 
+/* The token has a name that was never used, so no host can have cached that it does not exist; its
+ * contents tell it from a file that another folder happens to have under that name. */
+
 static const double patience = 3; /* seconds */
 
 int sweep_token_write(const struct sweep *sweep, struct sweep_token *token, struct error *error)

@@ -359,6 +359,9 @@ bool sweep_seeds_to_json(const struct sweep *sweep, struct json *list)
 
 /* --- techniques after training --- */
 
+/* The table of techniques after training: a row for each result of each cell, and the same as JSON.
+ */
+
 enum { CELL = 240 };
 
 /* --- cells --- */
