@@ -17,6 +17,8 @@ libbase_a_SOURCES = \
 	%D%/escape/markdown.h \
 	%D%/escape/shell.c \
 	%D%/escape/shell.h \
+	%D%/escape/table.c \
+	%D%/escape/table.h \
 	%D%/escape/visible.c \
 	%D%/escape/visible.h \
 	%D%/files/content.c \

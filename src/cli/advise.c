@@ -77,9 +77,10 @@ static void print_row(const struct comparison *comparison, size_t number, const 
         output_print(_("best top-1 %.2f %%"), row->figures.best_top1);
         output_print(", ");
     }
-    output_print(_("%s parameters, %.4g MB"),
-                 text_count(row->parameters, parameters, sizeof parameters),
-                 (double)row->model_bytes / 1e6);
+    output_print(
+        _("%s parameters, %.4g MB"),
+        text_count(figure_to_count(row->figures.parameters), parameters, sizeof parameters),
+        (double)figure_to_count(row->figures.model_bytes) / 1e6);
     if (time) {
         output_print(", ");
         output_print(_("%s ms on %s"),

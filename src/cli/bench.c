@@ -239,7 +239,7 @@ static int print_layers(const struct bench_part *part, size_t iterations)
         table_cell(&table, "%.3f", layer.backward_seconds * to_ms);
         table_cell(&table, "%s", plan_step_kernel_name(part->plan, step, text, sizeof text));
     }
-    return table_print(&table);
+    return output_table(&table);
 }
 
 static int print_gemm(const struct part_profile *profile)
@@ -254,7 +254,7 @@ static int print_gemm(const struct part_profile *profile)
         table_cell(&table, "%llu", (unsigned long long)row->calls);
         table_cell(&table, "%.4f", row->seconds);
     }
-    return table_print(&table);
+    return output_table(&table);
 }
 
 static int print_profile(const struct bench *bench, const struct part_profile *profile,

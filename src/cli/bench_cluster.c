@@ -215,7 +215,7 @@ static int print_clusters(const struct scaling *scaling)
             print_prediction(&table, scaling, ranks, &link);
         }
     }
-    if (table_print(&table) != EXIT_DONE)
+    if (output_table(&table) != EXIT_DONE)
         return EXIT_FAILED;
     output_print(_("RATIO: the time of one process to the predicted one, without a verdict.\n"));
     return EXIT_DONE;

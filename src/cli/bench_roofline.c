@@ -84,33 +84,33 @@ bool bench_add_roofline(struct json *root, const struct bench *bench)
 
 /* --- text --- */
 
-enum { FIGURE_SIZE = 32, NAME_COLUMNS = 20 };
+enum { FIGURE_TEXT_SIZE = 32, NAME_COLUMNS = 20 };
 
 /* Writes four significant digits in at most five columns, "-" for an unknown value. Returns `text`.
  */
-static const char *figure(double value, char text[FIGURE_SIZE])
+static const char *figure(double value, char text[FIGURE_TEXT_SIZE])
 {
     const int decimals = value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95 ? 1 : 0;
     if (isfinite(value))
-        snprintf(text, FIGURE_SIZE, "%.*f", value == 0 ? 0 : decimals, value);
+        snprintf(text, FIGURE_TEXT_SIZE, "%.*f", value == 0 ? 0 : decimals, value);
     else
-        snprintf(text, FIGURE_SIZE, "-");
+        snprintf(text, FIGURE_TEXT_SIZE, "-");
     return text;
 }
 
 /* Writes a whole number, "-" for an unknown value. Returns `text`. */
-static const char *percent(double value, char text[FIGURE_SIZE])
+static const char *percent(double value, char text[FIGURE_TEXT_SIZE])
 {
     if (isfinite(value))
-        snprintf(text, FIGURE_SIZE, "%.0f", value);
+        snprintf(text, FIGURE_TEXT_SIZE, "%.0f", value);
     else
-        snprintf(text, FIGURE_SIZE, "-");
+        snprintf(text, FIGURE_TEXT_SIZE, "-");
     return text;
 }
 
 void bench_print_limits(const struct bench *bench)
 {
-    char one[FIGURE_SIZE], two[FIGURE_SIZE], three[FIGURE_SIZE];
+    char one[FIGURE_TEXT_SIZE], two[FIGURE_TEXT_SIZE], three[FIGURE_TEXT_SIZE];
     const struct device_limits *limits = &bench->limits;
     const struct bench_pass whole = bench_whole(bench);
     if (!bench->limits_measured) {
@@ -164,7 +164,7 @@ static void limit_cell(struct table *table, const struct bench_pass *pass)
 static void print_pass(struct table *table, const struct bench *bench, const char *layer,
                        const char *direction, bool brief, const struct bench_pass *pass)
 {
-    char text[FIGURE_SIZE];
+    char text[FIGURE_TEXT_SIZE];
     table_cell(table, "%s", layer);
     table_cell(table, "%s", direction);
     table_cell(table, "%s", figure(1e3 * pass->seconds, text));
@@ -201,5 +201,5 @@ int bench_print_passes(const struct bench *bench, const struct bench_part *part)
     }
     if (bench_update(bench, part, &pass))
         print_pass(&table, bench, _("(solver step)"), "", brief, &pass);
-    return table_print(&table);
+    return output_table(&table);
 }

@@ -210,9 +210,7 @@ static int compare_command_run(const struct command *command, int argc, char **a
         MEASURE_OPTIONS(request),
         OUTPUT_FORMAT_OPTION(&request.format, format_names, &request.target),
         OUTPUT_JSON_OPTION(&request.as_json),
-        LETTER_TEXT_ROW("output", 'o', "FILE",
-                        N_("Write to FILE instead of standard output, which is also -."),
-                        &request.target),
+        OUTPUT_TARGET_OPTION(&request.target),
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &request.config,

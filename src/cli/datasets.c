@@ -40,13 +40,10 @@ static int print_table(const struct dataset_kind *kinds, size_t count)
             table_cell(&table, "%zux%zux%zu", kind->channels, kind->height, kind->width);
         else
             table_cell(&table, "%s", _("fitted"));
-        if (kind->classes)
-            table_cell(&table, "%zu", kind->classes);
-        else
-            table_cell(&table, "-");
+        table_cell(&table, kind->classes ? "%zu" : "-", kind->classes);
         table_cell(&table, "%s", gettext(kind->description));
     }
-    return table_print(&table);
+    return output_table(&table);
 }
 
 /* --- one set --- */
@@ -84,7 +81,7 @@ static int print_classes(const struct dataset *dataset, const struct dataset_bal
         table_cell(&table, "%zu", balance->images[i]);
         table_cell(&table, "%.2f %%", 100 * (double)balance->images[i] / (double)images);
     }
-    return table_print(&table);
+    return output_table(&table);
 }
 
 static int describe_text(const struct dataset *dataset, const struct dataset_balance *balance)

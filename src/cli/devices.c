@@ -216,7 +216,7 @@ static int print_table(const struct host *host, const struct devices_machine *ma
             const struct device_row row = describe(device_drivers[i], n);
             print_device(&table, &row);
         }
-    int status = table_print(&table);
+    int status = output_table(&table);
     print_gpus();
     if (status == EXIT_DONE)
         status = devices_ranks_print(ranks);

@@ -68,7 +68,7 @@ static int print_figures(const struct machine_model *model)
         else
             table_cell(&table, "%.4g", model->seconds[i] * 1e9);
     }
-    return table_print(&table);
+    return output_table(&table);
 }
 
 int devices_machine_print(const struct devices_machine *machine)

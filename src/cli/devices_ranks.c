@@ -178,14 +178,6 @@ static void print_exchange(const struct devices_ranks *ranks)
         output_print(_("They exchange values over MPI.\n"));
 }
 
-static void add_milliseconds(struct table *table, double milliseconds)
-{
-    if (isnan(milliseconds))
-        table_cell(table, "-");
-    else
-        table_cell(table, "%.3g", milliseconds);
-}
-
 int devices_ranks_print(const struct devices_ranks *ranks)
 {
     char bytes[32];
@@ -203,10 +195,10 @@ int devices_ranks_print(const struct devices_ranks *ranks)
         table_cell(&table, "%s", instruction_set_name(rank->set));
         table_cell(&table, "%llu", (unsigned long long)rank->threads);
         table_cell(&table, "%s", text_bytes(rank->memory_bytes, bytes, sizeof bytes));
-        add_milliseconds(&table, rank->compute_ms);
-        add_milliseconds(&table, rank->wait_ms);
+        table_number(&table, "%.3g", rank->compute_ms);
+        table_number(&table, "%.3g", rank->wait_ms);
     }
-    const int status = table_print(&table);
+    const int status = output_table(&table);
     print_measured(ranks);
     print_exchange(ranks);
     print_refusal(ranks);

@@ -128,12 +128,12 @@ static int print_classes(const struct eval_errors *errors)
         const struct class_figures figures = error_analysis_class(analysis, c);
         table_cell(&table, "%s", errors->model->class_names[c]);
         table_cell(&table, "%zu", figures.images);
-        table_cell(&table, "%s", percent(figures.precision, text));
-        table_cell(&table, "%s", percent(figures.recall, text));
-        table_cell(&table, "%s", percent(figures.f1, text));
+        table_number(&table, "%.2f", figures.precision);
+        table_number(&table, "%.2f", figures.recall);
+        table_number(&table, "%.2f", figures.f1);
     }
     output_print("\n");
-    const int status = table_print(&table);
+    const int status = output_table(&table);
     output_print(_("Mean F1 of the classes %s %%; calibration error %s %%: the mean distance "
                    "between probability and accuracy.\n"),
                  percent(error_analysis_macro_f1(analysis), text),
@@ -144,20 +144,16 @@ static int print_classes(const struct eval_errors *errors)
 static int print_matrix(const struct eval_errors *errors)
 {
     const struct confusion *confusion = &errors->analysis.confusion;
-    char align[MATRIX_CLASSES + 2] = "l", headings[MATRIX_CLASSES * 66 + 64];
-    size_t used = (size_t)snprintf(headings, sizeof headings, "%s", _("Class / predicted"));
-    for (size_t c = 0; c < confusion->classes; c++) {
-        used += (size_t)snprintf(headings + used, sizeof headings - used, "|%s",
-                                 errors->model->class_names[c]);
-        align[c + 1] = 'r';
-    }
-    struct table table = table_begin(align, headings);
+    struct table table = {.columns = confusion->classes + 1, .align = "lr"};
+    table_cell(&table, "%s", _("Class / predicted"));
+    for (size_t c = 0; c < confusion->classes; c++)
+        table_cell(&table, "%s", errors->model->class_names[c]);
     for (size_t label = 0; label < confusion->classes; label++) {
         table_cell(&table, "%s", errors->model->class_names[label]);
         for (size_t guess = 0; guess < confusion->classes; guess++)
             table_cell(&table, "%u", (unsigned)confusion_count(confusion, label, guess));
     }
-    return table_print(&table);
+    return output_table(&table);
 }
 
 struct confused {
@@ -202,7 +198,7 @@ static int print_most_confused(const struct eval_errors *errors)
         table_cell(&table, "%s", errors->model->class_names[most[i].guess]);
         table_cell(&table, "%u", (unsigned)most[i].count);
     }
-    return table_print(&table);
+    return output_table(&table);
 }
 
 static uint64_t images_without_guess(const struct confusion *confusion)

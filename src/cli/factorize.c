@@ -207,7 +207,7 @@ static int print_layers(const struct factorization *f)
         table_begin("llrrrrrrr", _("LAYER|METHOD|RANK|ENERGY %|ERROR|PARAMETERS|NOW|FLOPS|NOW"));
     for (size_t i = 0; i < f->count; i++)
         add_row(&table, &f->network->graph, &f->layers[i]);
-    const int status = table_print(&table);
+    const int status = output_table(&table);
     output_print("\n");
     output_print_wrapped(_("An error is the norm of the difference between a layer's weights and "
                            "the product of its factors, relative to the weights' norm. It equals "

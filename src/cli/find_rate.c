@@ -71,7 +71,7 @@ static int print_table(const struct rate_search *search)
         if (i % every == 0 || (search->suggestion.found && i == search->suggestion.point) ||
             i + 1 == search->count)
             add_row(&table, search, i);
-    const int status = table_print(&table);
+    const int status = output_table(&table);
     output_print("\n");
     if (search->diverged)
         output_print(_("The loss grew without limit at a rate of %.3g; higher ones were not "

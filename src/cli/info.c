@@ -337,10 +337,7 @@ static void add_row(struct table *table, const struct part *part, size_t number,
     table_cell(table, "%s", parameters ? text_count(parameters, text, sizeof text) : "-");
     table_cell(table, "%s", flops ? text_si((double)flops, text, sizeof text) : "-");
     table_cell(table, "%s", bytes > 0 ? text_bytes((uint64_t)bytes, text, sizeof text) : "-");
-    if (flops && bytes > 0)
-        table_cell(table, "%.3g", intensity(flops, bytes));
-    else
-        table_cell(table, "-");
+    table_number(table, "%.3g", flops && bytes > 0 ? intensity(flops, bytes) : (double)NAN);
     table_cell(table, "%s", kernel_name(part->kernels, number, text, sizeof text));
 }
 
@@ -352,7 +349,7 @@ static int print_layers(const struct part *part, size_t batch)
     for (size_t i = 0; i < graph->node_count; i++)
         if (graph->nodes[i].op != &op_input)
             add_row(&table, part, i, batch);
-    return table_print(&table);
+    return output_table(&table);
 }
 
 static int print_memory(const struct info *info)
@@ -380,7 +377,7 @@ static int print_memory(const struct info *info)
                         : info->discriminator.graph ? _("\nTo train both with batch %zu on %s:\n")
                                                     : _("\nTo train with batch %zu on %s:\n");
     output_print(title, info->batch, info->device->name);
-    int status = table_print(&table);
+    int status = output_table(&table);
     if (forecast_limit_text(memory, words, sizeof words)[0])
         output_print(_("Memory limit: %s.\n"), words);
     if (forecast_fallback_text(memory, words, sizeof words)[0])

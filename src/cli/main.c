@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/processes.h"
-#include "cli/sweep_jobs.h"
+#include "cli/sweep.h"
 #include "engine/devices/blas.h"
 #include "studies/sweep/sweep_step.h"
 #include "ui/terminal/signals.h"

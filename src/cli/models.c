@@ -143,58 +143,45 @@ static void print_notes(const struct model_table *table)
 
 static int print_text(const struct model_table *table)
 {
-    char cell[1200];
-    char headings[400] = "", align[MODEL_COLUMNS + 1] = "";
     if (table->count == 0) {
         output_print("%s\n",
                      _("There are no models yet: tinca train makes one, or name files of them."));
         return EXIT_DONE;
     }
-    for (size_t c = 0, used = 0, shown = 0; c < MODEL_COLUMNS; c++) {
-        if (!model_column_is_shown(table, c))
-            continue;
-        used += (size_t)snprintf(headings + used, sizeof headings - used, "%s%s",
-                                 shown > 0 ? "|" : "", model_column_title(c));
-        align[shown++] = model_column_is_number(c) ? 'r' : 'l';
-    }
-    struct table out = table_begin(align, headings);
-    for (size_t i = 0; i < table->count; i++)
-        for (size_t c = 0; c < MODEL_COLUMNS; c++)
-            if (model_column_is_shown(table, c))
-                table_cell(&out, "%s", model_cell(table, i, c, cell, sizeof cell));
-    const int status = table_print(&out);
+    struct table shown = model_table_shown(table);
+    const int status = output_table(&shown);
     print_notes(table);
     return status;
 }
 
-/* Returns the table in the requested format, owned by the caller, or NULL with an error. */
-static char *make_document(const struct model_table *table, size_t format, struct error *error)
+static void append_json(const struct model_table *table, struct text *text)
 {
-    struct json *root = format == FORMAT_JSON ? model_table_to_json(table) : NULL;
-    char *document = format == FORMAT_CSV        ? model_table_csv(table)
-                     : format == FORMAT_MARKDOWN ? model_table_markdown(table)
-                     : root                      ? json_print_utf8(root, true, error)
-                                                 : NULL;
+    struct json *root = model_table_to_json(table);
+    char *document = root ? json_print_utf8(root, true, NULL) : NULL;
+    if (document)
+        text_append(text, "%s\n", document);
+    text->failed |= !document;
+    free(document);
     json_free(root);
-    if (!document)
-        error_set_memory(error, "the table", 0);
-    return document;
 }
 
 static int print_document(const struct model_table *table, const struct models_request *request)
 {
     struct error error;
     struct text text = {0};
-    char *document = make_document(table, request->format, &error);
-    if (document)
-        text_append(&text, request->format == FORMAT_JSON ? "%s\n" : "%s", document);
-    const bool written =
-        document && (text.failed ? error_set_memory(&error, "the table", 0)
-                                 : output_file_write(request->target ? request->target : "-",
-                                                     text.data, text.length, OUTPUT_TEXT, &error));
+    struct table written = {0};
+    if (request->format == FORMAT_JSON)
+        append_json(table, &text);
+    else if (request->format == FORMAT_CSV)
+        table_csv((written = model_table_numbers(table), &written), &text);
+    else
+        table_markdown((written = model_table_shown(table), &written), &text);
+    const bool good = text.failed ? error_set_memory(&error, "the table", 0)
+                                  : output_file_write(request->target ? request->target : "-",
+                                                      text.data, text.length, OUTPUT_TEXT, &error);
+    table_free(&written);
     text_free(&text);
-    free(document);
-    return written ? EXIT_DONE : output_error(&error);
+    return good ? EXIT_DONE : output_error(&error);
 }
 
 static int print(const struct model_table *table, const struct models_request *request)
@@ -278,9 +265,7 @@ static void make_rows(struct models_request *request, struct option_row rows[MOD
         OUTPUT_FORMAT_OPTION(&request->format, format_names, &request->target),
         OUTPUT_JSON_OPTION(&request->as_json),
         SWITCH_ROW("csv", N_("Print the table as CSV."), &request->as_csv),
-        LETTER_TEXT_ROW("output", 'o', "FILE",
-                        N_("Write to FILE instead of standard output, which is also -."),
-                        &request->target),
+        OUTPUT_TARGET_OPTION(&request->target),
         LETTER_SWITCH_ROW("quiet", 'q', N_("Show no progress."), &request->quiet)};
     memcpy(rows, own, sizeof own);
 }

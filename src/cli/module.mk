@@ -62,17 +62,13 @@ tinca_SOURCES = \
 	%D%/study.c \
 	%D%/subcommands.inc \
 	%D%/sweep.c \
+	%D%/sweep.h \
 	%D%/sweep_jobs.c \
-	%D%/sweep_jobs.h \
 	%D%/sweep_output.c \
-	%D%/sweep_output.h \
 	%D%/sweep_over.c \
-	%D%/sweep_over.h \
 	%D%/sweep_over_lead.c \
 	%D%/sweep_progress.c \
-	%D%/sweep_progress.h \
 	%D%/sweep_request.c \
-	%D%/sweep_request.h \
 	%D%/tables.c \
 	%D%/technique.c \
 	%D%/technique.h \

@@ -73,7 +73,7 @@ static int networks_run(const struct command *command, int argc, char **argv)
         return print_json();
     struct table table = table_begin("lrrrl", _("NETWORK|INPUT|CLASSES|PARAMETERS|WHAT"));
     if (for_each_network(&table, NULL, &error))
-        return table_print(&table);
+        return output_table(&table);
     table_free(&table);
     return output_error(&error);
 }

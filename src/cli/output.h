@@ -4,6 +4,7 @@
 #define TINCA_CLI_OUTPUT_H
 
 #include "base/error.h"
+#include "base/escape/table.h"
 #include "base/json/json.h"
 #include "base/language.h"
 #include "engine/graph/tensor.h"
@@ -64,6 +65,21 @@ int output_report(struct exchange_report *report, const struct error *error, boo
         .kind = OPTION_SWITCH, .value = (flag)                                                     \
     }
 
+/* The row of -q: *flag says that only errors are printed. */
+#define OUTPUT_QUIET_OPTION(flag)                                                                  \
+    {                                                                                              \
+        .name = "quiet", .letter = 'q', .help = N_("Print only errors."), .kind = OPTION_SWITCH,   \
+        .value = (flag)                                                                            \
+    }
+
+/* The row of -o: what a document is written to, *target. */
+#define OUTPUT_TARGET_OPTION(target)                                                               \
+    {                                                                                              \
+        .name = "output", .letter = 'o', .argument = "FILE",                                       \
+        .help = N_("Write to FILE instead of standard output, which is also -."),                  \
+        .kind = OPTION_TEXT, .value = (target)                                                     \
+    }
+
 /* The row of --format for a table of options: what to write to *target, whose ending decides if the
  * option is not given. */
 #define OUTPUT_FORMAT_OPTION(format, names, target)                                                \
@@ -72,26 +88,8 @@ int output_report(struct exchange_report *report, const struct error *error, boo
         .value = (format), .choices = (names), .output = (target)                                  \
     }
 
-/* A table of texts whose columns are as wide as their widest cell. table_print or table_free frees
- * it. */
-struct table {
-    size_t columns;
-    const char *align; /* one letter for each column: 'l' or 'r' */
-    char **cells;
-    size_t count, capacity; /* number of cells */
-    bool failed;            /* memory was short */
-};
-
-/* Returns a table with its headings, which stand in one text with '|' between them. */
-struct table table_begin(const char *align, const char *headings);
-
-/* Frees a table that is not printed. */
-void table_free(struct table *table);
-
-/* Appends the next cell, written as printf does. If memory is short, table_print reports it. */
-void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Prints the table on standard output and frees it. Returns the exit status. */
-int table_print(struct table *table);
+/* Prints the table on standard output, its last column wrapped to a terminal's width, and frees it.
+ * Returns the exit status. */
+int output_table(struct table *table);
 
 #endif

@@ -156,7 +156,7 @@ static int print_layers(const struct prune_result *result)
         table_cell(&table, "%zu", layer->after);
         table_cell(&table, "%s", language_text(channel_hold_text(layer->hold)));
     }
-    return table_print(&table);
+    return output_table(&table);
 }
 
 /* Prints the measurement that ended the search for a time, and warns if the last one differs. */
@@ -185,7 +185,7 @@ static int print_channels(const struct prune_request *request, const struct prun
     if (result->evaluated)
         add_accuracy_rows(&table, &before->accuracy, &after->accuracy);
     output_print("\n");
-    if (status != 0 || table_print(&table) != 0)
+    if (status != 0 || output_table(&table) != 0)
         return 1;
     output_print("%s\n", turns_advice_text());
     print_latency(request, result);
@@ -231,7 +231,7 @@ static int print_magnitude(const struct magnitude_request *request,
         add_accuracy_rows(&table, &result->accuracy[0], &result->accuracy[1]);
     output_print(_("%llu of %llu weights are zero.\n"), (unsigned long long)result->zeros,
                  (unsigned long long)result->weights);
-    if (table_print(&table) != 0)
+    if (output_table(&table) != 0)
         return 1;
     output_print("%s\n", turns_advice_text());
     output_print(_("\nThe network has the same shape and computes as much as before: only a "
@@ -440,7 +440,7 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
          .kind = OPTION_LIST,
          .value = &wanted->keep},
         OUTPUT_JSON_OPTION(&wanted->json),
-        LETTER_SWITCH_ROW("quiet", 'q', N_("Print only errors."), &wanted->quiet),
+        OUTPUT_QUIET_OPTION(&wanted->quiet),
         {0}};
     list_targets(wanted, rows);
     memcpy(rows + TARGETS, table, sizeof table);

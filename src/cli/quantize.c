@@ -21,14 +21,6 @@
 
 /* --- the result --- */
 
-static void decibel_cell(struct table *table, double decibels)
-{
-    if (isfinite(decibels))
-        table_cell(table, "%.1f", decibels);
-    else
-        table_cell(table, "-");
-}
-
 /* Adds a number with its sign; the loss of a network whose output is NaN rises by no number. */
 static void signed_cell(struct table *table, int decimals, double value)
 {
@@ -45,11 +37,10 @@ static void add_row(struct table *table, const struct quantize_layer *layer)
                                    [KEPT_SENSITIVE] = _("float32 (sensitive)")};
     table_cell(table, "%s", layer->name);
     table_cell(table, "%s", weights[layer->kept]);
-    decibel_cell(table, layer->weight_sqnr);
-    decibel_cell(table, layer->output_sqnr);
+    table_number(table, "%.1f", layer->weight_sqnr);
+    table_number(table, "%.1f", layer->output_sqnr);
     if (layer->kept == KEPT_ASKED) {
-        table_cell(table, "-");
-        table_cell(table, "-");
+        table_fill(table, 2, "-");
         return;
     }
     signed_cell(table, 2, 0 - layer->top1_loss);
@@ -62,7 +53,7 @@ static int print_text(const struct quantize_request *request, const struct quant
                                                  "top-1|alone: loss"));
     for (size_t i = 0; i < result->layer_count; i++)
         add_row(&table, &result->layers[i]);
-    const int status = table_print(&table);
+    const int status = output_table(&table);
     output_print(_("dB: signal to quantization noise; alone: what this layer alone changes, on %zu "
                    "images\n"),
                  result->layer_images);
@@ -189,7 +180,7 @@ static void list_options(struct wanted *wanted, struct option_row *rows)
         TEXT_ROW("max-loss", "POINTS", N_("How much top-1 accuracy may be lost (1 point)."),
                  &wanted->max_loss),
         OUTPUT_JSON_OPTION(&wanted->json),
-        LETTER_SWITCH_ROW("quiet", 'q', N_("Print only errors."), &wanted->quiet),
+        OUTPUT_QUIET_OPTION(&wanted->quiet),
         {0}};
     memcpy(rows, table, sizeof table);
 }

@@ -66,7 +66,7 @@ static int resume_run(const struct command *command, int argc, char **argv)
         SWITCH_ROW("wait", N_("Start when no other run of yours is on, first come first served."),
                    &train.wait),
         processes_row(&ranks),
-        LETTER_SWITCH_ROW("quiet", 'q', N_("Print only errors."), &train.quiet),
+        OUTPUT_QUIET_OPTION(&train.quiet),
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &train.config,

@@ -59,7 +59,7 @@ bool runs_groups_add(struct runs_groups *groups, const struct listed_run *run)
 
 /* Appends "69.67 +- 13 %", or "-" if it is unknown. */
 static void add_mean(struct table *table, const struct seed_statistics *statistics,
-                     enum seed_figure figure, const char *unit)
+                     enum figure figure, const char *unit)
 {
     const struct statistics *values = &statistics->figures[figure];
     if (statistics->counts[figure] > 0)
@@ -85,8 +85,8 @@ size_t runs_groups_add_rows(struct runs_groups *groups, struct table *table, boo
         else
             table_cell(table, _("%zu of %zu done"), group->done, all);
         table_cell(table, "-");
-        add_mean(table, &statistics, SEED_LOSS, "");
-        add_mean(table, &statistics, SEED_TOP1, " %");
+        add_mean(table, &statistics, FIGURE_LOSS, "");
+        add_mean(table, &statistics, FIGURE_TOP1, " %");
         table_cell(table, "-");
         if (disk)
             table_cell(table, "%s", text_bytes(group->disk_bytes, bytes, sizeof bytes));

@@ -111,6 +111,7 @@ static void read_run(struct listed_run *listed, const struct runs_list *list)
         .known = true,
         .started = listed->snapshot.iterations > 0 || listed->snapshot.iteration > 0,
     };
+    run_record_fill(&listed->record);
     find_place(listed, list);
 }
 
@@ -393,8 +394,7 @@ static void add_row(struct table *table, const struct listed_run *listed, bool d
                listed->queued ? runs_waiting_status(listed->place, status, sizeof status)
                               : gettext(listed->record.status));
     if (!listed->read) {
-        for (size_t i = 3; i + 1 < table->columns; i++)
-            table_cell(table, "-");
+        table_fill(table, table->columns - 4, "-");
         table_cell(table, "%s", listed->error.why);
         return;
     }
@@ -408,10 +408,7 @@ static void add_row(struct table *table, const struct listed_run *listed, bool d
         table_cell(table, "%s", TEXT_NUMBER(figures.loss, 4));
     else
         table_cell(table, "-");
-    if (!isnan(figures.top1))
-        table_cell(table, "%.2f %%", figures.top1);
-    else
-        table_cell(table, "-");
+    table_number(table, "%.2f %%", figures.top1);
     table_cell(table, "%s", listed->tags[0] ? listed->tags : "-");
     if (disk)
         table_cell(table, "%s", text_bytes(listed->record.disk_bytes, status, sizeof status));
@@ -424,8 +421,7 @@ static void add_incomplete_row(struct table *table, const char *id)
     table_cell(table, "%s", id);
     table_cell(table, "-");
     table_cell(table, "%s", _("incomplete"));
-    for (size_t i = 3; i + 1 < table->columns; i++)
-        table_cell(table, "-");
+    table_fill(table, table->columns - 4, "-");
     table_cell(table, "%s", _("killed before it began; the next run deletes the folder"));
 }
 
@@ -478,7 +474,7 @@ int runs_list_print(const struct runs_list *list, const struct run_filter *filte
         runs_list_print_none(list);
         return EXIT_DONE;
     }
-    const int status = table_print(&table);
+    const int status = output_table(&table);
     if (disk)
         print_sums(list);
     return status;

@@ -41,6 +41,7 @@ static bool is_listed(const struct queued_run *run, const struct run_filter *fil
                                   .status = N_("waiting"),
                                   .imported = "",
                                   .known = run->known};
+    run_record_fill(record);
     config_network_name(network_settings(&run->config).network, network, size);
     return !(run->known && run->kind == QUEUED_RESUME) && run_filter_matches(filter, record);
 }
@@ -111,11 +112,9 @@ size_t runs_waiting_add_rows(struct table *table, const struct queued_run *list,
         if (!is_listed(&list[i], filter, network, sizeof network, &record))
             continue;
         added++;
-        table_cell(table, "-");
-        table_cell(table, "-");
+        table_fill(table, 2, "-");
         table_cell(table, "%s", runs_waiting_status(i + 1, status, sizeof status));
-        for (size_t column = 3; column + 1 < table->columns; column++)
-            table_cell(table, "-");
+        table_fill(table, table->columns - 4, "-");
         if (list[i].known)
             add_what(table, &list[i], network);
         else

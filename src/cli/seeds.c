@@ -45,7 +45,7 @@ static struct run **open_runs(const struct seed_group *group, struct error *erro
 
 /* Prints "  top-1 91.3 +- 0.52 (sd 0.42, n 5)" if the figure is known. */
 static void print_figure(output_printer *print_line, const char *name,
-                         const struct seed_statistics *statistics, enum seed_figure figure)
+                         const struct seed_statistics *statistics, enum figure figure)
 {
     const struct statistics *values = &statistics->figures[figure];
     if (statistics->counts[figure] > 1)
@@ -77,12 +77,12 @@ static bool print_means(const struct train *train, const struct seed_group *grou
         return computed;
     print_line(ngettext("%s@seeds: %zu run\n", "%s@seeds: %zu runs\n", group->count), group->id,
                group->count);
-    print_figure(print_line, _("loss"), &statistics, SEED_LOSS);
-    print_figure(print_line, _("validation loss"), &statistics, SEED_VALIDATION_LOSS);
-    print_figure(print_line, _("top-1"), &statistics, SEED_TOP1);
-    print_figure(print_line, _("best top-1"), &statistics, SEED_BEST_TOP1);
-    print_figure(print_line, _("test loss"), &statistics, SEED_TEST_LOSS);
-    print_figure(print_line, _("test top-1"), &statistics, SEED_TEST_TOP1);
+    print_figure(print_line, _("loss"), &statistics, FIGURE_LOSS);
+    print_figure(print_line, _("validation loss"), &statistics, FIGURE_VALIDATION_LOSS);
+    print_figure(print_line, _("top-1"), &statistics, FIGURE_TOP1);
+    print_figure(print_line, _("best top-1"), &statistics, FIGURE_BEST_TOP1);
+    print_figure(print_line, _("test loss"), &statistics, FIGURE_TEST_LOSS);
+    print_figure(print_line, _("test top-1"), &statistics, FIGURE_TEST_TOP1);
     return true;
 }
 

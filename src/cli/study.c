@@ -38,33 +38,14 @@ struct study_request {
 
 /* --- the report --- */
 
-static void add_result(struct table *table, const struct study *study)
-{
-    struct study_result result;
-    study_result(study, &result);
-    table_cell(table, "%s", study->network);
-    table_cell(table, "%s", _("yours"));
-    table_cell(table, "%zu", result.voters);
-    table_cell(table, "%zu/%zu", result.fooled, result.images);
-    if (result.voters) {
-        table_cell(table, "%.3f", result.error_rate);
-        table_cell(table, _("%.2f to %.2f"), result.low, result.high);
-        table_cell(table, "%.2f", result.real_recognised);
-    } else
-        for (int i = 0; i < 3; i++)
-            table_cell(table, "-");
-}
-
 static void add_published(struct table *table)
 {
     for (size_t i = 0; i < study_published_count; i++) {
         table_cell(table, "%s", study_published[i].network);
         table_cell(table, "%s", _("published"));
-        table_cell(table, "-");
-        table_cell(table, "-");
+        table_fill(table, 2, "-");
         table_cell(table, "%.3f", study_published[i].error_rate);
-        table_cell(table, "-");
-        table_cell(table, "-");
+        table_fill(table, 2, "-");
     }
 }
 
@@ -95,10 +76,13 @@ static int print_report(const struct study_file *file)
 {
     struct table table =
         table_begin("llrrrrr", _("NETWORK|WHOSE|VOTERS|FOOLED|ERROR|95 %|REAL AS REAL"));
-    for (size_t i = 0; i < file->count; i++)
-        add_result(&table, &file->studies[i]);
+    for (size_t i = 0; i < file->count; i++) {
+        table_cell(&table, "%s", file->studies[i].network);
+        table_cell(&table, "%s", _("yours"));
+        study_add_result(&table, &file->studies[i]);
+    }
     add_published(&table);
-    int status = table_print(&table);
+    int status = output_table(&table);
     output_print("\n");
     output_print_wrapped(gettext(legend), 0, 0, OUTPUT_WIDTH);
     print_notes(file);

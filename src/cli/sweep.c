@@ -5,14 +5,11 @@
  * other processes have computed and forecasts the rest; then the command prints (sweep_output.c),
  * computes the cells that remain in processes (sweep_jobs.c), here or on the ranks of a launcher
  * (sweep_over.c), or computes a single cell itself (--cell). */
+#include "cli/sweep.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/processes.h"
-#include "cli/sweep_jobs.h"
-#include "cli/sweep_output.h"
-#include "cli/sweep_over.h"
-#include "cli/sweep_request.h"
 
 #include "base/escape/shell.h"
 #include "base/files/file.h"
@@ -20,7 +17,7 @@
 #include "base/language.h"
 #include "runs/settings/settings.h"
 #include "studies/sweep/sweep_after.h"
-#include "studies/sweep/sweep_disk.h"
+#include "studies/sweep/sweep_estimate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -457,7 +454,7 @@ static void make_output_rows(struct sweep_request *request, struct option_row ro
          .kind = OPTION_SWITCH,
          .value = &request->as_json,
          .output = &request->target},
-        LETTER_SWITCH_ROW("quiet", 'q', N_("Print only errors."), &request->quiet)};
+        OUTPUT_QUIET_OPTION(&request->quiet)};
     memcpy(rows, own, sizeof own);
 }
 

@@ -3,13 +3,12 @@
  * Several processes, also on several machines, may compute the same sweep: a lock on each cell's
  * file decides who computes it, and a cell's state is read again from its files before it is
  * started. */
-#include "cli/sweep_jobs.h"
+#include "cli/sweep.h"
 
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/stop_signal.h"
-#include "cli/sweep_progress.h"
 #include "cli/technique.h"
 #include "cli/train_wait.h"
 

@@ -1,6 +1,6 @@
 /* Prints and writes what is known of a sweep: its cells, the tables of its results, CSV and JSON,
  * the numbers of the cells that a job array must compute, and the list of all sweeps. */
-#include "cli/sweep_output.h"
+#include "cli/sweep.h"
 
 #include "cli/command.h"
 #include "cli/output.h"
@@ -13,7 +13,7 @@
 #include "runs/record/run_open.h"
 #include "runs/settings/settings.h"
 #include "studies/sweep/sweep_after.h"
-#include "studies/sweep/sweep_disk.h"
+#include "studies/sweep/sweep_estimate.h"
 #include "studies/sweep/sweep_table.h"
 #include "training/compress/technique.h"
 
@@ -105,7 +105,7 @@ static int print_chains(const struct sweep *sweep, const struct sweep_estimate *
         table_cell(&table, "%s", seconds <= 0 ? "-" : text_duration(seconds, text, sizeof text));
     }
     output_print("\n");
-    const int status = table_print(&table);
+    const int status = output_table(&table);
     output_print(_("The estimate is that of the epochs of fine-tuning, in all cells.\n"));
     return status;
 }
@@ -119,7 +119,7 @@ static int print_cells(const struct sweep *sweep, const struct sweep_estimate *e
             ? table_begin("rlllrrl", _("#|CELL|SETTINGS|STATE|MEMORY|ESTIMATE|WHY"))
             : table_begin("rllrrl", _("#|CELL|STATE|MEMORY|ESTIMATE|WHY"));
     write_cells(sweep, estimate, &table);
-    int status = table_print(&table);
+    int status = output_table(&table);
     struct sweep_time time = sweep_estimate_left(estimate, sweep);
     struct sweep_disk disk = sweep_disk_left(estimate, sweep, jobs);
     sweep_disk_measure_free(&disk);
@@ -236,8 +236,7 @@ static void add_sweep(struct table *table, const char *name)
     size_t counts[SWEEP_STATES];
     table_cell(table, "%s", name);
     if (!sweep_open(&sweep, name, &error)) {
-        for (size_t i = 0; i < 4; i++)
-            table_cell(table, "-");
+        table_fill(table, 4, "-");
         table_cell(table, "%s", error.why);
         return;
     }
@@ -267,7 +266,7 @@ int sweep_output_list(void)
     }
     free(names);
     if (count > 0)
-        return table_print(&table);
+        return output_table(&table);
     table_free(&table);
     output_print("%s\n", _("There are no sweeps yet: tinca sweep --networks ... makes one."));
     return EXIT_DONE;

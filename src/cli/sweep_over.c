@@ -2,7 +2,7 @@
  *
  * The ranks of one host share its memory, and its cores unless the launcher has bound each rank to
  * cores of its own: then they may run on different cores, which their marks show. */
-#include "cli/sweep_over.h"
+#include "cli/sweep.h"
 
 #include "base/clock.h"
 #include "base/host/host.h"

@@ -5,18 +5,16 @@
  * then shows whether its process still lives. A cell that a host has no memory or device for
  * remains for the ranks of the other hosts. Cells that another sweep computes (SWEEP_RUNNING, but
  * not given) are watched, in case it gives them up. */
-#include "cli/sweep_over.h"
+#include "cli/sweep.h"
 
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/stop_signal.h"
-#include "cli/sweep_output.h"
-#include "cli/sweep_progress.h"
 
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "studies/sweep/sweep_order.h"
+#include "studies/sweep/sweep_estimate.h"
 #include "ui/terminal/signals.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* On a terminal one line is rewritten; elsewhere, as in a log, a line is printed every few seconds.
  * The progress of running cells is read from their journals, whichever process writes them. */
-#include "cli/sweep_progress.h"
+#include "cli/sweep.h"
 
 #include "cli/output.h"
 

@@ -1,6 +1,6 @@
 /* Makes the sweep that the command line asks for: the grid of a file or of options, or an earlier
  * sweep by its name. Options replace what the file says. */
-#include "cli/sweep_request.h"
+#include "cli/sweep.h"
 
 #include "base/host/host.h"
 #include "base/language.h"

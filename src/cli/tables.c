@@ -1,6 +1,6 @@
 /* tinca tables: the tables of the studies, from the user's runs. studies/tables opens the runs,
  * makes the tables and writes them; this file reads the options. */
-#include "studies/tables/tables_runs.h"
+#include "studies/tables/tables.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -58,9 +58,7 @@ static int tables_run(const struct command *command, int argc, char **argv)
         TEXT_ROW("results", "FILE",
                  N_("The votes of tinca study; without it tinca-study.json, if there is one."),
                  &request.votes),
-        LETTER_TEXT_ROW("output", 'o', "FILE",
-                        N_("Write to FILE instead of standard output, which is also -."),
-                        &request.target),
+        OUTPUT_TARGET_OPTION(&request.target),
         {0}};
     const struct option_set set = {
         .rows = rows, .operands_min = 1, .operands_max = 1, .operand_choices = study_names};

@@ -168,7 +168,7 @@ static void list_options(struct train *train, struct option_list *tags, size_t *
              N_("Print the run's events on standard output as they happen, a line of JSON each."),
          .kind = OPTION_SWITCH,
          .value = &train->json},
-        LETTER_SWITCH_ROW("quiet", 'q', N_("Print only errors."), &train->quiet),
+        OUTPUT_QUIET_OPTION(&train->quiet),
         {0}};
     memcpy(rows, table, sizeof table);
 }

@@ -342,7 +342,7 @@ static void make_rows(struct watch_options *options, const char *const *framewor
         IMPORT_MACHINE_OPTIONS(import),
         SWITCH_ROW("lines", N_("Print lines also on a terminal, instead of opening the workbench."),
                    &options->lines),
-        LETTER_SWITCH_ROW("quiet", 'q', N_("Print only errors."), &options->quiet),
+        OUTPUT_QUIET_OPTION(&options->quiet),
         OUTPUT_JSON_OPTION(&options->as_json)};
     memcpy(rows, own, sizeof own);
     workbench_rows(&options->workbench, rows + WATCH_OPTIONS);

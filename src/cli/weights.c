@@ -72,10 +72,7 @@ static char *shape_text(const size_t *dims, size_t rank, char *text, size_t size
 
 static void number_cell(struct table *table, double value)
 {
-    if (isnan(value))
-        table_cell(table, "-");
-    else
-        table_cell(table, "%.4g", value);
+    table_cell(table, isnan(value) ? "-" : "%.4g", value);
 }
 
 static bool add_array(struct json *list, const struct safetensors_entry *entry,
@@ -130,7 +127,7 @@ static int show(struct safetensors *file, bool as_json)
     struct json *list = root ? json_add_array(root, "arrays") : NULL;
     struct table table = table_begin("llrrrrr", _("NAME|SHAPE|TYPE|MEAN|SD|MIN|MAX"));
     if (for_each_array(file, as_json ? NULL : &table, list, &error) && !as_json)
-        return table_print(&table);
+        return output_table(&table);
     table_free(&table);
     if (as_json && list)
         return output_json(root, true);
@@ -267,8 +264,7 @@ static void add_fit(struct table *table, const struct weights_pairing *pairing,
     table_cell(table, "%s", parameter->name);
     table_cell(table, "%s", shape_text(parameter->dims, parameter->rank, here, sizeof here));
     if (entry == SIZE_MAX) {
-        table_cell(table, "-");
-        table_cell(table, "-");
+        table_fill(table, 2, "-");
     } else {
         const struct safetensors_entry *found = &pairing->original[entry];
         table_cell(table, "%s", found->name);
@@ -299,7 +295,7 @@ static int print_pairing(const struct weights_pairing *pairing)
     struct table table = table_begin("lllll", _("NETWORK|SHAPE|FILE|SHAPE|STATE"));
     for (size_t p = 0; p < graph->parameter_count; p++)
         add_fit(&table, pairing, &graph->parameters[p], &mismatches);
-    const int status = table_print(&table);
+    const int status = output_table(&table);
     print_unused(pairing);
     output_print("\n");
     if (pairing->names[0])

@@ -7,6 +7,9 @@ libruns_a_SOURCES = \
 	%D%/columns/journal_columns_form.c \
 	%D%/columns/run_rows.c \
 	%D%/columns/run_rows.h \
+	%D%/figures.c \
+	%D%/figures.h \
+	%D%/figures.inc \
 	%D%/findings/loss_lesson.c \
 	%D%/findings/loss_lesson.h \
 	%D%/findings/overfitting.c \

@@ -3,24 +3,15 @@ noinst_LIBRARIES += libstudies.a
 libstudies_a_SOURCES = \
 	%D%/compare/advise.c \
 	%D%/compare/advise.h \
-	%D%/compare/advise_evidence.c \
 	%D%/compare/compare.c \
 	%D%/compare/compare.h \
 	%D%/compare/compare_cells.c \
 	%D%/compare/compare_figures.c \
 	%D%/compare/compare_figures.h \
-	%D%/compare/compare_files.c \
-	%D%/compare/compare_files.h \
 	%D%/compare/compare_json.c \
-	%D%/compare/compare_missing.c \
-	%D%/compare/compare_published.c \
-	%D%/compare/compare_published.h \
-	%D%/compare/compare_seeds.c \
 	%D%/compare/compare_significance.c \
 	%D%/compare/compare_significance.h \
-	%D%/compare/compare_sort.c \
 	%D%/compare/compare_write.c \
-	%D%/compare/internal.h \
 	%D%/compare/pareto.c \
 	%D%/compare/pareto.h \
 	%D%/compare/report.c \
@@ -50,9 +41,6 @@ libstudies_a_SOURCES = \
 	%D%/sweep/sweep.h \
 	%D%/sweep/sweep_after.c \
 	%D%/sweep/sweep_after.h \
-	%D%/sweep/sweep_after_table.c \
-	%D%/sweep/sweep_disk.c \
-	%D%/sweep/sweep_disk.h \
 	%D%/sweep/sweep_estimate.c \
 	%D%/sweep/sweep_estimate.h \
 	%D%/sweep/sweep_files.c \
@@ -61,8 +49,6 @@ libstudies_a_SOURCES = \
 	%D%/sweep/sweep_grid_after.c \
 	%D%/sweep/sweep_grid_file.c \
 	%D%/sweep/sweep_json.c \
-	%D%/sweep/sweep_order.c \
-	%D%/sweep/sweep_order.h \
 	%D%/sweep/sweep_process.c \
 	%D%/sweep/sweep_process.h \
 	%D%/sweep/sweep_rank.c \
@@ -71,14 +57,10 @@ libstudies_a_SOURCES = \
 	%D%/sweep/sweep_step.h \
 	%D%/sweep/sweep_table.c \
 	%D%/sweep/sweep_table.h \
-	%D%/sweep/sweep_token.c \
-	%D%/sweep/sweep_token.h \
 	%D%/tables/internal.h \
 	%D%/tables/tables.c \
 	%D%/tables/tables.h \
 	%D%/tables/tables_gondim.c \
-	%D%/tables/tables_runs.c \
-	%D%/tables/tables_runs.h \
 	%D%/tables/tables_trindade.c \
 	%D%/tables/tables_write.c
 STUDIES_ARCHIVES = libstudies.a libexchange.a libtraining.a libmodels.a libruns.a

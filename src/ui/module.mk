@@ -30,6 +30,8 @@ libui_a_SOURCES = \
 	%D%/plot/curves.h \
 	%D%/plot/plot.c \
 	%D%/plot/plot.h \
+	%D%/plot/scatter.c \
+	%D%/plot/scatter.h \
 	%D%/plot/trace.c \
 	%D%/plot/trace.h \
 	%D%/screens/advisor/advisor_model.c \
@@ -56,9 +58,7 @@ libui_a_SOURCES = \
 	%D%/screens/help/help_screen.c \
 	%D%/screens/log/log_screen.c \
 	%D%/screens/models/internal.h \
-	%D%/screens/models/models_layers_view.c \
 	%D%/screens/models/models_model.c \
-	%D%/screens/models/models_scatter_view.c \
 	%D%/screens/models/models_screen.c \
 	%D%/screens/models/models_view.c \
 	%D%/screens/run/arena_view.c \
@@ -100,7 +100,6 @@ libui_a_SOURCES = \
 	%D%/screens/study/study_session.h \
 	%D%/screens/study/study_view.c \
 	%D%/screens/sweep/internal.h \
-	%D%/screens/sweep/sweep_groups.c \
 	%D%/screens/sweep/sweep_model.c \
 	%D%/screens/sweep/sweep_screen.c \
 	%D%/screens/sweep/sweep_set.c \
@@ -156,6 +155,6 @@ libui_a_SOURCES = \
 	%D%/widgets/legend.h \
 	%D%/widgets/line_edit.c \
 	%D%/widgets/line_edit.h \
-	%D%/widgets/table.c \
-	%D%/widgets/table.h
+	%D%/widgets/listing.c \
+	%D%/widgets/listing.h
 UI_LIBS = libui.a $(STUDIES_LIBS) $(NCURSES_LIBS)

@@ -164,7 +164,7 @@ succeeds "compare with a Pareto front, as JSON" compare "$mlp" "$lenet" --pareto
 is "  has its figures" pareto.y top1
 refuses 2 "two figures" "a Pareto front of one figure" compare "$mlp" --pareto top1
 refuses 2 "more or less of it is better" "a Pareto front of a setting" compare "$mlp" --pareto lr,top1
-refuses 2 "network, run, top1.* ms, cpu, reference" "an unknown column" compare "$mlp" --sort beauty
+refuses 2 "network, loss, .* ms, cpu, reference" "an unknown column" compare "$mlp" --sort beauty
 refuses 2 "more arguments" "compare without a run" compare
 
 succeeds "advise" advise --network mlp --limit-ms 1000 --json

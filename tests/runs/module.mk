@@ -3,6 +3,7 @@ RUNS_CASES = \
 	%D%/checksum_cache_test.c \
 	%D%/config_test.c \
 	%D%/distributions_test.c \
+	%D%/figures_test.c \
 	%D%/finding_test.c \
 	%D%/follow_test.c \
 	%D%/journal_columns_test.c \

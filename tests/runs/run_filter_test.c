@@ -47,7 +47,7 @@ static bool matches(const char *text)
         note_error(&error);
         return false;
     }
-    return run_filter_matches(&filter, &record);
+    return run_filter_matches(&filter, run_record_fill(&record));
 }
 
 /* Returns whether every text of a NULL-terminated list matches, or none does. */
@@ -191,7 +191,7 @@ static void check_errors(void)
 static bool one_record(void *context, size_t index, struct run_record *out)
 {
     (void)context;
-    *out = record;
+    *out = *run_record_fill(&record);
     return index == 0;
 }
 

@@ -7,7 +7,7 @@
 #include "ui/shared/run_list.h"
 
 #include "session_files.h"
-#include "studies/compare/compare_files.h"
+#include "studies/compare/compare.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -157,11 +157,11 @@ static void test_table(void)
     for (size_t i = 0; strcmp(compare_model_sort_name(&view), "parameters") != 0 && i < 20; i++)
         compare_model_step_sort(&view, 1);
     tap_ok(view.outdated && compare_model_build(&view, &error) &&
-               view.table.rows[0].parameters == 24682,
+               view.table.rows[0].figures.parameters == 24682,
            "sorted by parameters the smallest comes first");
     tap_ok(compare_model_run_of_row(&view, 4) == 0, "a run keeps its place, and has another row");
     compare_model_reverse(&view);
-    tap_ok(compare_model_build(&view, &error) && view.table.rows[0].parameters > 24682,
+    tap_ok(compare_model_build(&view, &error) && view.table.rows[0].figures.parameters > 24682,
            "and reversed, a large one");
     view.order.reverse = false;
     snprintf(view.order.key, sizeof view.order.key, "%s",

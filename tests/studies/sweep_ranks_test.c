@@ -1,5 +1,5 @@
 /* What ranks of a sweep share: the order of the cells, the token in the folder, and the answers. */
-#include "studies/sweep/sweep_order.h"
+#include "studies/sweep/sweep_estimate.h"
 #include "studies/sweep/sweep_rank.h"
 
 #include "base/files/file.h"

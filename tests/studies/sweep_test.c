@@ -232,8 +232,13 @@ static void test_unreadable_run(void)
 static void finish(struct sweep_cell *cell, double seconds)
 {
     cell->state = SWEEP_DONE;
-    cell->result = (struct sweep_result){
-        .known = true, .ms_per_image = 2, .loss = 0.5, .iterations = 10, .seconds = seconds};
+    struct run_figures *figures = &cell->result.figures;
+    cell->result =
+        (struct sweep_result){.known = true, .figures = run_figures_unknown(), .iterations = 10};
+    figures->training_ms = 2;
+    figures->loss = 0.5;
+    figures->seconds = seconds;
+    figures->first_negative_iteration = 0;
 }
 
 static void test_estimate(void)
@@ -277,7 +282,7 @@ static void test_tables(void)
     struct text text = {0};
     make(&sweep, "mlp,lenet", "1,2", NULL);
     finish(&sweep.cells[0], 1);
-    sweep.cells[0].result.first_negative = 3;
+    sweep.cells[0].result.figures.first_negative_iteration = 3;
     sweep.cells[1].state = SWEEP_CANNOT_FIT;
     error_set(&sweep.cells[1].reason, ERROR_MEMORY, "batch 2", "batch 1 would fit", "too large");
     sweep_write_tables(&sweep, false, &text);
@@ -304,7 +309,7 @@ static void test_diverged(void)
     finish(&sweep.cells[0], 1);
     finish(&sweep.cells[1], 1);
     sweep.cells[0].state = SWEEP_DIVERGED;
-    sweep.cells[0].result.loss = (double)NAN;
+    sweep.cells[0].result.figures.loss = (double)NAN;
     error_set(&sweep.cells[0].reason, ERROR_DIVERGED, "ip1", "a smaller rate", "it broke");
     tap_ok(sweep_is_computed(&sweep.cells[0]) && !sweep_is_due(&sweep, 0) &&
                sweep_count_computed(&sweep) == 2,

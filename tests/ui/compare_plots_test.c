@@ -33,7 +33,8 @@ static void test_points(struct compare_scatter *scatter)
                strcmp(scatter->names[SCATTER_Y], "best_top1") == 0,
            "at first accuracy over parameters");
     tap_ok(scatter->count == 3 && scatter->unknown[SCATTER_X] == 0 &&
-               scatter->unknown[SCATTER_Y] == 1 && !compare_scatter_find(scatter, 3),
+               scatter->unknown[SCATTER_Y] == 1 &&
+               !scatter_find(scatter->points, scatter->count, 3),
            "a run without an accuracy is counted, not drawn");
     tap_ok(scatter->has_front && scatter->front.count == 2 &&
                compare_front_has(&scatter->front, 0) && compare_front_has(&scatter->front, 1),
@@ -67,11 +68,11 @@ static void test_scales(struct compare_scatter *scatter)
 static void test_figures(struct compare_scatter *scatter)
 {
     struct error error;
-    snprintf(scatter->names[SCATTER_X], FIGURE_NAME, "ms cpu");
+    snprintf(scatter->names[SCATTER_X], SCATTER_NAME, "ms cpu");
     tap_ok(compare_scatter_build(scatter, &table, &error) && scatter->count == 3 &&
                scatter->unknown[SCATTER_X] == 1 && scatter->points[1].at[SCATTER_X] == 1.5,
            "another figure");
-    snprintf(scatter->names[SCATTER_X], FIGURE_NAME, "ms tpu");
+    snprintf(scatter->names[SCATTER_X], SCATTER_NAME, "ms tpu");
     tap_ok(compare_scatter_build(scatter, &table, &error) &&
                strcmp(scatter->names[SCATTER_X], "parameters") == 0,
            "a figure that has gone is replaced");

@@ -2,7 +2,7 @@
  * and that the promised parts fit at the promised sizes. */
 #include "tap.h"
 #include "ui/terminal/layout.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <string.h>
 
@@ -96,19 +96,19 @@ static void test_promises(void)
 
 static void test_table(void)
 {
-    static const struct table_column columns[] = {
+    static const struct listing_column columns[] = {
         {"a", 4, 0, false, false}, {"b", 10, 1, false, true}, {"c", 6, 2, true, false}};
     int starts[3], widths[3];
-    table_fit(columns, 3, 40, starts, widths);
+    listing_fit(columns, 3, 40, starts, widths);
     tap_ok(widths[0] == 4 && widths[2] == 6 && widths[1] == 28,
            "a growing column takes the columns left over");
     tap_ok(starts[1] == 5 && starts[2] == 34, "one space separates two columns");
-    table_fit(columns, 3, 16, starts, widths);
+    listing_fit(columns, 3, 16, starts, widths);
     tap_ok(widths[2] == 0 && widths[1] == 11, "the least important column is left out first");
-    table_fit(columns, 3, 3, starts, widths);
+    listing_fit(columns, 3, 3, starts, widths);
     tap_ok(widths[0] == 4 && widths[1] == 0, "a column of priority 0 is always shown");
-    tap_ok(table_scroll(0, 9, 5, 20) == 5 && table_scroll(8, 3, 5, 20) == 3 &&
-               table_scroll(18, 19, 5, 20) == 15 && table_scroll(3, 1, 5, 4) == 0,
+    tap_ok(listing_scroll(0, 9, 5, 20) == 5 && listing_scroll(8, 3, 5, 20) == 3 &&
+               listing_scroll(18, 19, 5, 20) == 15 && listing_scroll(3, 1, 5, 4) == 0,
            "the selected row stays visible");
 }
 

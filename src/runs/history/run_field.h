@@ -17,43 +17,24 @@ struct run_record {
     const struct run_config *config;
     const struct run_snapshot *snapshot;
     const char *id, *name, *tags, *note;
-    const char *network;  /* as runs are called everywhere: "resnet20-dsc" */
-    const char *status;   /* untranslated: run_snapshot_word, "waiting", ... */
-    const char *imported; /* the framework whose log was imported, or "" */
-    size_t parameters;    /* 0: unknown */
-    uint64_t disk_bytes;  /* of its folder's files; 0: unknown */
-    size_t place;         /* in the queue of all processes, from 1; 0: it waits in none */
-    bool known;           /* all was read; else only ID and status are valid */
-    bool started;         /* the snapshot has figures */
+    const char *network;        /* as runs are called everywhere: "resnet20-dsc" */
+    const char *status;         /* untranslated: run_snapshot_word, "waiting", ... */
+    const char *imported;       /* the framework whose log was imported, or "" */
+    size_t parameters;          /* 0: unknown */
+    uint64_t disk_bytes;        /* of its folder's files; 0: unknown */
+    size_t place;               /* in the queue of all processes, from 1; 0: it waits in none */
+    bool known;                 /* all was read; else only ID and status are valid */
+    bool started;               /* the snapshot has figures */
+    struct run_figures figures; /* set by run_record_fill */
 };
 
-enum run_field {
-    FIELD_ID,
-    FIELD_NAME,
-    FIELD_STATUS,
-    FIELD_TAG,
-    FIELD_NOTE,
-    FIELD_BEGUN,
-    FIELD_NETWORK,
-    FIELD_EPOCH,
-    FIELD_ITERATION,
-    FIELD_LOSS,
-    FIELD_VALIDATION_LOSS,
-    FIELD_TOP1,
-    FIELD_TOP5,
-    FIELD_BEST,
-    FIELD_BEST_VALIDATION_LOSS,
-    FIELD_TEST_LOSS,
-    FIELD_TEST_TOP1,
-    FIELD_MS,
-    FIELD_MEMORY,
-    FIELD_PARAMETERS,
-    FIELD_TIME,
-    FIELD_DISK,
-    FIELD_IMPORTED,
-    FIELD_SETTINGS, /* the first setting; "network" is left out of them */
-    FIELD_NONE = 1000
-};
+/* Fills in the figures of a record from its other members. Returns `record`. */
+struct run_record *run_record_fill(struct run_record *record);
+
+/* The first fields are those of figures.inc that have a key; the settings follow, without
+ * "network".
+ */
+enum { FIELD_NONE = 1000 };
 
 enum { FIELD_TEXT = 600 }; /* bytes for the text of any field */
 

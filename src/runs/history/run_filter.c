@@ -16,7 +16,8 @@
 #include <strings.h>
 
 /* The fields whose texts a word is looked for in, besides the ID and the usual settings. */
-static const size_t searched[] = {FIELD_NAME, FIELD_TAG, FIELD_NOTE, FIELD_STATUS, FIELD_BEGUN};
+static const size_t searched[] = {FIGURE_NAME, FIGURE_TAG, FIGURE_NOTE, FIGURE_STATUS,
+                                  FIGURE_BEGUN};
 
 /* --- parsing --- */
 
@@ -73,7 +74,8 @@ static bool parse_number(const struct run_term *term, const char *text, double *
                          const char *whole, struct error *error)
 {
     uint64_t bytes;
-    if ((term->field == FIELD_MEMORY || term->field == FIELD_DISK) && text_to_bytes(text, &bytes)) {
+    if ((term->field == FIGURE_PEAK_MEMORY || term->field == FIGURE_DISK) &&
+        text_to_bytes(text, &bytes)) {
         *value = (double)bytes;
         return true;
     }
@@ -138,8 +140,8 @@ static const char *const *possible_words(size_t field)
 {
     static const char *const flags[] = {"yes", "no", NULL};
     const struct config_field *setting =
-        field < FIELD_SETTINGS ? NULL : config_find(run_field_key(field));
-    if (field == FIELD_STATUS)
+        field < FIGURES_OF_RUNS ? NULL : config_find(run_field_key(field));
+    if (field == FIGURE_STATUS)
         return statuses;
     if (setting && setting->kind == CONFIG_FLAG)
         return flags;
@@ -148,7 +150,7 @@ static const char *const *possible_words(size_t field)
 
 static bool word_is_possible(const struct run_term *term, const char *word)
 {
-    const char *shown = term->field == FIELD_STATUS ? language_text(word) : word;
+    const char *shown = term->field == FIGURE_STATUS ? language_text(word) : word;
     if (term->exact)
         return strcasecmp(word, term->text) == 0 || strcasecmp(shown, term->text) == 0;
     return strcasestr(word, term->text) || strcasestr(shown, term->text);
@@ -160,7 +162,7 @@ static bool check_word(struct run_term *term, const char *whole, struct error *e
     char list[400] = "";
     size_t length = 0;
     const char *const *words = possible_words(term->field);
-    if (term->field == FIELD_STATUS && strcasecmp(term->text, "finished") == 0)
+    if (term->field == FIGURE_STATUS && strcasecmp(term->text, "finished") == 0)
         snprintf(term->text, sizeof term->text, "done");
     if (!words)
         return true;
@@ -280,13 +282,13 @@ static bool text_matches(const struct run_term *term, const struct run_record *r
 {
     char text[FIELD_TEXT];
     run_field_text(term->field, record, text, sizeof text);
-    if (term->field == FIELD_TAG && !term->part) { /* one of several words */
+    if (term->field == FIGURE_TAG && !term->part) { /* one of several words */
         for (char *tag, *rest = text; (tag = strtok_r(rest, " ", &rest));)
             if (strcasecmp(tag, term->text) == 0)
                 return true;
         return false;
     }
-    if (term->field == FIELD_STATUS && strcasecmp(language_text(record->status), term->text) == 0)
+    if (term->field == FIGURE_STATUS && strcasecmp(language_text(record->status), term->text) == 0)
         return true;
     return term->exact ? strcasecmp(text, term->text) == 0 : strcasestr(text, term->text) != NULL;
 }
@@ -365,7 +367,7 @@ static void add_texts(struct run_completion *completion, size_t field, const cha
 {
     char text[FIELD_TEXT], *rest = text;
     run_field_text(field, record, text, sizeof text);
-    const char *separators = field == FIELD_TAG ? " " : "\n";
+    const char *separators = field == FIGURE_TAG ? " " : "\n";
     for (char *value; (value = strtok_r(rest, separators, &rest));)
         if (strncasecmp(value, begin, strlen(begin)) == 0)
             add(completion, run_field_key(field), sign, value);

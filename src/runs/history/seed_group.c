@@ -138,84 +138,45 @@ bool seed_group_find(struct seed_group *group, const char *operand, struct error
 
 /* --- statistics of the results --- */
 
-/* A figure is a place in three tables: its name, where it is in a run's figures, and where its mean
- * is put. Runs whose figure is not finite do not count. */
-
-const char *const seed_figure_names[SEED_FIGURES] = {
-    [SEED_LOSS] = "loss",
-    [SEED_VALIDATION_LOSS] = "validation_loss",
-    [SEED_BEST_VALIDATION_LOSS] = "best_validation_loss",
-    [SEED_TOP1] = "top1",
-    [SEED_TOP5] = "top5",
-    [SEED_BEST_TOP1] = "best_top1",
-    [SEED_TEST_LOSS] = "test_loss",
-    [SEED_TEST_TOP1] = "test_top1",
-    [SEED_TEST_TOP5] = "test_top5",
-};
-
-/* Returns a figure of a run. */
-static double seed_figure_of(const struct run_figures *figures, enum seed_figure figure)
-{
-    const double values[SEED_FIGURES] = {
-        [SEED_LOSS] = figures->loss,
-        [SEED_VALIDATION_LOSS] = figures->validation_loss,
-        [SEED_BEST_VALIDATION_LOSS] = figures->best_validation_loss,
-        [SEED_TOP1] = figures->top1,
-        [SEED_TOP5] = figures->top5,
-        [SEED_BEST_TOP1] = figures->best_top1,
-        [SEED_TEST_LOSS] = figures->test_loss,
-        [SEED_TEST_TOP1] = figures->test_top1,
-        [SEED_TEST_TOP5] = figures->test_top5,
-    };
-    return values[figure];
-}
-
 bool seed_statistics_compute(const struct run_figures *runs, size_t count,
                              struct seed_statistics *statistics, struct error *error)
 {
     double *values = memory_new(count, sizeof *values, "the statistics", error);
     *statistics = (struct seed_statistics){.runs = count};
     bool computed = values || count == 0;
-    for (size_t f = 0; computed && f < SEED_FIGURES; f++) {
-        size_t known = 0;
+    for (size_t f = 0; computed && f < FIGURE_RESULTS; f++) {
+        const enum figure figure = figure_results[f];
+        size_t *known = &statistics->counts[figure];
         for (size_t i = 0; i < count; i++) {
-            const double value = seed_figure_of(&runs[i], (enum seed_figure)f);
+            const double value = figure_of(&runs[i], figure);
             if (isfinite(value))
-                values[known++] = value;
+                values[(*known)++] = value;
         }
-        statistics->counts[f] = known;
-        computed = statistics_compute(values, known, &statistics->figures[f], error);
+        computed = statistics_compute(values, *known, &statistics->figures[figure], error);
     }
     free(values);
     return computed;
 }
 
-struct run_figures seed_statistics_means(const struct seed_statistics *statistics)
+void seed_statistics_take_means(const struct seed_statistics *statistics,
+                                struct run_figures *figures)
 {
-    const struct statistics *figures = statistics->figures;
-    return (struct run_figures){
-        .has_loss = statistics->counts[SEED_LOSS] > 0,
-        .loss = figures[SEED_LOSS].mean,
-        .validation_loss = figures[SEED_VALIDATION_LOSS].mean,
-        .best_validation_loss = figures[SEED_BEST_VALIDATION_LOSS].mean,
-        .top1 = figures[SEED_TOP1].mean,
-        .top5 = figures[SEED_TOP5].mean,
-        .best_top1 = figures[SEED_BEST_TOP1].mean,
-        .test_loss = figures[SEED_TEST_LOSS].mean,
-        .test_top1 = figures[SEED_TEST_TOP1].mean,
-        .test_top5 = figures[SEED_TEST_TOP5].mean,
-    };
+    figures->has_loss = statistics->counts[FIGURE_LOSS] > 0;
+    figures->has_validation = false;
+    for (size_t f = 0; f < FIGURE_RESULTS; f++)
+        *figure_place(figures, figure_results[f]) = statistics->figures[figure_results[f]].mean;
 }
 
 bool seed_statistics_to_json(const struct seed_statistics *statistics, struct json *object)
 {
     bool added = object;
-    for (size_t f = 0; added && f < SEED_FIGURES; f++) {
-        struct json *figure = json_add_object(object, seed_figure_names[f]);
-        added = json_add_count(figure, "n", statistics->counts[f]) &&
-                json_add_number(figure, "mean", statistics->figures[f].mean) &&
-                json_add_number(figure, "sd", statistics->figures[f].sd) &&
-                json_add_number(figure, "ci95", statistics->figures[f].ci95);
+    for (size_t f = 0; added && f < FIGURE_RESULTS; f++) {
+        const enum figure figure = figure_results[f];
+        struct json *values = json_add_object(object, figure_rows[figure].member);
+        added = json_add_count(values, "n", statistics->counts[figure]) &&
+                json_add_number(values, "mean", statistics->figures[figure].mean) &&
+                json_add_number(values, "sd", statistics->figures[figure].sd) &&
+                json_add_number(values, "ci95", statistics->figures[figure].ci95);
     }
     return added;
 }

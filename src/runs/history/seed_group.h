@@ -53,33 +53,19 @@ char *seed_group_new_id(const struct run_config *config, char *id);
 /* Mean, standard deviation and 95 % interval of the results of a group of seeds. The interval is
  * Student's, of the mean over all seeds. Thread-safe. */
 
-enum seed_figure {
-    SEED_LOSS,
-    SEED_VALIDATION_LOSS,
-    SEED_BEST_VALIDATION_LOSS,
-    SEED_TOP1,
-    SEED_TOP5,
-    SEED_BEST_TOP1,
-    SEED_TEST_LOSS,
-    SEED_TEST_TOP1,
-    SEED_TEST_TOP5,
-    SEED_FIGURES
-};
-/* The figures' names in JSON and CSV, in this order. */
-extern const char *const seed_figure_names[SEED_FIGURES];
-
-struct seed_statistics {
-    size_t runs;                 /* of the group */
-    size_t counts[SEED_FIGURES]; /* runs whose figure is finite; the others do not count */
-    struct statistics figures[SEED_FIGURES]; /* all NaN where counts is 0; sd, ci95 where it is 1 */
+struct seed_statistics {                /* of figure_results; the other elements are not valid */
+    size_t runs;                        /* of the group */
+    size_t counts[FIGURES];             /* runs whose figure is finite; the others do not count */
+    struct statistics figures[FIGURES]; /* all NaN where counts is 0; sd, ci95 where it is 1 */
 };
 
 /* Computes the statistics of `count` runs. Returns false with an error if out of memory. */
 bool seed_statistics_compute(const struct run_figures *runs, size_t count,
                              struct seed_statistics *statistics, struct error *error);
 
-/* Returns the means in place of one run's results. */
-struct run_figures seed_statistics_means(const struct seed_statistics *statistics);
+/* Puts the means in place of one run's results. */
+void seed_statistics_take_means(const struct seed_statistics *statistics,
+                                struct run_figures *figures);
 
 /* Adds to `object` a member for each figure: {"n", "mean", "sd", "ci95"}. Returns false if out of
  * memory. */

@@ -82,11 +82,6 @@ const char *run_snapshot_word(const struct run_snapshot *snapshot)
 
 /* --- figures --- */
 
-struct run_figures run_figures_unknown(void)
-{
-    return (struct run_figures){false, false, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-}
-
 /* Returns a result, which was computed as a float, as the number that its shortest decimals mean,
  * so that it has the same digits in every list and file. */
 static double result(double value)

@@ -7,11 +7,11 @@
  */
 #include "studies/compare/compare.h"
 
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "runs/folder/run_directory.h"
 #include "runs/settings/config_data.h"
 #include "runs/settings/settings.h"
-#include "studies/compare/compare_published.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,8 +26,7 @@ static struct compare_row *new_row(struct comparison *comparison, struct error *
                      sizeof *comparison->rows, "the comparison", error))
         return NULL;
     struct compare_row *row = &comparison->rows[comparison->count];
-    *row = (struct compare_row){
-        .accuracy = "none", .figures = run_figures_unknown(), .efficiency = NAN};
+    *row = (struct compare_row){.accuracy = "none", .figures = run_figures_unknown()};
     return row;
 }
 
@@ -79,7 +78,8 @@ static void take_measured(struct run_figures *figures, const struct measurement 
     figures->validation_loss = figures->best_validation_loss = measured->loss;
 }
 
-static void fill_accuracy(struct compare_row *row, const struct run *run)
+/* Sets the results, and the source and the data of the accuracies. */
+static void fill_results(struct compare_row *row, const struct run *run)
 {
     struct run_snapshot snapshot;
     const struct run_config *config = run_config(run);
@@ -100,8 +100,11 @@ static void fill_accuracy(struct compare_row *row, const struct run *run)
         row->images = measured->images;
     }
     snprintf(row->data, sizeof row->data, "%s", data);
-    if (row->parameters > 0)
-        row->efficiency = row->figures.best_top1 / (double)row->parameters;
+}
+
+void compare_row_rate(struct compare_row *row)
+{
+    row->figures.e_p = row->figures.best_top1 / row->figures.parameters;
 }
 
 bool compare_add(struct comparison *comparison, const struct run *run,
@@ -119,16 +122,17 @@ bool compare_add(struct comparison *comparison, const struct run *run,
         return false;
     }
     row->run = run;
-    row->parameters = facts->parameters;
-    row->flops = facts->flops;
-    row->memory_bytes = facts->forecast.total;
-    row->model_bytes = files->model_bytes;
     snprintf(row->name, sizeof row->name, "%s", files->name);
     snprintf(row->given, sizeof row->given, "%s", files->given);
     snprintf(row->network, sizeof row->network, "%s", facts->network);
     snprintf(row->technique, sizeof row->technique, "%s", facts->technique);
     strip_technique(row->network, row->technique, row->base, sizeof row->base);
-    fill_accuracy(row, run);
+    fill_results(row, run);
+    row->figures.parameters = figure_of_count(facts->parameters);
+    row->figures.flops = figure_of_count(facts->flops);
+    row->figures.training_memory_bytes = figure_of_count(facts->forecast.total);
+    row->figures.model_bytes = figure_of_count(files->model_bytes);
+    compare_row_rate(row);
     for (size_t i = 0; i < row->ms.count; i++)
         if (!add_device(comparison, row->ms.entries[i].on.device, error))
             return false;
@@ -146,6 +150,43 @@ bool compare_add_run(struct comparison *comparison, const struct run *run, struc
     return added;
 }
 
+/* --- columns --- */
+
+/* Returns whether a run has a test set: the tables of others have no columns for its results. */
+static bool has_tests(const struct comparison *comparison)
+{
+    for (size_t row = 0; row < comparison->count; row++)
+        if (isfinite(comparison->rows[row].figures.test_loss))
+            return true;
+    return false;
+}
+
+/* Lists the columns behind the row's number, and finds out whether any row took turns. */
+static void find_columns(struct comparison *comparison)
+{
+    static const enum figure fixed[] = {FIGURE_TEST_TOP1,  FIGURE_TEST_LOSS,       FIGURE_BEST_TOP1,
+                                        FIGURE_TOP1,       FIGURE_VALIDATION_LOSS, FIGURE_LOSS,
+                                        FIGURE_PARAMETERS, FIGURE_EFFICIENCY,      FIGURE_FLOPS,
+                                        FIGURE_SIZE,       FIGURE_MEMORY};
+    struct compare_figure *next = comparison->columns;
+    *next++ = (struct compare_figure){.kind = FIGURE_NETWORK};
+    for (size_t i = 0; i < comparison->field_count; i++)
+        if (comparison->fields[i]->class != SETTINGS_NETWORK) /* the name has those: mlp-w800x400 */
+            *next++ =
+                (struct compare_figure){.kind = FIGURE_SETTING, .field = comparison->fields[i]};
+    for (size_t i = has_tests(comparison) ? 0 : 2; i < sizeof fixed / sizeof *fixed; i++)
+        *next++ = (struct compare_figure){.kind = fixed[i]};
+    for (size_t d = 0; d < comparison->device_count; d++)
+        *next++ = (struct compare_figure){.kind = FIGURE_TIME, .device = d};
+    for (size_t d = 0; d < comparison->device_count; d++)
+        if (compare_has_energy(comparison, d))
+            *next++ = (struct compare_figure){.kind = FIGURE_ENERGY, .device = d};
+    comparison->column_count = (size_t)(next - comparison->columns);
+    comparison->turns = false;
+    for (size_t row = 0; row < comparison->count; row++)
+        comparison->turns |= comparison->rows[row].ms.turns_count > 0;
+}
+
 /* --- settings --- */
 
 bool compare_add_settings(struct comparison *comparison, struct error *error)
@@ -160,6 +201,7 @@ bool compare_add_settings(struct comparison *comparison, struct error *error)
             configs[count++] = run_config(comparison->rows[i].run);
     comparison->field_count = config_differences(configs, count, comparison->fields);
     free(configs);
+    find_columns(comparison);
     return true;
 }
 
@@ -243,6 +285,7 @@ bool compare_complete(struct comparison *comparison, struct error *error)
         first++;
     if (measured == 0 && first < comparison->count)
         insert_device(comparison, machine_settings(run_config(comparison->rows[first].run)).device);
+    find_columns(comparison);
     return true;
 }
 
@@ -278,6 +321,28 @@ void compare_free(struct comparison *comparison)
 
 /* --- published rows --- */
 
+const char published_gpu[] = "GTX Titan", published_cpu[] = "i7-7700K";
+
+const struct published_result published_results[] = {
+    {"squeezenet", "none", 90.11, 746638, 2.21, 6.61},
+    {"squeezenet", "dsc", 87.50, 248670, 2.40, 9.55},
+    {"squeezenet", "shift", 87.97, 246926, 2.66, 5.36},
+    {"squeezenet", "shuffle", 87.83, 114574, 2.58, 10.23},
+    {"resnet20", "none", 86.47, 272762, 1.71, 2.94},
+    {"resnet20", "dsc", 80.37, 40810, 2.21, 5.28},
+    {"resnet20", "shift", 80.81, 35194, 1.92, 2.07},
+    {"resnet20", "shuffle", 81.94, 24682, 2.55, 2.61},
+    {"resnet56", "none", 88.79, 856058, 4.45, 8.01},
+    {"resnet56", "dsc", 82.51, 120106, 5.83, 17.32},
+    {"resnet56", "shift", 84.05, 102394, 4.95, 5.19},
+    {"resnet56", "shuffle", 83.36, 67786, 7.00, 7.06},
+    {"resnet110", "none", 88.99, 1731002, 7.32, 16.05},
+    {"resnet110", "dsc", 83.34, 239050, 11.50, 36.83},
+    {"resnet110", "shift", 85.02, 203194, 9.56, 9.90},
+    {"resnet110", "shuffle", 83.19, 132442, 13.62, 13.72},
+};
+const size_t published_result_count = sizeof published_results / sizeof *published_results;
+
 static bool base_is_compared(const struct comparison *comparison, const char *base)
 {
     for (size_t i = 0; i < comparison->count; i++)
@@ -308,8 +373,8 @@ static bool add_published(struct comparison *comparison, const struct published_
         return false;
     comparison->count++;
     row->figures.top1 = row->figures.best_top1 = result->top1;
-    row->parameters = result->parameters;
-    row->efficiency = result->top1 / (double)result->parameters;
+    row->figures.parameters = (double)result->parameters;
+    compare_row_rate(row);
     row->accuracy = "published";
     bool plain = strcmp(result->technique, "none") == 0;
     snprintf(row->name, sizeof row->name, "published");
@@ -396,4 +461,120 @@ double compare_speed_up(const struct comparison *comparison, size_t row, size_t 
     if (!x || !y || fast == slow || strcmp(x->on.host, y->on.host) != 0)
         return NAN;
     return y->ms_per_image.mean / x->ms_per_image.mean;
+}
+
+/* --- groups of seeds --- */
+
+/* Merges the rows of a group of seeds (runs/history/seed_group.h) into one row, whose results are
+ * means. What does not depend on the seed (size, parameters) is that of the group's first row; so
+ * are the times, which hardly do. */
+
+/* Returns the group of a row that is a run; "" if it belongs to none or is merged already. */
+static const char *group_of(const struct compare_row *row)
+{
+    return row->run && row->seeds.runs == 0 ? record_settings(run_config(row->run)).seed_group : "";
+}
+
+static size_t count_members(const struct comparison *comparison, const char *group)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < comparison->count; i++)
+        count += strcmp(group_of(&comparison->rows[i]), group) == 0;
+    return count;
+}
+
+/* Fills the first row of a group from all of them. */
+static bool merge_results(struct comparison *comparison, size_t first, size_t count,
+                          struct error *error)
+{
+    struct compare_row *row = &comparison->rows[first];
+    const char *group = group_of(row);
+    struct run_figures *figures = memory_new(count, sizeof *figures, "the comparison", error);
+    row->members = memory_new(count, sizeof *row->members, "the comparison", error);
+    size_t known = 0;
+    for (size_t i = first; figures && row->members && i < comparison->count; i++) {
+        if (strcmp(group_of(&comparison->rows[i]), group) != 0)
+            continue;
+        row->members[known] = comparison->rows[i].run;
+        figures[known++] = comparison->rows[i].figures;
+    }
+    const bool merged =
+        figures && row->members && seed_statistics_compute(figures, count, &row->seeds, error);
+    free(figures);
+    if (!merged)
+        return false;
+    seed_statistics_take_means(&row->seeds, &row->figures);
+    compare_row_rate(row);
+    snprintf(row->name, sizeof row->name, "%s@seeds", group);
+    row->given[0] = '\0';
+    return true;
+}
+
+/* Removes the other rows of the group that the row `first` stands for now. */
+static void remove_others(struct comparison *comparison, size_t first)
+{
+    const char *group = record_settings(run_config(comparison->rows[first].run)).seed_group;
+    size_t left = first + 1;
+    for (size_t i = first + 1; i < comparison->count; i++) {
+        if (strcmp(group_of(&comparison->rows[i]), group) == 0)
+            compare_row_free(&comparison->rows[i]);
+        else
+            comparison->rows[left++] = comparison->rows[i];
+    }
+    comparison->count = left;
+}
+
+bool compare_merge_seeds(struct comparison *comparison, const char *group, struct error *error)
+{
+    for (size_t i = 0; i < comparison->count; i++) {
+        const char *found = group_of(&comparison->rows[i]);
+        const size_t count = found[0] ? count_members(comparison, found) : 0;
+        if (count == 0 || (group ? strcmp(group, found) != 0 : count < 2))
+            continue;
+        if (!merge_results(comparison, i, count, error))
+            return false;
+        remove_others(comparison, i);
+    }
+    return true;
+}
+
+/* --- files of a run --- */
+
+/* Returns whether the run's folder is the one in the folder of runs that has its ID as name. */
+static bool is_found_by_id(const struct run_facts *facts)
+{
+    char *home = run_directory_home(NULL);
+    char *own = home ? file_join(home, facts->id) : NULL;
+    const bool found = own && strcmp(own, facts->directory) == 0;
+    free(own);
+    free(home);
+    return found;
+}
+
+/* Names the run as commands accept it: by its ID if that finds it, otherwise by its folder. A
+ * search would read all runs for each one whose folder has another name, such as a copy. */
+static void name_run(struct compare_files *files, const struct run_facts *facts)
+{
+    const bool by_id = is_found_by_id(facts), path = strchr(facts->directory, '/');
+    snprintf(files->name, sizeof files->name, "%s%s", by_id || path ? "" : "./",
+             by_id ? facts->id : facts->directory);
+    run_name_read(facts->directory, files->given);
+}
+
+bool compare_read_files(struct compare_files *files, const struct run_facts *facts,
+                        struct error *error)
+{
+    struct error damaged;
+    *files = (struct compare_files){0};
+    name_run(files, facts);
+    if (!correct_images_read(&files->correct, facts->directory, &damaged))
+        files->correct = (struct correct_images){0}; /* tinca runs --check says why */
+    free(measurement_model_path(facts->directory, &files->model_bytes, NULL));
+    return measurements_read(&files->ms, facts->directory, error);
+}
+
+void compare_files_free(struct compare_files *files)
+{
+    measurements_free(&files->ms);
+    correct_images_free(&files->correct);
 }

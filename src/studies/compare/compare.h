@@ -14,11 +14,13 @@
 #include "base/json/json.h"
 #include "base/text.h"
 #include "models/measure/measurement.h"
+#include "models/saved/correct_images.h"
+#include "runs/folder/run_name.h"
 #include "runs/history/seed_group.h"
 #include "runs/record/run.h"
 #include "runs/settings/config_differences.h"
+#include "runs/values/run_facts.h"
 #include "runs/values/run_snapshot.h"
-#include "studies/compare/compare_files.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +28,6 @@
 
 enum { COMPARE_DEVICES = 16 };
 
-struct compare_figure;
 struct compare_front;
 
 struct compare_row {
@@ -39,14 +40,10 @@ struct compare_row {
     char data[640];       /* what the accuracy was measured on */
     const char *accuracy; /* source of the accuracies: "validation", "measured", "published",
                              "none" */
-    /* The results of the run. Without validation its accuracies and its validation loss are those
-     * measured; a published row has those published. */
+    /* The results of the run, what it is, and E_P (best top-1 / parameters). Without validation its
+     * accuracies and its validation loss are those measured; a published row has those published.
+     * The memory is forecast for training. */
     struct run_figures figures;
-    double efficiency;             /* E_P: best top-1 / parameters; NaN: unknown */
-    size_t parameters;             /* 0: unknown */
-    uint64_t flops;                /* for one image; 0: unknown */
-    uint64_t model_bytes;          /* 0: no model is saved */
-    uint64_t memory_bytes;         /* forecast for training; 0: unknown */
     struct measurements ms;        /* times published or of turns have a mean, NaN as interval */
     size_t images;                 /* that the accuracies were measured on; 0: unknown */
     struct correct_images correct; /* of the validations; {0}: unknown */
@@ -55,12 +52,15 @@ struct compare_row {
     const struct run **members;   /* seeds.runs runs, borrowed */
 };
 
-/* The groups of columns that the results of the rows need. */
-struct compare_layout {
-    bool tests;                   /* there are columns of a test set */
-    bool energy[COMPARE_DEVICES]; /* and of the energy on a device */
-    bool turns;                   /* any row took turns, so that times can be alike */
+/* What a column shows, or an axis of a plot. */
+struct compare_figure {
+    enum figure kind;                 /* or FIGURE_SETTING: the setting `field` of the run */
+    size_t device;                    /* of FIGURE_TIME and FIGURE_ENERGY: in comparison->devices */
+    const struct config_field *field; /* of FIGURE_SETTING */
 };
+
+/* No comparison has more figures than this. */
+enum { COMPARE_FIGURES = FIGURES + 2 * COMPARE_DEVICES + CONFIG_MAX_FIELDS };
 
 struct comparison {
     struct compare_row *rows;
@@ -72,12 +72,34 @@ struct comparison {
     /* the settings in which the runs differ, which are columns too, see compare_add_settings */
     const struct config_field *fields[CONFIG_MAX_FIELDS];
     size_t field_count;
-    /* borrowed; NULL: it is found anew for each cell, which takes a time that grows with the rows
-     */
-    const struct compare_layout *layout;
+    /* as of compare_complete or compare_add_settings: the figures of the columns, and whether any
+     * row took turns, so that times can be alike */
+    struct compare_figure columns[COMPARE_FIGURES];
+    size_t column_count;
+    bool turns;
     const struct compare_front *front; /* borrowed; the outputs name its members. NULL: none */
     bool pairs; /* text and JSON have what belongs to each pair of rows (compare_all_pairs) */
 };
+
+/* --- files of a run --- */
+
+/* Reads the files of a run's directory that a comparison shows besides the run. */
+
+struct compare_files {
+    char name[520];            /* the run's name, as a command's operand */
+    char given[RUN_NAME_SIZE]; /* the name that the user gave it, or "" */
+    uint64_t model_bytes;
+    struct measurements ms;
+    struct correct_images correct; /* {0}: unknown, or damaged */
+};
+
+/* Reads the files. Returns false with an error if the measurements cannot be read; the rest is
+ * valid even then. */
+bool compare_read_files(struct compare_files *files, const struct run_facts *facts,
+                        struct error *error);
+void compare_files_free(struct compare_files *files);
+
+/* --- rows --- */
 
 /* Adds a row for the run and copies `files`, without reading any file. `comparison` starts as {0}.
  */
@@ -91,6 +113,9 @@ bool compare_add_run(struct comparison *comparison, const struct run *run, struc
  * (NULL) does so for each group of which there are at least two rows. */
 bool compare_merge_seeds(struct comparison *comparison, const char *group, struct error *error);
 
+/* Computes E_P from the other figures of a row. */
+void compare_row_rate(struct compare_row *row);
+
 /* Frees what a row has allocated. */
 void compare_row_free(struct compare_row *row);
 
@@ -102,6 +127,18 @@ bool compare_wilson(const struct compare_row *row, double *low, double *high);
 /* Adds the published rows of the networks in the table, or all of them if none is published. Call
  * it after the runs have been added. */
 bool compare_add_published(struct comparison *comparison, struct error *error);
+
+/* A result that Gondim Santos (2019) published for CIFAR-10. */
+struct published_result {
+    const char *base, *technique;
+    double top1; /* percent */
+    size_t parameters;
+    double gpu_ms, cpu_ms; /* for one image; published without intervals */
+};
+
+extern const struct published_result published_results[];
+extern const size_t published_result_count;
+extern const char published_gpu[], published_cpu[]; /* the devices that they were measured on */
 
 /* Finds the settings in which the runs differ, and makes them columns. Call it after the runs have
  * been added. */
@@ -177,11 +214,6 @@ size_t compare_threads(const struct comparison *comparison, const char *device);
 /* --- as text --- */
 
 enum compare_format { COMPARE_TEXT, COMPARE_JSON, COMPARE_CSV, COMPARE_MARKDOWN };
-
-/* Returns a view of the comparison whose columns are found once, for many cells: it borrows the
- * rows, which must stay as they are, and *layout. */
-struct comparison compare_with_layout(const struct comparison *comparison,
-                                      struct compare_layout *layout);
 
 /* Returns the number of columns of the table as the user sees it: number, network, the settings
  * that the network's name does not contain, what is known of the run, its time on each device, and

@@ -1,10 +1,13 @@
 /* The columns of a comparison and the text of their cells. */
 #include "studies/compare/compare_figures.h"
-#include "studies/compare/compare_significance.h"
 
 #include "base/character.h"
+#include "base/escape/shell.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "runs/settings/train_command.h"
+#include "studies/compare/compare.h"
+#include "studies/compare/compare_significance.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,93 +15,22 @@
 
 enum { MB = 1000000, NAMED_ROWS = 6 };
 
-/* TRANSLATORS: headings of tables are short and in capitals. */
-static const char *const headings[] = {[FIGURE_NETWORK] = N_("NETWORK"),
-                                       [FIGURE_TOP1] = N_("TOP-1 %"),
-                                       [FIGURE_BEST_TOP1] = N_("BEST TOP-1 %"),
-                                       [FIGURE_LOSS] = N_("LOSS"),
-                                       [FIGURE_VALIDATION_LOSS] = N_("VAL. LOSS"),
-                                       [FIGURE_TEST_TOP1] = N_("TEST TOP-1 %"),
-                                       [FIGURE_TEST_LOSS] = N_("TEST LOSS"),
-                                       [FIGURE_PARAMETERS] = N_("PARAMETERS"),
-                                       [FIGURE_EFFICIENCY] = "E_P x 10^-3",
-                                       [FIGURE_FLOPS] = N_("FLOPS"),
-                                       [FIGURE_SIZE] = N_("MODEL MB"),
-                                       [FIGURE_MEMORY] = N_("MEMORY TRAIN/INFER")};
 static const char unknown[] = N_("not measured"), nothing[] = "-";
 static const char stale[] = N_("stale, run tinca measure again");
 
 /* --- columns --- */
 
-/* Returns whether a run has a test set: the tables of others have no columns for its results. */
-static bool has_tests(const struct comparison *comparison)
-{
-    for (size_t row = 0; row < comparison->count; row++)
-        if (isfinite(comparison->rows[row].figures.test_loss))
-            return true;
-    return false;
-}
-
-/* Returns which columns the rows give. */
-static struct compare_layout find_layout(const struct comparison *comparison)
-{
-    struct compare_layout layout = {.tests = has_tests(comparison)};
-    for (size_t d = 0; d < comparison->device_count; d++)
-        layout.energy[d] = compare_has_energy(comparison, d);
-    for (size_t row = 0; row < comparison->count; row++)
-        layout.turns |= comparison->rows[row].ms.turns_count > 0;
-    return layout;
-}
-
-struct comparison compare_with_layout(const struct comparison *comparison,
-                                      struct compare_layout *layout)
-{
-    struct comparison with = *comparison;
-    *layout = find_layout(comparison);
-    with.layout = layout;
-    return with;
-}
-
-/* Writes the figures of all columns but the first, which is the row's number. Returns their number.
- */
-static size_t list_columns(const struct comparison *comparison, struct compare_figure *figures)
-{
-    static const enum compare_figure_kind fixed[] = {
-        FIGURE_TEST_TOP1,       FIGURE_TEST_LOSS, FIGURE_BEST_TOP1,  FIGURE_TOP1,
-        FIGURE_VALIDATION_LOSS, FIGURE_LOSS,      FIGURE_PARAMETERS, FIGURE_EFFICIENCY,
-        FIGURE_FLOPS,           FIGURE_SIZE,      FIGURE_MEMORY};
-    const struct compare_layout layout =
-        comparison->layout ? *comparison->layout : find_layout(comparison);
-    const size_t left_out = layout.tests ? 0 : 2;
-    size_t count = 0;
-    figures[count++] = (struct compare_figure){.kind = FIGURE_NETWORK};
-    for (size_t i = 0; i < comparison->field_count; i++)
-        if (comparison->fields[i]->class != SETTINGS_NETWORK) /* the name has those: mlp-w800x400 */
-            figures[count++] =
-                (struct compare_figure){.kind = FIGURE_SETTING, .field = comparison->fields[i]};
-    for (size_t i = left_out; i < sizeof fixed / sizeof *fixed; i++)
-        figures[count++] = (struct compare_figure){.kind = fixed[i]};
-    for (size_t d = 0; d < comparison->device_count; d++)
-        figures[count++] = (struct compare_figure){.kind = FIGURE_TIME, .device = d};
-    for (size_t d = 0; d < comparison->device_count; d++)
-        if (layout.energy[d])
-            figures[count++] = (struct compare_figure){.kind = FIGURE_ENERGY, .device = d};
-    return count;
-}
-
 size_t compare_columns(const struct comparison *comparison)
 {
-    struct compare_figure figures[COMPARE_FIGURES];
-    return 1 + list_columns(comparison, figures);
+    return 1 + comparison->column_count;
 }
 
 bool compare_column_figure(const struct comparison *comparison, size_t column,
                            struct compare_figure *figure)
 {
-    struct compare_figure figures[COMPARE_FIGURES];
-    if (column == 0 || column > list_columns(comparison, figures))
+    if (column == 0 || column > comparison->column_count)
         return false;
-    *figure = figures[column - 1];
+    *figure = comparison->columns[column - 1];
     return true;
 }
 
@@ -130,7 +62,7 @@ char *compare_heading(const struct comparison *comparison, size_t column, char *
                                                                         : "ms %s",
                  comparison->devices[figure.device]);
     else
-        snprintf(text, size, "%s", gettext(headings[figure.kind]));
+        snprintf(text, size, "%s", gettext(figure_rows[figure.kind].heading));
     return character_replace_hidden(text);
 }
 
@@ -163,10 +95,9 @@ static void write_energy(const struct comparison *comparison, size_t row, size_t
 static void write_alike(const struct comparison *comparison, size_t row, size_t device, char *text,
                         size_t size)
 {
-    const bool may_be = !comparison->layout || comparison->layout->turns;
     size_t alike = 0, used = 0;
     text[0] = '\0';
-    for (size_t i = 0; may_be && i < comparison->count; i++) {
+    for (size_t i = 0; comparison->turns && i < comparison->count; i++) {
         if (compare_rows(comparison, device, row, i) != COMPARE_INDISTINGUISHABLE)
             continue;
         if (alike++ < NAMED_ROWS && used < size)
@@ -212,8 +143,9 @@ static void write_memory(const struct compare_row *row, char *text, size_t size)
         measured = row->ms.entries[i].stale ? 0 : row->ms.entries[i].memory_bytes;
     if (measured > 0)
         text_bytes(measured, inference, sizeof inference);
-    if (row->memory_bytes > 0)
-        snprintf(text, size, "%s%s%s", text_bytes(row->memory_bytes, training, sizeof training),
+    const double forecast = row->figures.training_memory_bytes;
+    if (forecast > 0)
+        snprintf(text, size, "%s%s%s", text_bytes((uint64_t)forecast, training, sizeof training),
                  measured ? " / " : "", inference);
 }
 
@@ -239,74 +171,51 @@ static void write_loss(const struct compare_row *row, double loss, bool computed
 
 /* Appends " +- 0.4", the interval of the mean, to the mean of a group of seeds; one seed has none.
  */
-static void append_spread(const struct compare_row *row, enum compare_figure_kind kind, char *text,
-                          size_t size)
+static void append_spread(const struct compare_row *row, enum figure kind, char *text, size_t size)
 {
-    static const struct {
-        enum compare_figure_kind kind;
-        enum seed_figure figure;
-    } pairs[] = {
-        {FIGURE_TOP1, SEED_TOP1},           {FIGURE_BEST_TOP1, SEED_BEST_TOP1},
-        {FIGURE_TEST_TOP1, SEED_TEST_TOP1}, {FIGURE_TEST_LOSS, SEED_TEST_LOSS},
-        {FIGURE_LOSS, SEED_LOSS},           {FIGURE_VALIDATION_LOSS, SEED_VALIDATION_LOSS}};
     const size_t length = strlen(text);
-    for (size_t i = 0; row->seeds.runs > 0 && i < sizeof pairs / sizeof *pairs; i++)
-        if (pairs[i].kind == kind && row->seeds.counts[pairs[i].figure] > 1)
-            snprintf(text + length, size - length, " +- %s",
-                     TEXT_NUMBER(row->seeds.figures[pairs[i].figure].ci95, 2));
+    if (row->seeds.runs > 0 && row->seeds.counts[kind] > 1)
+        snprintf(text + length, size - length, " +- %s",
+                 TEXT_NUMBER(row->seeds.figures[kind].ci95, 2));
 }
 
-static void write_figure(const struct compare_row *row, enum compare_figure_kind kind, char *text,
-                         size_t size)
+/* Writes "resnet20-dsc (3 seeds)". */
+static void write_network(const struct compare_row *row, char *text, size_t size)
 {
+    if (row->seeds.runs > 0)
+        snprintf(text, size, ngettext("%s (%zu seed)", "%s (%zu seeds)", row->seeds.runs),
+                 row->network, row->seeds.runs);
+    else if (row->given[0])
+        snprintf(text, size, "%s (%s)", row->network, row->given);
+    else
+        snprintf(text, size, row->run ? "%s" : _("%s (published)"), row->network);
+}
+
+static void write_figure(const struct compare_row *row, enum figure kind, char *text, size_t size)
+{
+    const struct run_figures *figures = &row->figures;
+    const double value = figure_of(figures, kind);
     snprintf(text, size, "%s", gettext(row->run ? unknown : nothing));
-    switch (kind) {
-    case FIGURE_NETWORK:
-        if (row->seeds.runs > 0)
-            snprintf(text, size, ngettext("%s (%zu seed)", "%s (%zu seeds)", row->seeds.runs),
-                     row->network, row->seeds.runs);
-        else if (row->given[0])
-            snprintf(text, size, "%s (%s)", row->network, row->given);
-        else
-            snprintf(text, size, row->run ? "%s" : _("%s (published)"), row->network);
-        break;
-    case FIGURE_TOP1:
-        write_number(row, "%.2f", row->figures.top1, text, size);
-        break;
-    case FIGURE_BEST_TOP1:
-        write_number(row, "%.2f", row->figures.best_top1, text, size);
-        break;
-    case FIGURE_TEST_TOP1:
-        write_number(row, "%.2f", row->figures.test_top1, text, size);
-        break;
-    case FIGURE_TEST_LOSS:
-        write_loss(row, row->figures.test_loss, false, text, size);
-        break;
-    case FIGURE_LOSS:
-        write_loss(row, row->figures.loss, row->figures.has_loss, text, size);
-        break;
-    case FIGURE_VALIDATION_LOSS:
-        write_loss(row, row->figures.validation_loss, row->figures.has_validation, text, size);
-        break;
-    case FIGURE_EFFICIENCY:
-        write_number(row, "%.4f", row->efficiency * 1e3, text, size);
-        break;
-    case FIGURE_PARAMETERS:
-        if (row->parameters > 0)
-            text_count(row->parameters, text, size);
-        break;
-    case FIGURE_FLOPS:
-        if (row->flops > 0)
-            text_si((double)row->flops, text, size);
-        break;
-    case FIGURE_SIZE:
-        if (row->model_bytes > 0)
-            snprintf(text, size, "%.3f", (double)row->model_bytes / MB);
-        break;
-    default:
+    if (kind == FIGURE_NETWORK)
+        write_network(row, text, size);
+    else if (kind == FIGURE_MEMORY)
         write_memory(row, text, size);
-        break;
-    }
+    else if (figure_rows[kind].unit == FIGURE_PERCENT)
+        write_number(row, "%.2f", value, text, size);
+    else if (figure_rows[kind].unit == FIGURE_OF_LOSS)
+        write_loss(row, value,
+                   kind == FIGURE_LOSS              ? figures->has_loss
+                   : kind == FIGURE_VALIDATION_LOSS ? figures->has_validation
+                                                    : false,
+                   text, size);
+    else if (kind == FIGURE_EFFICIENCY)
+        write_number(row, "%.4f", value * 1e3, text, size);
+    else if (kind == FIGURE_PARAMETERS && value > 0)
+        text_count((uint64_t)value, text, size);
+    else if (kind == FIGURE_FLOPS && value > 0)
+        text_si(value, text, size);
+    else if (kind == FIGURE_SIZE && value > 0)
+        snprintf(text, size, "%.3f", value / MB);
 }
 
 /* Writes a setting; "none" if it is empty, unless the log of another program left it out. */
@@ -338,4 +247,66 @@ char *compare_cell(const struct comparison *comparison, size_t row, size_t colum
         append_spread(&comparison->rows[row], figure.kind, text, size);
     }
     return character_replace_hidden(text);
+}
+
+/* --- what is missing --- */
+
+/* Finds the times that a table lacks, and writes the commands that measure them. */
+
+size_t compare_threads(const struct comparison *comparison, const char *device)
+{
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct compare_row *row = &comparison->rows[i];
+        const struct measurement *time = row->run ? measurements_find(&row->ms, device) : NULL;
+        if (time)
+            return time->on.threads;
+    }
+    return 0;
+}
+
+void compare_measure_command(const struct comparison *comparison, size_t number, const char *device,
+                             char *command, size_t size)
+{
+    const struct compare_row *row = &comparison->rows[number];
+    struct text text = {0};
+    size_t threads = compare_threads(comparison, device);
+    if (row->figures.model_bytes > 0) {
+        text_append(&text, "tinca measure ");
+        shell_word_append(&text, row->seeds.runs > 0 ? run_facts(row->run)->id : row->name);
+        text_append(&text, " --device ");
+        shell_word_append(&text, device);
+        if (threads > 0)
+            text_append(&text, " --threads %zu", threads);
+    } else {
+        train_command_append(&text, run_config(row->run), NULL, NULL);
+    }
+    /* a truncated command would do something else */
+    snprintf(command, size, "%s", text.data && text.length < size ? text.data : "");
+    text_free(&text);
+}
+
+bool compare_missing(const struct comparison *comparison, size_t number, size_t device,
+                     struct compare_missing *missing)
+{
+    const struct compare_row *row = &comparison->rows[number];
+    const char *name = comparison->devices[device];
+    bool measurable = device < comparison->device_count - comparison->published_devices;
+    if (!row->run || run_facts(row->run)->imported[0] || !measurable)
+        return false;
+    const struct measurement *time = compare_time(comparison, number, device);
+    bool accuracy = isnan(row->figures.top1) && run_facts(row->run)->classes > 0;
+    if (time && !(time->in_turns && accuracy))
+        return false;
+    *missing = (struct compare_missing){.row = number,
+                                        .stale = compare_is_stale(comparison, number, device)};
+    if (time)
+        snprintf(missing->what, sizeof missing->what, "%s", _("accuracy"));
+    else if (!(row->figures.model_bytes > 0))
+        snprintf(missing->what, sizeof missing->what,
+                 _("model size and ms on %s (no weights are saved)"), name);
+    else
+        snprintf(missing->what, sizeof missing->what,
+                 accuracy ? _("accuracy and ms on %s") : _("ms on %s"), name);
+    compare_measure_command(comparison, number, name, missing->command, sizeof missing->command);
+    return true;
 }

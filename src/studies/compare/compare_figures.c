@@ -1,40 +1,32 @@
-/* A figure is found, listed and read through the table of kinds below. A setting has its field as
- * name and value; times and energies exist once per device. */
+/* A figure is a row of figures.inc; times and energies exist once per device. A setting has its
+ * field as name and value. */
 #include "studies/compare/compare_figures.h"
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "runs/settings/config_differences.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* The figures without a device or a field, by enum compare_figure_kind. Those with a device have
- * the name that stands for the first device. */
-static const struct {
-    const char *name;
-    enum compare_direction better;
-} kinds[] = {[FIGURE_NETWORK] = {"network", COMPARE_NO_DIRECTION},
-             [FIGURE_RUN] = {"run", COMPARE_NO_DIRECTION},
-             [FIGURE_TOP1] = {"top1", COMPARE_HIGHER_IS_BETTER},
-             [FIGURE_BEST_TOP1] = {"best_top1", COMPARE_HIGHER_IS_BETTER},
-             [FIGURE_TOP5] = {"top5", COMPARE_HIGHER_IS_BETTER},
-             [FIGURE_LOSS] = {"loss", COMPARE_LOWER_IS_BETTER},
-             [FIGURE_VALIDATION_LOSS] = {"validation_loss", COMPARE_LOWER_IS_BETTER},
-             [FIGURE_BEST_VALIDATION_LOSS] = {"best_validation_loss", COMPARE_LOWER_IS_BETTER},
-             [FIGURE_TEST_TOP1] = {"test_top1", COMPARE_HIGHER_IS_BETTER},
-             [FIGURE_TEST_TOP5] = {"test_top5", COMPARE_HIGHER_IS_BETTER},
-             [FIGURE_TEST_LOSS] = {"test_loss", COMPARE_LOWER_IS_BETTER},
-             [FIGURE_EFFICIENCY] = {"e_p", COMPARE_HIGHER_IS_BETTER},
-             [FIGURE_PARAMETERS] = {"parameters", COMPARE_LOWER_IS_BETTER},
-             [FIGURE_FLOPS] = {"flops", COMPARE_LOWER_IS_BETTER},
-             [FIGURE_SIZE] = {"size", COMPARE_LOWER_IS_BETTER},
-             [FIGURE_MEMORY] = {"memory", COMPARE_LOWER_IS_BETTER},
-             [FIGURE_ENERGY] = {"energy", COMPARE_LOWER_IS_BETTER},
-             [FIGURE_TIME] = {"ms", COMPARE_LOWER_IS_BETTER}};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+const enum figure compare_file_figures[COMPARE_FILE_FIGURES] = {FIGURE_TOP1,
+                                                                FIGURE_PARAMETERS,
+                                                                FIGURE_EFFICIENCY,
+                                                                FIGURE_FLOPS,
+                                                                FIGURE_SIZE,
+                                                                FIGURE_MEMORY,
+                                                                FIGURE_BEST_TOP1,
+                                                                FIGURE_TOP5,
+                                                                FIGURE_LOSS,
+                                                                FIGURE_VALIDATION_LOSS,
+                                                                FIGURE_BEST_VALIDATION_LOSS,
+                                                                FIGURE_TEST_TOP1,
+                                                                FIGURE_TEST_TOP5,
+                                                                FIGURE_TEST_LOSS};
 
-static bool has_device(enum compare_figure_kind kind)
+static bool has_device(enum figure kind)
 {
     return kind == FIGURE_ENERGY || kind == FIGURE_TIME;
 }
@@ -45,9 +37,10 @@ static bool unknown_name(const struct comparison *comparison, const char *name, 
 {
     char advice[sizeof error->advice] = "one of";
     size_t used = strlen(advice);
-    for (size_t i = 0; i < KINDS && used < sizeof advice; i++)
-        used += (size_t)snprintf(advice + used, sizeof advice - used, "%s %s", i ? "," : "",
-                                 kinds[i].name);
+    for (size_t i = 0; i < FIGURES && used < sizeof advice; i++)
+        if (figure_rows[i].name)
+            used += (size_t)snprintf(advice + used, sizeof advice - used, "%s %s",
+                                     i > FIGURE_NETWORK ? "," : "", figure_rows[i].name);
     for (size_t i = 0; i < comparison->device_count && used < sizeof advice; i++)
         used +=
             (size_t)snprintf(advice + used, sizeof advice - used, ", %s", comparison->devices[i]);
@@ -67,14 +60,14 @@ static bool find_device(const struct comparison *comparison, const char *name, s
 bool compare_find_figure(const struct comparison *comparison, const char *name,
                          struct compare_figure *figure, struct error *error)
 {
-    *figure = (struct compare_figure){.kind = FIGURE_TIME};
-    for (size_t i = 0; i < KINDS; i++) {
-        const size_t length = strlen(kinds[i].name);
-        figure->kind = (enum compare_figure_kind)i;
-        if (strcmp(kinds[i].name, name) == 0)
-            return true;
-        if (has_device(figure->kind) && strncmp(name, kinds[i].name, length) == 0 &&
-            name[length] == ' ' && find_device(comparison, name + length + 1, &figure->device))
+    *figure = (struct compare_figure){.kind = figure_find(name)};
+    if (figure->kind < FIGURES)
+        return true;
+    for (figure->kind = 0; figure->kind < FIGURES; figure->kind++) {
+        const char *its = figure_rows[figure->kind].name;
+        const size_t length = its ? strlen(its) : 0;
+        if (has_device(figure->kind) && strncmp(name, its, length) == 0 && name[length] == ' ' &&
+            find_device(comparison, name + length + 1, &figure->device))
             return true;
     }
     *figure = (struct compare_figure){.kind = FIGURE_SETTING, .field = config_find(name)};
@@ -90,10 +83,10 @@ char *compare_figure_name(const struct comparison *comparison, const struct comp
     if (figure->kind == FIGURE_SETTING)
         snprintf(text, size, "%s", figure->field->key);
     else if (has_device(figure->kind) && figure->device < comparison->device_count)
-        snprintf(text, size, "%s %s", kinds[figure->kind].name,
+        snprintf(text, size, "%s %s", figure_rows[figure->kind].name,
                  comparison->devices[figure->device]);
     else
-        snprintf(text, size, "%s", kinds[figure->kind].name);
+        snprintf(text, size, "%s", figure_rows[figure->kind].name);
     return text;
 }
 
@@ -106,12 +99,12 @@ bool compare_figure_is_text(const struct compare_figure *figure)
 {
     if (figure->kind == FIGURE_SETTING)
         return figure->field->kind != CONFIG_COUNT && figure->field->kind != CONFIG_NUMBER;
-    return figure->kind == FIGURE_NETWORK || figure->kind == FIGURE_RUN;
+    return figure_rows[figure->kind].unit == FIGURE_NAMES;
 }
 
-enum compare_direction compare_figure_direction(const struct compare_figure *figure)
+enum figure_better compare_figure_direction(const struct compare_figure *figure)
 {
-    return figure->kind == FIGURE_SETTING ? COMPARE_NO_DIRECTION : kinds[figure->kind].better;
+    return figure->kind == FIGURE_SETTING ? FIGURE_NEITHER : figure_rows[figure->kind].better;
 }
 
 /* --- the list --- */
@@ -133,33 +126,31 @@ size_t compare_list_figures(const struct comparison *comparison, struct compare_
                                    : (struct compare_figure){.kind = FIGURE_SETTING,
                                                              .field = comparison->fields[i]};
     }
-    for (size_t kind = FIGURE_EFFICIENCY; kind < KINDS; kind++)
-        for (size_t d = 0; d < (has_device(kind) ? comparison->device_count : 1); d++) {
-            figures[count] = (struct compare_figure){.kind = kind, .device = d};
+    static const enum figure measured[] = {FIGURE_EFFICIENCY,
+                                           FIGURE_PARAMETERS,
+                                           FIGURE_FLOPS,
+                                           FIGURE_SIZE,
+                                           FIGURE_MEMORY,
+                                           FIGURE_ENERGY,
+                                           FIGURE_TIME,
+                                           FIGURE_LOSS,
+                                           FIGURE_VALIDATION_LOSS,
+                                           FIGURE_BEST_VALIDATION_LOSS,
+                                           FIGURE_TOP5,
+                                           FIGURE_TOP1,
+                                           FIGURE_BEST_TOP1,
+                                           FIGURE_TEST_LOSS,
+                                           FIGURE_TEST_TOP5,
+                                           FIGURE_TEST_TOP1};
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++)
+        for (size_t d = 0; d < (has_device(measured[i]) ? comparison->device_count : 1); d++) {
+            figures[count] = (struct compare_figure){.kind = measured[i], .device = d};
             count += any_known(comparison, &figures[count]);
         }
-    static const enum compare_figure_kind results[] = {FIGURE_LOSS,
-                                                       FIGURE_VALIDATION_LOSS,
-                                                       FIGURE_BEST_VALIDATION_LOSS,
-                                                       FIGURE_TOP5,
-                                                       FIGURE_TOP1,
-                                                       FIGURE_BEST_TOP1,
-                                                       FIGURE_TEST_LOSS,
-                                                       FIGURE_TEST_TOP5,
-                                                       FIGURE_TEST_TOP1};
-    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
-        figures[count] = (struct compare_figure){.kind = results[i]};
-        count += any_known(comparison, &figures[count]);
-    }
     return count;
 }
 
 /* --- values --- */
-
-static double known(uint64_t count)
-{
-    return count ? (double)count : (double)NAN;
-}
 
 /* Returns whether a row has one value of a setting: a group of seeds has no single seed, and what
  * the log of another program does not give is unknown. */
@@ -185,34 +176,6 @@ double compare_figure_value(const struct comparison *comparison, size_t number,
     const struct compare_row *row = &comparison->rows[number];
     const struct measurement *time;
     switch (figure->kind) {
-    case FIGURE_TOP1:
-        return row->figures.top1;
-    case FIGURE_BEST_TOP1:
-        return row->figures.best_top1;
-    case FIGURE_TOP5:
-        return row->figures.top5;
-    case FIGURE_LOSS:
-        return row->figures.loss;
-    case FIGURE_VALIDATION_LOSS:
-        return row->figures.validation_loss;
-    case FIGURE_BEST_VALIDATION_LOSS:
-        return row->figures.best_validation_loss;
-    case FIGURE_TEST_TOP1:
-        return row->figures.test_top1;
-    case FIGURE_TEST_TOP5:
-        return row->figures.test_top5;
-    case FIGURE_TEST_LOSS:
-        return row->figures.test_loss;
-    case FIGURE_EFFICIENCY:
-        return row->efficiency;
-    case FIGURE_PARAMETERS:
-        return known(row->parameters);
-    case FIGURE_FLOPS:
-        return known(row->flops);
-    case FIGURE_SIZE:
-        return known(row->model_bytes);
-    case FIGURE_MEMORY:
-        return known(row->memory_bytes);
     case FIGURE_ENERGY:
         return compare_joules(comparison, number, figure->device);
     case FIGURE_TIME:
@@ -221,7 +184,7 @@ double compare_figure_value(const struct comparison *comparison, size_t number,
     case FIGURE_SETTING:
         return setting_value(row, figure->field);
     default:
-        return NAN;
+        return figure_of(&row->figures, figure->kind);
     }
 }
 
@@ -237,13 +200,75 @@ char *compare_figure_text(const struct comparison *comparison, size_t number,
         return has_setting(row, figure->field)
                    ? config_get(run_config(row->run), figure->field->key, text, size)
                    : text;
-    else if (!isfinite(value))
-        return text;
-    else if (figure->kind == FIGURE_PARAMETERS || figure->kind == FIGURE_FLOPS)
-        text_si(value, text, size);
-    else if (figure->kind == FIGURE_SIZE || figure->kind == FIGURE_MEMORY)
-        text_bytes((uint64_t)value, text, size);
     else
-        snprintf(text, size, "%.4g", value);
+        figure_print_short(figure->kind, value, text, size);
     return text;
+}
+
+/* --- sorting --- */
+
+enum { TEXT = 128 }; /* bytes of a name that count */
+
+/* Rows are sorted by these keys. `value` is lower for rows that come first. */
+struct sort_key {
+    double value;
+    char text[TEXT];
+    size_t row;
+    bool known;
+};
+
+/* Rows with equal keys keep their order. */
+static int by_key(const void *a, const void *b)
+{
+    const struct sort_key *p = a, *q = b;
+    if (p->known != q->known)
+        return p->known ? -1 : 1;
+    if (p->known && p->value != q->value)
+        return p->value < q->value ? -1 : 1;
+    const int order = p->known ? strcmp(p->text, q->text) : 0;
+    return order != 0 ? order : p->row < q->row ? -1 : p->row > q->row;
+}
+
+static int by_key_backwards(const void *a, const void *b)
+{
+    const struct sort_key *p = a, *q = b;
+    const int order = strcmp(p->text, q->text);
+    return p->known && q->known && order != 0 ? -order : by_key(a, b);
+}
+
+static void fill_key(const struct comparison *comparison, size_t row,
+                     const struct compare_figure *figure, bool reverse, struct sort_key *key)
+{
+    const bool high = compare_figure_direction(figure) == FIGURE_MORE;
+    key->row = row;
+    if (compare_figure_is_text(figure)) {
+        compare_figure_text(comparison, row, figure, key->text, sizeof key->text);
+        key->known = key->text[0];
+        return;
+    }
+    const double value = compare_figure_value(comparison, row, figure);
+    key->known = isfinite(value);
+    key->value = !key->known ? 0 : high != reverse ? -value : value;
+}
+
+bool compare_sort(struct comparison *comparison, const char *column, bool reverse,
+                  struct error *error)
+{
+    struct compare_figure figure;
+    if (!compare_find_figure(comparison, column, &figure, error))
+        return false;
+    struct sort_key *keys = memory_new(comparison->count, sizeof *keys, "the comparison", error);
+    struct compare_row *rows = memory_new(comparison->count, sizeof *rows, "the comparison", error);
+    const bool sorted = keys && rows;
+    if (sorted && comparison->count > 0) {
+        for (size_t i = 0; i < comparison->count; i++)
+            fill_key(comparison, i, &figure, reverse, &keys[i]);
+        qsort(keys, comparison->count, sizeof *keys, reverse ? by_key_backwards : by_key);
+        for (size_t i = 0; i < comparison->count; i++)
+            rows[i] = comparison->rows[keys[i].row];
+        memcpy(comparison->rows, rows, comparison->count * sizeof *rows);
+    }
+    free(keys);
+    free(rows);
+    return sorted;
 }

@@ -10,38 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum compare_figure_kind {
-    FIGURE_NETWORK,
-    FIGURE_RUN,
-    FIGURE_TOP1, /* the results mean what struct run_figures says */
-    FIGURE_BEST_TOP1,
-    FIGURE_TOP5,
-    FIGURE_LOSS,
-    FIGURE_VALIDATION_LOSS,
-    FIGURE_BEST_VALIDATION_LOSS,
-    FIGURE_TEST_TOP1,
-    FIGURE_TEST_TOP5,
-    FIGURE_TEST_LOSS,
-    FIGURE_EFFICIENCY,
-    FIGURE_PARAMETERS,
-    FIGURE_FLOPS,
-    FIGURE_SIZE,
-    FIGURE_MEMORY,
-    FIGURE_ENERGY, /* of an image on `device` */
-    FIGURE_TIME,   /* of an image on `device` */
-    FIGURE_SETTING /* the setting `field` of the run */
-};
-
-struct compare_figure {
-    enum compare_figure_kind kind;
-    size_t device;                    /* index in comparison->devices */
-    const struct config_field *field; /* of FIGURE_SETTING */
-};
-
-/* No comparison has more figures than this. */
-enum { COMPARE_FIGURES = FIGURE_ENERGY + 2 * COMPARE_DEVICES + CONFIG_MAX_FIELDS };
-
-enum compare_direction { COMPARE_NO_DIRECTION, COMPARE_LOWER_IS_BETTER, COMPARE_HIGHER_IS_BETTER };
+/* The figures of a row in CSV and JSON. */
+enum { COMPARE_FILE_FIGURES = 14 };
+extern const enum figure compare_file_figures[COMPARE_FILE_FIGURES];
 
 /* Finds a figure by its name: "top1", "ms" and "energy" (of the first device), "ms cpu" or "cpu",
  * "energy cpu", or a setting's key. Returns false with an error that lists the names. */
@@ -59,7 +30,7 @@ bool compare_figure_equal(const struct compare_figure *a, const struct compare_f
 bool compare_figure_is_text(const struct compare_figure *figure);
 
 /* Returns whether low or high values of the figure are better, if either is. */
-enum compare_direction compare_figure_direction(const struct compare_figure *figure);
+enum figure_better compare_figure_direction(const struct compare_figure *figure);
 
 /* Writes the name that compare_find_figure accepts. Returns `text`. */
 char *compare_figure_name(const struct comparison *comparison, const struct compare_figure *figure,

@@ -1,5 +1,6 @@
 /* Writes the comparison as JSON, in full precision, with null for values that were not measured. */
 #include "runs/settings/settings.h"
+#include "studies/compare/compare_figures.h"
 #include "studies/compare/compare_significance.h"
 #include "studies/compare/pareto.h"
 
@@ -88,19 +89,6 @@ static bool add_settings(const struct comparison *comparison, size_t row, struct
     return added;
 }
 
-/* Adds the results other than top-1. */
-static bool add_results(const struct run_figures *figures, struct json *object)
-{
-    return json_add_number(object, "best_top1", figures->best_top1) &&
-           json_add_number(object, "top5", figures->top5) &&
-           json_add_number(object, "loss", figures->loss) &&
-           json_add_number(object, "validation_loss", figures->validation_loss) &&
-           json_add_number(object, "best_validation_loss", figures->best_validation_loss) &&
-           json_add_number(object, "test_top1", figures->test_top1) &&
-           json_add_number(object, "test_top5", figures->test_top5) &&
-           json_add_number(object, "test_loss", figures->test_loss);
-}
-
 /* Adds the group of seeds, with its runs and the statistics of their results, and the interval of
  * the accuracy of a single run. */
 static bool add_spread(const struct compare_row *row, struct json *object)
@@ -136,15 +124,10 @@ bool compare_row_to_json(const struct comparison *comparison, size_t number, str
                  json_add_string(object, "network", row->network) &&
                  json_add_string(object, "technique", row->technique) &&
                  json_add_string(object, "data", row->data) &&
-                 json_add_string(object, "accuracy", row->accuracy) &&
-                 json_add_number(object, "top1", row->figures.top1) &&
-                 add_count_or_null(object, "parameters", row->parameters) &&
-                 json_add_number(object, "e_p", row->efficiency) &&
-                 add_count_or_null(object, "flops", row->flops) &&
-                 add_count_or_null(object, "model_bytes", row->model_bytes) &&
-                 add_count_or_null(object, "training_memory_bytes", row->memory_bytes);
-    added = added && add_results(&row->figures, object) && add_spread(row, object) &&
-            add_settings(comparison, number, object);
+                 json_add_string(object, "accuracy", row->accuracy);
+    for (size_t f = 0; f < COMPARE_FILE_FIGURES; f++)
+        added = added && figure_to_json(compare_file_figures[f], &row->figures, object);
+    added = added && add_spread(row, object) && add_settings(comparison, number, object);
     struct json *times = json_add_array(object, "ms_per_image");
     for (size_t d = 0; d < comparison->device_count; d++)
         if (compare_time(comparison, number, d))

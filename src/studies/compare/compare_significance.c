@@ -17,10 +17,10 @@ static struct compare_test not_tested(const char *reason)
 
 static struct compare_test test_groups(const struct compare_row *a, const struct compare_row *b)
 {
-    const struct statistics *x = &a->seeds.figures[SEED_BEST_TOP1];
-    const struct statistics *y = &b->seeds.figures[SEED_BEST_TOP1];
-    const struct welch_sample first = {a->seeds.counts[SEED_BEST_TOP1], x->mean, x->sd};
-    const struct welch_sample second = {b->seeds.counts[SEED_BEST_TOP1], y->mean, y->sd};
+    const struct statistics *x = &a->seeds.figures[FIGURE_BEST_TOP1];
+    const struct statistics *y = &b->seeds.figures[FIGURE_BEST_TOP1];
+    const struct welch_sample first = {a->seeds.counts[FIGURE_BEST_TOP1], x->mean, x->sd};
+    const struct welch_sample second = {b->seeds.counts[FIGURE_BEST_TOP1], y->mean, y->sd};
     if (strcmp(a->data, b->data) != 0)
         return not_tested(N_("their validation sets differ"));
     if (first.count < 2 || second.count < 2)

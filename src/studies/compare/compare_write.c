@@ -1,18 +1,16 @@
 /* Writes the comparison as a text table, Markdown or CSV. Text and Markdown show rounded cells with
  * units and marks; CSV has plain numbers, and empty fields where nothing was measured. */
+#include "studies/compare/compare_figures.h"
 #include "studies/compare/compare_significance.h"
 #include "studies/compare/pareto.h"
 
-#include "base/character.h"
-#include "base/escape/csv.h"
 #include "base/escape/markdown.h"
+#include "base/escape/table.h"
 #include "base/escape/visible.h"
 #include "base/language.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { CELL = 640 };
@@ -50,7 +48,7 @@ static bool data_differ(const struct comparison *comparison)
 
 static bool any_mark(const struct comparison *comparison)
 {
-    for (size_t d = 0; comparison->layout->turns && d < comparison->device_count; d++)
+    for (size_t d = 0; comparison->turns && d < comparison->device_count; d++)
         for (size_t a = 0; a < comparison->count; a++)
             for (size_t b = a + 1; b < comparison->count; b++)
                 if (compare_rows(comparison, d, a, b) == COMPARE_INDISTINGUISHABLE)
@@ -192,7 +190,7 @@ static void write_time_tests(const struct comparison *comparison, const struct s
     const bool all = compare_all_pairs(comparison);
     for (size_t d = 0; d + comparison->published_devices < comparison->device_count; d++) {
         size_t in_turns = 0;
-        for (size_t a = 0; (all || comparison->layout->turns) && a < comparison->count; a++)
+        for (size_t a = 0; (all || comparison->turns) && a < comparison->count; a++)
             for (size_t b = a + 1; b < comparison->count; b++) {
                 const bool turns = compare_took_turns(comparison, d, a, b);
                 in_turns +=
@@ -252,18 +250,18 @@ static void write_interval(const struct compare_row *row, size_t number, const s
                            struct text *text)
 {
     double low, high;
-    const struct statistics *best = &row->seeds.figures[SEED_BEST_TOP1];
+    const struct statistics *best = &row->seeds.figures[FIGURE_BEST_TOP1];
     if (compare_wilson(row, &low, &high))
         put(text, style,
             _("%s%zu: best top-1 %.2f %%, 95 %% interval %.2f to %.2f %% (Wilson, %zu images)\n"),
             style->bullet, number, row->figures.best_top1, low, high, row->images);
-    else if (row->seeds.counts[SEED_BEST_TOP1] > 1)
+    else if (row->seeds.counts[FIGURE_BEST_TOP1] > 1)
         put(text, style,
             _("%s%zu: best top-1 %.2f +- %s %% (mean and 95 %% interval, Student's t), standard "
               "deviation %s, %zu seeds\n"),
             style->bullet, number, best->mean, TEXT_NUMBER(best->ci95, 2), TEXT_NUMBER(best->sd, 2),
-            row->seeds.counts[SEED_BEST_TOP1]);
-    else if (row->seeds.counts[SEED_BEST_TOP1] == 1)
+            row->seeds.counts[FIGURE_BEST_TOP1]);
+    else if (row->seeds.counts[FIGURE_BEST_TOP1] == 1)
         put(text, style, _("%s%zu: best top-1 %.2f %%, of one seed: it has no spread\n"),
             style->bullet, number, best->mean);
 }
@@ -299,249 +297,172 @@ static void write_runs(const struct comparison *comparison, const struct style *
 
 /* --- formats --- */
 
-static size_t column_width(const struct comparison *comparison, size_t column)
+/* Returns the table as text and Markdown show it, with `align` as its alignment. */
+static struct table make_table(const struct comparison *comparison, char align[2 + COMPARE_FIGURES])
 {
     char cell[CELL];
-    size_t widest = text_columns(compare_heading(comparison, column, cell, sizeof cell));
-    for (size_t row = 0; row < comparison->count; row++) {
-        size_t width = text_columns(compare_cell(comparison, row, column, cell, sizeof cell));
-        widest = width > widest ? width : widest;
+    struct table table = {.columns = compare_columns(comparison), .align = align};
+    for (size_t c = 0; c < table.columns; c++) {
+        align[c] = compare_column_is_text(comparison, c) ? 'l' : 'r';
+        table_cell(&table, "%s", compare_heading(comparison, c, cell, sizeof cell));
     }
-    return widest;
+    align[table.columns] = '\0';
+    for (size_t row = 0; row < comparison->count; row++)
+        for (size_t c = 0; c < table.columns; c++)
+            table_cell(&table, "%s", compare_cell(comparison, row, c, cell, sizeof cell));
+    return table;
 }
 
-/* Appends a line of the text table: a row, or the headings if `row` is comparison->count. */
-static void write_line(const struct comparison *comparison, size_t row, const size_t *widths,
-                       struct text *text)
+static void write_document(const struct comparison *comparison, const struct style *style,
+                           struct text *text, FILE *stream)
 {
-    char cell[CELL];
-    size_t columns = compare_columns(comparison);
-    for (size_t c = 0; c < columns; c++) {
-        int width = (int)widths[c];
-        if (row == comparison->count)
-            compare_heading(comparison, c, cell, sizeof cell);
-        else
-            compare_cell(comparison, row, c, cell, sizeof cell);
-        const bool left = compare_column_is_text(comparison, c);
-        if (left && c + 1 == columns)
-            width = 0;
-        int padding = width - (int)text_columns(cell);
-        padding = padding > 0 ? padding : 0;
-        text_append(text, "%*s%s%*s%s", left ? 0 : padding, "", cell, left ? padding : 0, "",
-                    c + 1 < columns ? "  " : "\n");
-    }
-}
-
-static void write_text(const struct comparison *comparison, struct text *text, FILE *stream)
-{
-    size_t widths[1 + COMPARE_FIGURES];
-    for (size_t c = 0; c < compare_columns(comparison); c++)
-        widths[c] = column_width(comparison, c);
-    for (size_t row = 0; row <= comparison->count; row++) /* the headings first */
-        write_line(comparison, row > 0 ? row - 1 : comparison->count, widths, text);
-    text_drain(text, stream);
+    char align[2 + COMPARE_FIGURES];
+    struct table table = make_table(comparison, align);
+    if (style == &markdown)
+        table_markdown(&table, text);
+    else
+        table_text(&table, 0, text);
+    table_free(&table);
     text_append(text, "\n");
-    write_runs(comparison, &terminal, text);
-    write_notes(comparison, &terminal, text, stream);
-    if (comparison->front)
-        compare_write_front(comparison, comparison->front, text);
-}
-
-static void write_markdown_cell(const char *cell, struct text *text)
-{
-    visible_append_format(text, markdown_append, " %s |", cell);
-}
-
-static void write_markdown(const struct comparison *comparison, struct text *text, FILE *stream)
-{
-    char cell[CELL];
-    size_t columns = compare_columns(comparison);
-    text_append(text, "|");
-    for (size_t c = 0; c < columns; c++)
-        write_markdown_cell(compare_heading(comparison, c, cell, sizeof cell), text);
-    text_append(text, "\n|");
-    for (size_t c = 0; c < columns; c++)
-        text_append(text, c == 1 ? " --- |" : " ---: |");
-    for (size_t row = 0; row < comparison->count; row++) {
-        text_append(text, "\n|");
-        for (size_t c = 0; c < columns; c++)
-            write_markdown_cell(compare_cell(comparison, row, c, cell, sizeof cell), text);
-    }
-    text_append(text, "\n\n");
-    write_runs(comparison, &markdown, text);
-    write_notes(comparison, &markdown, text, stream);
+    text_drain(text, stream);
+    write_runs(comparison, style, text);
+    write_notes(comparison, style, text, stream);
     if (comparison->front) {
-        text_append(text, "- ");
+        text_append(text, "%s", style->bullet);
         compare_write_front(comparison, comparison->front, text);
     }
 }
 
-static void write_heading(const char *what, const char *device, struct text *text)
+/* --- CSV --- */
+
+static void add_number(struct table *table, double value)
 {
-    char heading[160];
-    snprintf(heading, sizeof heading, "%s %s", what, device);
-    text_append(text, ",");
-    csv_append(text, heading);
+    char text[48];
+    table_cell(table, "%s", figure_print_exact(value, text, sizeof text));
 }
 
-static void write_csv_number(double value, const char *end, struct text *text)
+/* Adds the numbers of the rows that are not shown to differ on a device. */
+static void add_alike(struct table *table, const struct comparison *comparison, size_t row,
+                      size_t device)
 {
-    if (isfinite(value))
-        text_append(text, "%.9g", value);
-    text_append(text, "%s", end);
+    struct text list = {0};
+    for (size_t i = 0; comparison->turns && i < comparison->count; i++)
+        if (compare_rows(comparison, device, row, i) == COMPARE_INDISTINGUISHABLE)
+            text_append(&list, "%s%zu", list.length > 0 ? " " : "", i + 1);
+    table_cell(table, "%s", list.data ? list.data : "");
+    table->failed |= list.failed;
+    text_free(&list);
 }
 
-static void write_csv_count(uint64_t value, struct text *text)
+static void add_time(struct table *table, const struct comparison *comparison, size_t row,
+                     size_t device)
 {
-    if (value > 0)
-        text_append(text, "%" PRIu64, value);
-    text_append(text, ",");
+    static const struct measurement none = {
+        .ms_per_image = {NAN, NAN, NAN, NAN, NAN}, .joules_per_image = NAN, .watts = NAN};
+    const struct measurement *found = compare_time(comparison, row, device);
+    const struct measurement *time = found ? found : &none;
+    add_number(table, time->ms_per_image.mean);
+    add_number(table, time->ms_per_image.sd);
+    add_number(table, time->ms_per_image.ci95);
+    add_number(table, figure_of_count(time->images));
+    add_number(table, figure_of_count(time->on.threads));
+    add_number(table, figure_of_count(time->memory_bytes));
+    add_alike(table, comparison, row, device);
+    add_number(table, time->joules_per_image);
+    add_number(table, time->watts);
+    table_cell(table, "%s", found && comparison->rows[row].run ? compare_precision(found) : "");
 }
 
-static void write_csv_time(const struct comparison *comparison, size_t row, size_t device,
-                           struct text *text)
-{
-    const struct measurement *time = compare_time(comparison, row, device);
-    text_append(text, ",");
-    write_csv_number(time ? time->ms_per_image.mean : (double)NAN, ",", text);
-    write_csv_number(time ? time->ms_per_image.sd : (double)NAN, ",", text);
-    write_csv_number(time ? time->ms_per_image.ci95 : (double)NAN, ",", text);
-    if (time && time->images > 0)
-        text_append(text, "%zu", time->images);
-    text_append(text, ",");
-    if (time && time->on.threads > 0)
-        text_append(text, "%zu", time->on.threads);
-    text_append(text, ",");
-    if (time && time->memory_bytes > 0)
-        text_append(text, "%" PRIu64, time->memory_bytes);
-    text_append(text, ",");
-    bool first = true;
-    for (size_t i = 0; comparison->layout->turns && i < comparison->count; i++)
-        if (compare_rows(comparison, device, row, i) == COMPARE_INDISTINGUISHABLE) {
-            text_append(text, "%s%zu", first ? "" : " ", i + 1);
-            first = false;
-        }
-    text_append(text, ",");
-    write_csv_number(time ? time->joules_per_image : (double)NAN, ",", text);
-    write_csv_number(time ? time->watts : (double)NAN, ",", text);
-    if (time && comparison->rows[row].run)
-        text_append(text, "%s", compare_precision(time));
-}
-
-/* Appends the results other than top-1. */
-static void write_csv_results(const struct run_figures *figures, struct text *text)
-{
-    write_csv_number(figures->best_top1, ",", text);
-    write_csv_number(figures->top5, ",", text);
-    write_csv_number(figures->loss, ",", text);
-    write_csv_number(figures->validation_loss, ",", text);
-    write_csv_number(figures->best_validation_loss, ",", text);
-    write_csv_number(figures->test_top1, ",", text);
-    write_csv_number(figures->test_top5, ",", text);
-    write_csv_number(figures->test_loss, "", text);
-}
-
-/* Appends the number of seeds and their standard deviations and intervals, and Wilson's interval.
- */
-static void write_csv_spread(const struct compare_row *row, struct text *text)
+/* Adds the number of seeds and their standard deviations and intervals, and Wilson's interval. */
+static void add_spread(struct table *table, const struct compare_row *row)
 {
     double low = NAN, high = NAN;
     compare_wilson(row, &low, &high);
-    text_append(text, ",");
-    if (row->seeds.runs > 0)
-        text_append(text, "%zu", row->seeds.runs);
-    for (size_t f = 0; f < SEED_FIGURES; f++) {
-        const struct statistics *figure = &row->seeds.figures[f];
-        const bool known = row->seeds.runs > 0 && row->seeds.counts[f] > 1;
-        text_append(text, ",");
-        write_csv_number(known ? figure->sd : (double)NAN, ",", text);
-        write_csv_number(known ? figure->ci95 : (double)NAN, "", text);
+    add_number(table, figure_of_count(row->seeds.runs));
+    for (size_t f = 0; f < FIGURE_RESULTS; f++) {
+        const struct statistics *figure = &row->seeds.figures[figure_results[f]];
+        const bool known = row->seeds.runs > 0 && row->seeds.counts[figure_results[f]] > 1;
+        add_number(table, known ? figure->sd : (double)NAN);
+        add_number(table, known ? figure->ci95 : (double)NAN);
     }
-    text_append(text, ",");
-    write_csv_number(low, ",", text);
-    write_csv_number(high, "", text);
+    add_number(table, low);
+    add_number(table, high);
 }
 
-static void write_csv_row(const struct comparison *comparison, size_t number, struct text *text)
+static void add_row(struct table *table, const struct comparison *comparison, size_t number)
 {
     const struct compare_row *row = &comparison->rows[number];
-    text_append(text, "%zu,", number + 1);
-    csv_append(text, row->name);
-    text_append(text, ",");
-    text_append(text, "%s,", row->run ? "no" : "yes");
-    csv_append(text, row->network);
-    text_append(text, ",");
-    csv_append(text, row->technique);
-    text_append(text, ",");
-    csv_append(text, row->data);
-    text_append(text, ",");
-    csv_append(text, row->accuracy);
-    text_append(text, ",");
-    write_csv_number(row->figures.top1, ",", text);
-    write_csv_count(row->parameters, text);
-    write_csv_number(row->efficiency, ",", text);
-    write_csv_count(row->flops, text);
-    write_csv_count(row->model_bytes, text);
-    if (row->memory_bytes > 0)
-        text_append(text, "%" PRIu64, row->memory_bytes);
-    text_append(text, ",");
-    write_csv_results(&row->figures, text);
+    const char *const texts[] = {
+        row->name, row->run ? "no" : "yes", row->network, row->technique, row->data, row->accuracy};
+    char value[CELL];
+    table_cell(table, "%zu", number + 1);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        table_cell(table, "%s", texts[i]);
+    for (size_t f = 0; f < COMPARE_FILE_FIGURES; f++)
+        add_number(table, figure_of(&row->figures, compare_file_figures[f]));
     for (size_t d = 0; d < comparison->device_count; d++)
-        write_csv_time(comparison, number, d, text);
+        add_time(table, comparison, number, d);
     for (size_t i = 0; i < comparison->field_count; i++) {
         const struct compare_figure setting = {.kind = FIGURE_SETTING,
                                                .field = comparison->fields[i]};
-        char value[CELL];
-        text_append(text, ",");
-        csv_append(text, compare_figure_text(comparison, number, &setting, value, sizeof value));
+        table_cell(table, "%s",
+                   compare_figure_text(comparison, number, &setting, value, sizeof value));
     }
-    write_csv_spread(row, text);
+    add_spread(table, row);
     if (comparison->front)
-        text_append(text, ",%s", compare_front_has(comparison->front, number) ? "yes" : "no");
-    text_append(text, "\n");
+        table_cell(table, "%s", compare_front_has(comparison->front, number) ? "yes" : "no");
 }
 
-static void write_csv(const struct comparison *comparison, struct text *text, FILE *stream)
+static void add_headings(struct table *table, const struct comparison *comparison)
 {
-    text_append(text, "row,run,published,network,technique,data,accuracy,top1,parameters,e_p,flops,"
-                      "model_bytes,training_memory_bytes,best_top1,top5,loss,validation_loss,"
-                      "best_validation_loss,test_top1,test_top5,test_loss");
-    for (size_t d = 0; d < comparison->device_count; d++) {
-        static const char *const columns[] = {"ms",
-                                              "sd",
-                                              "ci95",
-                                              "images",
-                                              "threads",
-                                              "memory_bytes",
-                                              "not distinguishable from row",
-                                              "joules_per_image",
-                                              "watts",
-                                              "precision"};
-        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-            write_heading(columns[i], comparison->devices[d], text);
-    }
+    static const char *const of_time[] = {"ms",
+                                          "sd",
+                                          "ci95",
+                                          "images",
+                                          "threads",
+                                          "memory_bytes",
+                                          "not distinguishable from row",
+                                          "joules_per_image",
+                                          "watts",
+                                          "precision"};
+    for (size_t f = 0; f < COMPARE_FILE_FIGURES; f++)
+        table_cell(table, "%s", figure_rows[compare_file_figures[f]].member);
+    for (size_t d = 0; d < comparison->device_count; d++)
+        for (size_t i = 0; i < sizeof of_time / sizeof *of_time; i++)
+            table_cell(table, "%s %s", of_time[i], comparison->devices[d]);
     for (size_t i = 0; i < comparison->field_count; i++)
-        text_append(text, ",%s", comparison->fields[i]->key);
-    text_append(text, ",seeds");
-    for (size_t f = 0; f < SEED_FIGURES; f++)
-        text_append(text, ",%s_sd,%s_ci95", seed_figure_names[f], seed_figure_names[f]);
-    text_append(text, ",best_top1_low,best_top1_high%s\n", comparison->front ? ",pareto" : "");
-    for (size_t row = 0; row < comparison->count; row++) {
-        write_csv_row(comparison, row, text);
-        text_drain(text, stream);
+        table_cell(table, "%s", comparison->fields[i]->key);
+    table_cell(table, "seeds");
+    for (size_t f = 0; f < FIGURE_RESULTS; f++) {
+        table_cell(table, "%s_sd", figure_rows[figure_results[f]].member);
+        table_cell(table, "%s_ci95", figure_rows[figure_results[f]].member);
     }
+    table_cell(table, "best_top1_low");
+    table_cell(table, "best_top1_high");
+    if (comparison->front)
+        table_cell(table, "pareto");
+    table->columns = table->count;
+}
+
+static void write_csv(const struct comparison *comparison, struct text *text)
+{
+    struct table table = table_begin("l", "row|run|published|network|technique|data|accuracy");
+    add_headings(&table, comparison);
+    for (size_t row = 0; row < comparison->count; row++)
+        add_row(&table, comparison, row);
+    table_csv(&table, text);
+    table_free(&table);
 }
 
 void compare_write(const struct comparison *comparison, enum compare_format format,
                    struct text *text, FILE *stream)
 {
-    static void (*const writers[])(const struct comparison *, struct text *,
-                                   FILE *) = {[COMPARE_TEXT] = write_text,
-                                              [COMPARE_JSON] = compare_write_json,
-                                              [COMPARE_CSV] = write_csv,
-                                              [COMPARE_MARKDOWN] = write_markdown};
-    struct compare_layout layout;
-    const struct comparison view = compare_with_layout(comparison, &layout);
-    writers[format](&view, text, stream);
+    if (format == COMPARE_JSON)
+        compare_write_json(comparison, text, stream);
+    else if (format == COMPARE_CSV)
+        write_csv(comparison, text);
+    else
+        write_document(comparison, format == COMPARE_MARKDOWN ? &markdown : &terminal, text,
+                       stream);
     text_drain(text, stream);
 }

@@ -54,7 +54,7 @@ static bool check_direction(const struct comparison *comparison,
                             const struct compare_figure *figure, struct error *error)
 {
     char name[DEVICE_NAME_SIZE + 16];
-    return compare_figure_direction(figure) != COMPARE_NO_DIRECTION ||
+    return compare_figure_direction(figure) != FIGURE_NEITHER ||
            error_set(error, ERROR_USAGE, compare_figure_name(comparison, figure, name, sizeof name),
                      "choose figures such as parameters, ms, best_top1",
                      "a Pareto front needs to know whether more or less of it is better");
@@ -98,7 +98,7 @@ static enum pareto_order order_rows(const struct comparison *comparison,
         return orders[compare_rows(comparison, figure->device, a, b)];
     return pareto_order_numbers(compare_figure_value(comparison, a, figure),
                                 compare_figure_value(comparison, b, figure),
-                                compare_figure_direction(figure) == COMPARE_HIGHER_IS_BETTER);
+                                compare_figure_direction(figure) == FIGURE_MORE);
 }
 
 /* Orders by x, the best first, and then by row. */
@@ -113,7 +113,7 @@ static int by_x(const void *a, const void *b)
 static size_t measured_front(const struct comparison *comparison, struct compare_front *front,
                              struct pareto_point *points, size_t count)
 {
-    const bool high = compare_figure_direction(&front->x) == COMPARE_HIGHER_IS_BETTER;
+    const bool high = compare_figure_direction(&front->x) == FIGURE_MORE;
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
         bool dominated = false;
@@ -169,9 +169,8 @@ bool compare_find_front(const struct comparison *comparison, const struct compar
     if (found)
         front->count = is_measured(x) || is_measured(y)
                            ? measured_front(comparison, front, points, count)
-                           : pareto_front(points, count,
-                                          compare_figure_direction(x) == COMPARE_HIGHER_IS_BETTER,
-                                          compare_figure_direction(y) == COMPARE_HIGHER_IS_BETTER);
+                           : pareto_front(points, count, compare_figure_direction(x) == FIGURE_MORE,
+                                          compare_figure_direction(y) == FIGURE_MORE);
     for (size_t i = 0; i < front->count; i++)
         front->rows[i] = points[i].row;
     free(points);

@@ -10,7 +10,7 @@
 #include "runs/history/run_owner.h"
 #include "runs/history/run_queue.h"
 #include "runs/record/run_open.h"
-#include "studies/compare/compare_files.h"
+#include "studies/compare/compare.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -98,12 +98,18 @@ static void set_gain(const struct model_table *table, struct model_row *row)
 
 /* --- fronts --- */
 
-static double cost_of(const struct model_row *row, unsigned front)
+struct run_figures model_row_figures(const struct model_row *row)
 {
     const struct model_description *facts = &row->figures.facts;
-    return front == MODEL_FRONT_MS      ? row->now.ms
-           : front == MODEL_FRONT_BYTES ? (double)facts->bytes
-                                        : (double)facts->flops;
+    struct run_figures figures = run_figures_unknown();
+    figures.top1 = row->now.top1;
+    figures.ms = row->timed ? row->now.ms : (double)NAN;
+    figures.joules = row->now.joules;
+    figures.parameters = figure_of_count(facts->parameters);
+    figures.model_bytes = figure_of_count(facts->bytes);
+    figures.flops = figure_of_count(facts->flops);
+    figures.e_p = figures.top1 / figures.parameters;
+    return figures;
 }
 
 static enum pareto_order order_times(const struct model_table *table, size_t a, size_t b)
@@ -135,13 +141,15 @@ static void mark_times(struct model_table *table, const struct pareto_point *poi
 static void mark_front(struct model_table *table, size_t first, unsigned front,
                        struct pareto_point *points)
 {
+    const enum figure cost = front == MODEL_FRONT_MS      ? FIGURE_TIME
+                             : front == MODEL_FRONT_BYTES ? FIGURE_SIZE
+                                                          : FIGURE_FLOPS;
     size_t count = 0;
     for (size_t i = first; i < table->count; i++) {
-        const struct model_row *row = &table->rows[i];
-        const double cost = cost_of(row, front);
-        if (have_same_data(row, &table->rows[first]) && isfinite(row->now.top1) && isfinite(cost) &&
-            cost > 0)
-            points[count++] = (struct pareto_point){cost, row->now.top1, i};
+        const struct run_figures figures = model_row_figures(&table->rows[i]);
+        const double x = figure_of(&figures, cost);
+        if (have_same_data(&table->rows[i], &table->rows[first]) && isfinite(figures.top1) && x > 0)
+            points[count++] = (struct pareto_point){x, figures.top1, i};
     }
     if (front == MODEL_FRONT_MS) {
         mark_times(table, points, count);
@@ -173,9 +181,7 @@ void model_table_complete(struct model_table *table)
     struct pareto_point *points = memory_new(table->count, sizeof *points, "a front", NULL);
     for (size_t i = 0; i < table->count; i++) {
         struct model_row *row = &table->rows[i];
-        const size_t parameters = row->figures.facts.parameters;
         row->front = 0;
-        row->efficiency = parameters > 0 ? row->now.top1 / (double)parameters : (double)NAN;
         row->origin_row = find_origin(table, i);
         set_gain(table, row);
     }
@@ -188,44 +194,24 @@ void model_table_complete(struct model_table *table)
 
 /* --- sorting --- */
 
-enum {
-    SORT_NAME,
-    SORT_ACCURACY,
-    SORT_PARAMETERS,
-    SORT_SIZE,
-    SORT_FLOPS,
-    SORT_MS,
-    SORT_ENERGY,
-    SORT_EFFICIENCY
-};
 const char *const model_sort_names[] = {"name", "accuracy", "parameters", "size", "flops",
                                         "ms",   "energy",   "e_p",        NULL};
+
+static const enum figure sort_figures[] = {FIGURE_NETWORK, FIGURE_TOP1,      FIGURE_PARAMETERS,
+                                           FIGURE_SIZE,    FIGURE_FLOPS,     FIGURE_TIME,
+                                           FIGURE_ENERGY,  FIGURE_EFFICIENCY};
 
 /* Returns a number that is low for good rows; NaN: not known. */
 static double sort_value(const struct model_row *row, size_t key)
 {
-    const struct model_description *facts = &row->figures.facts;
-    switch (key) {
-    case SORT_ACCURACY:
-        return -row->now.top1;
-    case SORT_PARAMETERS:
-        return (double)facts->parameters;
-    case SORT_SIZE:
-        return (double)facts->bytes;
-    case SORT_FLOPS:
-        return (double)facts->flops;
-    case SORT_MS:
-        return row->now.ms;
-    case SORT_ENERGY:
-        return row->now.joules;
-    default:
-        return -row->efficiency;
-    }
+    const struct run_figures figures = model_row_figures(row);
+    const double value = figure_of(&figures, sort_figures[key]);
+    return figure_rows[sort_figures[key]].better == FIGURE_MORE ? -value : value;
 }
 
 static bool comes_before(const struct model_row *a, const struct model_row *b, size_t key)
 {
-    if (key == SORT_NAME)
+    if (sort_figures[key] == FIGURE_NETWORK)
         return strcmp(a->figures.facts.name, b->figures.facts.name) < 0;
     const double x = sort_value(a, key), y = sort_value(b, key);
     return isnan(y) ? !isnan(x) : x < y;

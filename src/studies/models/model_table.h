@@ -21,6 +21,7 @@
 #ifndef TINCA_STUDIES_MODELS_MODEL_TABLE_H
 #define TINCA_STUDIES_MODELS_MODEL_TABLE_H
 
+#include "base/escape/table.h"
 #include "base/json/json.h"
 #include "models/list/model_figures.h"
 #include "models/list/model_measure.h"
@@ -59,7 +60,6 @@ struct model_row {
     enum model_source source;
     struct model_measured now; /* what is shown: measured, or from the run */
     bool timed;                /* ms is known */
-    double efficiency;         /* E_P: top-1 (percent) / parameters */
     unsigned front;
     size_t origin_row; /* MODEL_NO_ROW: it is not in the table */
     struct model_gain gain;
@@ -115,6 +115,9 @@ bool model_table_measure(struct model_table *table, size_t row, size_t timed,
 /* Computes efficiencies, fronts, origins and gains anew. */
 void model_table_complete(struct model_table *table);
 
+/* Returns what is shown of a row as figures, with E_P, top-1 (percent) / parameters. */
+struct run_figures model_row_figures(const struct model_row *row);
+
 /* Sorts the rows, the best first; rows without the figure come last. `key` is one of
  * model_sort_names. */
 extern const char *const model_sort_names[]; /* NULL-terminated */
@@ -126,18 +129,13 @@ char *model_origin_name(const char *name, const char *technique, char origin[MOD
 
 /* --- as text: model_table_text.c --- */
 
-enum { MODEL_COLUMNS = 13 };
-/* Returns whether a column tells anything: that of the data sets only if there are several. */
-bool model_column_is_shown(const struct model_table *table, size_t column);
 /* Returns the number of data sets that rows are measured on. */
 size_t model_table_data_sets(const struct model_table *table);
-/* Returns the title of a column, translated. */
-const char *model_column_title(size_t column);
-/* Returns whether a column has numbers, which are flush right. */
-bool model_column_is_number(size_t column);
-/* Writes a cell as it is shown; "-" or "not measured" where nothing is known. Returns `text`. */
-char *model_cell(const struct model_table *table, size_t row, size_t column, char *text,
-                 size_t size);
+/* Returns the table as it is shown: "-" or "not measured" where nothing is known. The data sets are
+ * a column only if there are several. */
+struct table model_table_shown(const struct model_table *table);
+/* Returns the table with plain numbers. */
+struct table model_table_numbers(const struct model_table *table);
 /* Appends the ratio of two times of different moments, which is no verdict; nothing if it is not
  * known. */
 void model_append_time_ratio(double ratio, char *text, size_t size);
@@ -145,9 +143,7 @@ void model_append_time_ratio(double ratio, char *text, size_t size);
 /* Writes the gain in a few words: "-0.31 points, 1.8 x faster, 3.9 x smaller". Returns `text`. */
 char *model_gain_text(const struct model_row *row, char *text, size_t size);
 
-/* Return the table as a document, owned by the caller, or NULL if out of memory. */
-char *model_table_csv(const struct model_table *table);
-char *model_table_markdown(const struct model_table *table);
+/* Returns the table as a document, owned by the caller, or NULL if out of memory. */
 struct json *model_table_to_json(const struct model_table *table);
 /* Adds one row to `object`. Returns false if out of memory. */
 bool model_row_to_json(const struct model_table *table, size_t row, struct json *object);

@@ -1,65 +1,13 @@
-/* Writes the table of models: cells as they are shown, and the whole table as CSV, Markdown and
- * JSON. CSV has plain numbers, and empty fields where nothing was measured. */
+/* Writes the table of models: as it is shown, as a table of plain numbers for CSV, where fields are
+ * empty if nothing was measured, and as JSON. */
 #include "studies/models/model_table.h"
 
-#include "base/escape/csv.h"
-#include "base/escape/markdown.h"
-#include "base/escape/visible.h"
 #include "base/language.h"
 #include "base/text.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { CELL = 1200 };
-enum {
-    COLUMN_NUMBER,
-    COLUMN_NAME,
-    COLUMN_ACCURACY,
-    COLUMN_PARAMETERS,
-    COLUMN_SIZE,
-    COLUMN_FLOPS,
-    COLUMN_MS,
-    COLUMN_ENERGY,
-    COLUMN_EFFICIENCY,
-    COLUMN_FRONT,
-    COLUMN_GAIN,
-    COLUMN_DATA,
-    COLUMN_MODEL
-};
-static const char *const titles[MODEL_COLUMNS] = {
-    [COLUMN_NUMBER] = "#",
-    [COLUMN_NAME] = N_("NAME"),
-    [COLUMN_ACCURACY] = N_("TOP-1 (95 %)"),
-    [COLUMN_PARAMETERS] = N_("PARAMETERS"),
-    [COLUMN_SIZE] = N_("BYTES"),
-    [COLUMN_FLOPS] = N_("FLOPS"),
-    [COLUMN_MS] = N_("MS (MEDIAN)"),
-    [COLUMN_ENERGY] = N_("J/IMAGE"),
-    [COLUMN_EFFICIENCY] = "E_P x 10^-3",
-    [COLUMN_FRONT] = N_("FRONT"),
-    [COLUMN_GAIN] = N_("AGAINST ITS ORIGIN"),
-    [COLUMN_DATA] = N_("DATA"),
-    [COLUMN_MODEL] = N_("MODEL"),
-};
-
-const char *model_column_title(size_t column)
-{
-    return gettext(titles[column]);
-}
-
-bool model_column_is_number(size_t column)
-{
-    return column == COLUMN_NUMBER || (column >= COLUMN_ACCURACY && column <= COLUMN_EFFICIENCY);
-}
-
-bool model_column_is_shown(const struct model_table *table, size_t column)
-{
-    return column != COLUMN_DATA || model_table_data_sets(table) > 1;
-}
 
 static void write_factor(double factor, const char *better, const char *worse, char *text,
                          size_t size)
@@ -111,161 +59,103 @@ static void front_text(unsigned front, const char *none, char *text, size_t size
                 (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? " " : "", names[i]);
 }
 
-static void accuracy_text(const struct model_row *row, char *text, size_t size)
+static void add_accuracy(struct table *out, const struct model_row *row)
 {
     const struct model_measured *now = &row->now;
     if (row->figures.facts.classes == 0)
-        snprintf(text, size, "-");
+        table_cell(out, "-");
     else if (row->source == MODEL_ACCURACY_UNKNOWN)
-        snprintf(text, size, "%s", _("not measured"));
+        table_cell(out, "%s", _("not measured"));
     else
-        snprintf(text, size, "%.2f (%.2f - %.2f)%s", now->top1, now->top1_low, now->top1_high,
-                 row->source == MODEL_ACCURACY_VALIDATION ? " v" : "");
+        table_cell(out, "%.2f (%.2f - %.2f)%s", now->top1, now->top1_low, now->top1_high,
+                   row->source == MODEL_ACCURACY_VALIDATION ? " v" : "");
 }
 
-static void ms_text(const struct model_row *row, char *text, size_t size)
+static void add_time(struct table *out, const struct model_row *row)
 {
     const struct model_measured *now = &row->now;
     if (!row->timed)
-        snprintf(text, size, "%s", _("not measured"));
-    else if (isfinite(now->ms_low))
-        snprintf(text, size, "%.4g (%.4g - %.4g)", now->ms, now->ms_low, now->ms_high);
+        table_cell(out, "%s", _("not measured"));
     else
-        snprintf(text, size, "%.4g", now->ms);
+        table_cell(out, isfinite(now->ms_low) ? "%.4g (%.4g - %.4g)" : "%.4g", now->ms, now->ms_low,
+                   now->ms_high);
 }
 
-static void number_text(double value, double factor, char *text, size_t size)
+static void add_row(struct table *out, const struct model_table *table, size_t row, bool data)
 {
-    if (isfinite(value))
-        snprintf(text, size, "%.4g", value * factor);
-    else
-        snprintf(text, size, "-");
-}
-
-char *model_cell(const struct model_table *table, size_t row, size_t column, char *text,
-                 size_t size)
-{
+    char text[1200];
     const struct model_row *model = &table->rows[row];
     const struct model_description *facts = &model->figures.facts;
-    switch (column) {
-    case COLUMN_NUMBER:
-        snprintf(text, size, "%zu", row + 1);
-        break;
-    case COLUMN_NAME:
-        snprintf(text, size, "%s", facts->name);
-        break;
-    case COLUMN_ACCURACY:
-        accuracy_text(model, text, size);
-        break;
-    case COLUMN_PARAMETERS:
-        return text_si((double)facts->parameters, text, size);
-    case COLUMN_SIZE:
-        return text_bytes(facts->bytes, text, size);
-    case COLUMN_FLOPS:
-        return text_si((double)facts->flops, text, size);
-    case COLUMN_MS:
-        ms_text(model, text, size);
-        break;
-    case COLUMN_ENERGY:
-        number_text(model->now.joules, 1, text, size);
-        break;
-    case COLUMN_EFFICIENCY:
-        number_text(model->efficiency, 1e3, text, size);
-        break;
-    case COLUMN_FRONT:
-        front_text(model->front, "-", text, size);
-        break;
-    case COLUMN_GAIN:
-        return model_gain_text(model, text, size);
-    case COLUMN_DATA:
-        snprintf(text, size, "%s", model->data[0] ? model->data : "-");
-        break;
-    default:
-        if (model->copies > 0)
-            snprintf(text, size, _("%s (and %zu equal)"), model->shown, model->copies);
-        else
-            snprintf(text, size, "%s", model->shown);
-    }
-    return text;
+    table_cell(out, "%zu", row + 1);
+    table_cell(out, "%s", facts->name);
+    add_accuracy(out, model);
+    table_cell(out, "%s", text_si((double)facts->parameters, text, sizeof text));
+    table_cell(out, "%s", text_bytes(facts->bytes, text, sizeof text));
+    table_cell(out, "%s", text_si((double)facts->flops, text, sizeof text));
+    add_time(out, model);
+    table_number(out, "%.4g", model->now.joules);
+    table_number(out, "%.4g", 1e3 * model_row_figures(model).e_p);
+    front_text(model->front, "-", text, sizeof text);
+    table_cell(out, "%s", text);
+    table_cell(out, "%s", model_gain_text(model, text, sizeof text));
+    if (data)
+        table_cell(out, "%s", model->data[0] ? model->data : "-");
+    table_cell(out, model->copies > 0 ? _("%s (and %zu equal)") : "%s", model->shown,
+               model->copies);
+}
+
+struct table model_table_shown(const struct model_table *table)
+{
+    const bool data = model_table_data_sets(table) > 1; /* else it tells nothing */
+    struct table out = table_begin(
+        data ? "rlrrrrrrrlll" : "rlrrrrrrrll",
+        _("#|NAME|TOP-1 (95 %)|PARAMETERS|BYTES|FLOPS|MS (MEDIAN)|J/IMAGE|E_P x 10^-3|FRONT"));
+    table_cell(&out, "%s", _("AGAINST ITS ORIGIN"));
+    if (data)
+        table_cell(&out, "%s", _("DATA"));
+    table_cell(&out, "%s", _("MODEL"));
+    out.columns = out.count;
+    for (size_t i = 0; i < table->count; i++)
+        add_row(&out, table, i, data);
+    return out;
 }
 
 /* --- CSV --- */
 
-static void append_number(struct text *text, double value)
+struct table model_table_numbers(const struct model_table *table)
 {
-    if (isfinite(value))
-        text_append(text, ",%.9g", value);
-    else
-        text_append(text, ",");
-}
-
-static void append_csv_row(struct text *text, const struct model_table *table, size_t row)
-{
-    char front[32];
-    const struct model_row *model = &table->rows[row];
-    const struct model_description *facts = &model->figures.facts;
-    const struct model_measured *now = &model->now;
-    const double numbers[] = {now->top1,   now->top1_low, now->top1_high, now->ms,
-                              now->ms_low, now->ms_high,  now->joules,    model->efficiency};
-    csv_append(text, facts->name);
-    text_append(text, ",");
-    csv_append(text, model->shown);
-    text_append(text, ",");
-    csv_append(text, model->data);
-    text_append(text, ",%zu,%" PRIu64 ",%" PRIu64, facts->parameters, facts->bytes, facts->flops);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        append_number(text, numbers[i]);
-    front_text(model->front, "", front, sizeof front);
-    text_append(text, ",%s,", front);
-    csv_append(text, model->origin_row == MODEL_NO_ROW ? "" : model->origin);
-    append_number(text, model->gain.points);
-    append_number(text, model->gain.ms);
-    append_number(text, model->gain.bytes);
-    append_number(text, model->gain.flops);
-    text_append(text, "\n");
-}
-
-static char *finish(struct text *text)
-{
-    if (!text->failed)
-        return text->data;
-    text_free(text);
-    return NULL;
-}
-
-char *model_table_csv(const struct model_table *table)
-{
-    struct text text = {0};
-    text_append(&text, "name,model,data,parameters,bytes,flops,top1,top1_low,top1_high,ms,ms_low,"
-                       "ms_high,joules_per_image,e_p,front,origin,gain_points,gain_ms,gain_bytes,"
-                       "gain_flops\n");
-    for (size_t i = 0; i < table->count; i++)
-        append_csv_row(&text, table, i);
-    return finish(&text);
-}
-
-/* --- Markdown --- */
-
-char *model_table_markdown(const struct model_table *table)
-{
-    char cell[CELL];
-    struct text text = {0};
-    for (size_t c = 0; c < MODEL_COLUMNS; c++)
-        if (model_column_is_shown(table, c))
-            visible_append_format(&text, markdown_append, "| %s ", model_column_title(c));
-    text_append(&text, "|\n");
-    for (size_t c = 0; c < MODEL_COLUMNS; c++)
-        if (model_column_is_shown(table, c))
-            text_append(&text, model_column_is_number(c) ? "|---:" : "|---");
-    text_append(&text, "|\n");
+    char text[64];
+    struct table out = table_begin(
+        "l", "name|model|data|parameters|bytes|flops|top1|top1_low|top1_high|ms|ms_low|ms_high|"
+             "joules_per_image|e_p|front|origin|gain_points|gain_ms|gain_bytes|gain_flops");
     for (size_t i = 0; i < table->count; i++) {
-        for (size_t c = 0; c < MODEL_COLUMNS; c++)
-            if (model_column_is_shown(table, c))
-                visible_append_format(&text, markdown_append, "| %s ",
-                                      model_cell(table, i, c, cell, sizeof cell));
-        text_append(&text, "|\n");
+        const struct model_row *row = &table->rows[i];
+        const struct model_description *facts = &row->figures.facts;
+        const struct model_measured *now = &row->now;
+        const double numbers[] = {(double)facts->parameters,
+                                  (double)facts->bytes,
+                                  (double)facts->flops,
+                                  now->top1,
+                                  now->top1_low,
+                                  now->top1_high,
+                                  now->ms,
+                                  now->ms_low,
+                                  now->ms_high,
+                                  now->joules,
+                                  model_row_figures(row).e_p},
+                     gains[] = {row->gain.points, row->gain.ms, row->gain.bytes, row->gain.flops};
+        table_cell(&out, "%s", facts->name);
+        table_cell(&out, "%s", row->shown);
+        table_cell(&out, "%s", row->data);
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+            table_cell(&out, "%s", figure_print_exact(numbers[k], text, sizeof text));
+        front_text(row->front, "", text, sizeof text);
+        table_cell(&out, "%s", text);
+        table_cell(&out, "%s", row->origin_row == MODEL_NO_ROW ? "" : row->origin);
+        for (size_t k = 0; k < sizeof gains / sizeof *gains; k++)
+            table_cell(&out, "%s", figure_print_exact(gains[k], text, sizeof text));
     }
-    return finish(&text);
+    return out;
 }
 
 /* --- JSON --- */
@@ -326,7 +216,7 @@ static bool add_measured(const struct model_row *row, struct json *object)
                            row->timed ? now->energy_unknown : "not measured") &&
            (row->timed ? json_add_string(object, "precision", now->on.precision)
                        : json_add_null(object, "precision")) &&
-           json_add_number(object, "e_p", row->efficiency);
+           json_add_number(object, "e_p", model_row_figures(row).e_p);
 }
 
 bool model_row_to_json(const struct model_table *table, size_t row, struct json *object)

@@ -6,6 +6,7 @@
  */
 #include "studies/pictures/study.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 #include "base/random.h"
 
@@ -276,4 +277,15 @@ void study_result(const struct study *study, struct study_result *result)
     result->called_real = (double)called_real / (votes * (double)result->images);
     result->real_recognised = (double)recognised / (votes * (double)real_images);
     take_interval(result);
+}
+
+void study_add_result(struct table *table, const struct study *study)
+{
+    struct study_result result;
+    study_result(study, &result);
+    table_cell(table, "%zu", result.voters);
+    table_cell(table, "%zu/%zu", result.fooled, result.images);
+    table_number(table, "%.3f", result.error_rate);
+    table_cell(table, result.voters > 0 ? _("%.2f to %.2f") : "-", result.low, result.high);
+    table_number(table, "%.2f", result.real_recognised);
 }

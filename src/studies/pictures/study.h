@@ -13,6 +13,7 @@
 #define TINCA_STUDIES_PICTURES_STUDY_H
 
 #include "base/error.h"
+#include "base/escape/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,6 +107,10 @@ struct study_result {
 
 /* Evaluates the votes. */
 void study_result(const struct study *study, struct study_result *result);
+
+/* Appends the cells of the voters, the images that fooled them, the error rate, its interval and
+ * the share of real images that were recognised; "-" without votes. */
+void study_add_result(struct table *table, const struct study *study);
 
 /* --- published error rates --- */
 

@@ -371,37 +371,37 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
 static void read_findings(const struct run *run, size_t count, struct sweep_result *result)
 {
     struct finding finding;
-    for (size_t i = 0; i < count && !result->first_negative; i++) {
+    double *first = &result->figures.first_negative_iteration;
+    *first = 0;
+    for (size_t i = 0; i < count && *first == 0; i++) {
         run_finding(run, i, &finding);
         if (finding.kind == FINDING_NEGATIVE_LOSS)
-            result->first_negative = finding.iteration;
+            *first = (double)finding.iteration;
     }
 }
 
 static void read_memory(const struct run *run, struct sweep_result *result)
 {
     const struct series *series = run_series(run);
+    uint64_t highest = 0;
     for (size_t i = 0, count = series_count(series); i < count; i++)
-        if (series->points[i].memory_bytes > result->memory_bytes)
-            result->memory_bytes = series->points[i].memory_bytes;
+        if (series->points[i].memory_bytes > highest)
+            highest = series->points[i].memory_bytes;
+    result->figures.peak_memory = figure_of_count(highest);
 }
 
 static void read_run(const struct run *run, struct sweep_result *result)
 {
     struct run_snapshot now;
     run_snapshot(run, &now);
-    const struct run_figures figures = run_figures_of(&now, NULL);
     *result = (struct sweep_result){.known = true,
-                                    .ms_per_image = now.ms_per_image_median,
-                                    .loss = figures.loss,
+                                    .figures = run_figures_of(&now, NULL),
                                     .loss_caffe = (double)now.loss_caffe,
-                                    .top1 = figures.top1,
-                                    .test_loss = figures.test_loss,
-                                    .test_top1 = figures.test_top1,
                                     .iterations = now.iteration,
                                     .images = run_facts(run)->images,
-                                    .threads = run_facts(run)->threads,
-                                    .seconds = now.elapsed_seconds};
+                                    .threads = run_facts(run)->threads};
+    result->figures.training_ms = now.ms_per_image_median;
+    result->figures.seconds = now.elapsed_seconds;
     read_findings(run, now.finding_count, result);
     read_memory(run, result);
 }

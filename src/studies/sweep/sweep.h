@@ -42,14 +42,12 @@ const char *sweep_state_words(enum sweep_state state); /* "cannot fit": translat
 /* The result of a finished run. NaN and 0 mean unknown. */
 struct sweep_result {
     bool known;
-    double ms_per_image; /* median */
-    double loss, loss_caffe, top1;
-    double test_loss, test_top1; /* of the best model */
-    uint64_t memory_bytes;       /* highest resident memory of its process */
-    uint64_t first_negative;     /* first iteration with a negative Caffe mean; 0: none */
+    /* of the best model on the test set; the first iteration with a negative Caffe mean is 0 if
+     * there is none */
+    struct run_figures figures;
+    double loss_caffe;
     uint64_t iterations;
     size_t images, threads;
-    double seconds;
 };
 
 struct sweep_cell {

@@ -68,14 +68,12 @@ bool sweep_chain_check(const char *chain, struct error *error);
 /* Checks the chains whose results some cell waits for, and the settings of their fine-tuning. */
 bool sweep_after_check(const struct sweep *sweep, struct error *error);
 
-/* --- sweep_after_table.c --- */
+/* --- sweep_table.c --- */
 
 /* Writes what a chain is called in tables: the chain, or of the control the epochs it trains on.
  * Returns `text`. */
 char *sweep_after_label(const struct sweep *sweep, const char *chain, char *text, size_t size);
 
-/* Appends the table with a row for each result of each computed cell, if the grid has chains. */
-void sweep_after_write(const struct sweep *sweep, bool markdown, struct text *text);
 /* Adds the results of a cell to its object. Returns false if out of memory. */
 bool sweep_after_to_json(const struct sweep *sweep, size_t index, struct json *object);
 

@@ -6,8 +6,10 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "data/dataset/dataset.h"
 #include "runs/folder/run_directory.h"
 #include "runs/record/run_open.h"
+#include "runs/settings/config_data.h"
 #include "runs/settings/settings.h"
 #include "training/prepare/prepare.h"
 
@@ -15,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 void sweep_estimate_free(struct sweep_estimate *estimate)
 {
@@ -56,10 +59,10 @@ bool sweep_estimate_add_cell(struct sweep_estimate *estimate, const struct sweep
 {
     const struct sweep_result *result = &cell->result;
     double images = (double)result->iterations * (double)training_settings(&cell->config).batch;
-    if (!result->known || !(result->seconds > 0) || images <= 0)
+    if (!result->known || !(result->figures.seconds > 0) || images <= 0)
         return true;
     const struct sweep_measured figures = {.flops = (double)cell->flops,
-                                           .seconds_per_image = result->seconds / images,
+                                           .seconds_per_image = result->figures.seconds / images,
                                            .images = (double)result->images};
     return add_measured(estimate, &cell->config, &figures, error);
 }
@@ -201,4 +204,188 @@ char *sweep_time_text(const struct sweep_time *time, size_t jobs, char *text, si
     else
         snprintf(text, size, _("about %s"), duration);
     return text;
+}
+
+/* --- disk space --- */
+
+/* The sizes of models and checkpoints follow from the forecast of memory, which counts weights and
+ * the solver's values as float32. */
+
+enum {
+    JOURNAL_LINE = 210, /* bytes of an iteration, at most */
+    SMALL_FILES = 20000 /* configuration, network, profile, summary, headers */
+};
+
+static uint64_t models_bytes(const struct sweep_cell *cell)
+{
+    const bool half = record_settings(&cell->config).save_precision != 0;
+    const uint64_t one = half ? cell->weight_bytes / 2 : cell->weight_bytes;
+    return data_settings(&cell->config).validate[0] ? 2 * one : one;
+}
+
+static uint64_t checkpoint_bytes(const struct sweep_cell *cell)
+{
+    return 2 * (cell->weight_bytes + cell->solver_bytes);
+}
+
+/* Adds the checkpoints of the `jobs` largest cells. */
+static uint64_t largest_checkpoints(const struct sweep *sweep, size_t jobs)
+{
+    uint64_t sum = 0, bound = UINT64_MAX;
+    while (jobs > 0) { /* all cells of one size at a time, from the largest size on */
+        uint64_t largest = 0, bytes;
+        size_t count = 0;
+        for (size_t i = 0; i < sweep->count; i++) {
+            bytes = sweep_is_due(sweep, i) ? checkpoint_bytes(&sweep->cells[i]) : 0;
+            if (bytes >= bound || bytes < largest || bytes == 0)
+                continue;
+            count = bytes > largest ? 1 : count + 1;
+            largest = bytes;
+        }
+        if (count == 0)
+            break;
+        count = count < jobs ? count : jobs;
+        sum += count * largest;
+        jobs -= count;
+        bound = largest;
+    }
+    return sum;
+}
+
+struct sweep_disk sweep_disk_left(const struct sweep_estimate *estimate, const struct sweep *sweep,
+                                  size_t jobs)
+{
+    struct sweep_disk disk = {0};
+    for (size_t i = 0; i < sweep->count; i++) {
+        const struct sweep_cell *cell = &sweep->cells[i];
+        if ((cell->state != SWEEP_RUNNING && !sweep_is_due(sweep, i)) || !cell->forecast_known)
+            continue;
+        const double images = sweep_estimate_images(estimate, &cell->config);
+        const double iterations = images / (double)training_settings(&cell->config).batch;
+        disk.bytes += models_bytes(cell) + SMALL_FILES + (uint64_t)(iterations * JOURNAL_LINE);
+        disk.unknown += images <= 0;
+    }
+    disk.at_once = largest_checkpoints(sweep, jobs);
+    return disk;
+}
+
+void sweep_disk_measure_free(struct sweep_disk *disk)
+{
+    struct statvfs system;
+    char *home = run_directory_home(NULL);
+    /* before the first run the folder is missing; it will be made on the same disk as one above it
+     */
+    for (char *slash; home && !file_exists(home) && (slash = strrchr(home, '/')) && slash > home;)
+        *slash = '\0';
+    if (home && statvfs(home, &system) == 0)
+        disk->free = (uint64_t)system.f_bavail * system.f_frsize;
+    free(home);
+}
+
+bool sweep_disk_lacks(const struct sweep_disk *disk)
+{
+    return disk->free > 0 && disk->bytes + disk->at_once > disk->free;
+}
+
+char *sweep_disk_text(const struct sweep_disk *disk, char *text, size_t size)
+{
+    char needed[32], available[32];
+    text_bytes(disk->bytes + disk->at_once, needed, sizeof needed);
+    text_bytes(disk->free, available, sizeof available);
+    if (disk->free == 0)
+        snprintf(text, size, disk->unknown > 0 ? _("at least %s") : _("about %s"), needed);
+    else
+        snprintf(text, size,
+                 disk->unknown > 0 ? _("at least %s of %s that are free")
+                                   : _("about %s of %s that are free"),
+                 needed, available);
+    return text;
+}
+
+/* --- order of the cells --- */
+
+/* The size of a cell is the work of its run: FLOPs of an image x images of all epochs. Only the
+ * order of sizes counts, so the number of images in a data set is looked up only if some cells
+ * differ in it: if the grid varies the data, or some cells count iterations and others epochs. */
+
+struct sized {
+    size_t cell;
+    double size;
+};
+
+/* The last data set that was opened, for the cells that follow. */
+struct data_size {
+    char spec[CONFIG_SPEC];
+    double images; /* 0: it cannot be opened, which its cells will say */
+};
+
+/* Returns whether the number of images is the same factor in the sizes of all cells. */
+static bool images_are_common(const struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->count; i++)
+        if (training_settings(&sweep->cells[i].config).has_iterations ||
+            strcmp(data_settings(&sweep->cells[i].config).data,
+                   data_settings(&sweep->cells[0].config).data) != 0 ||
+            strcmp(data_settings(&sweep->cells[i].config).validate,
+                   data_settings(&sweep->cells[0].config).validate) != 0)
+            return false;
+    return true;
+}
+
+/* Returns the images of the cell's training data. */
+static double count_images(struct data_size *last, const struct run_config *config)
+{
+    char spec[CONFIG_SPEC];
+    config_training_spec(config, spec);
+    if (strcmp(spec, last->spec) == 0)
+        return last->images;
+    struct dataset *dataset = dataset_open(spec, "train", NULL, NULL);
+    last->images = dataset ? (double)dataset_facts(dataset)->images : 0;
+    dataset_free(dataset);
+    memcpy(last->spec, spec, sizeof spec);
+    return last->images;
+}
+
+/* Returns the FLOPs of an image. */
+static double image_flops(const struct sweep_cell *cell)
+{
+    return (double)(cell->forecast_known ? cell->flops : prepare_flops(&cell->config));
+}
+
+static double size_of(const struct sweep_cell *cell, const struct sweep_estimate *estimate,
+                      bool common, struct data_size *last)
+{
+    const struct run_config *config = &cell->config;
+    if (sweep_is_computed(cell))
+        return 0;
+    double images =
+        common ? (double)training_settings(config).epochs : sweep_estimate_images(estimate, config);
+    if (images <= 0)
+        images = count_images(last, config) * (double)training_settings(config).epochs;
+    return image_flops(cell) * images;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const struct sized *one = a, *other = b;
+    if (one->size != other->size)
+        return one->size < other->size ? 1 : -1;
+    return one->cell > other->cell ? 1 : -1;
+}
+
+size_t *sweep_order_make(const struct sweep *sweep, const struct sweep_estimate *estimate,
+                         struct error *error)
+{
+    struct data_size last = {0};
+    const bool common = images_are_common(sweep);
+    struct sized *sized = memory_new(sweep->count, sizeof *sized, "a sweep", error);
+    size_t *order = sized ? memory_new(sweep->count, sizeof *order, "a sweep", error) : NULL;
+    for (size_t i = 0; order && i < sweep->count; i++)
+        sized[i] = (struct sized){i, size_of(&sweep->cells[i], estimate, common, &last)};
+    if (order)
+        qsort(sized, sweep->count, sizeof *sized, larger_first);
+    for (size_t i = 0; order && i < sweep->count; i++)
+        order[i] = sized[i].cell;
+    free(sized);
+    return order;
 }

@@ -11,6 +11,8 @@
 #include "engine/devices/device.h"
 #include "studies/sweep/sweep.h"
 
+#include <stdint.h>
+
 struct sweep_measured {
     char network[64], device[DEVICE_NAME_SIZE], data[128];
     size_t technique, batch, threads; /* threads: 0 means all cores */
@@ -58,5 +60,45 @@ struct sweep_time sweep_estimate_left(const struct sweep_estimate *estimate,
 /* Writes "about 3:07 min", "about 3:07 min, and 4 cells that cannot be estimated yet" or "not known
  * yet", for `jobs` cells at a time. Returns `text`. */
 char *sweep_time_text(const struct sweep_time *time, size_t jobs, char *text, size_t size);
+
+/* --- disk space --- */
+
+/* Forecasts the disk space that the rest of a sweep takes.
+ *
+ * A finished run keeps its last model, with validation the best one, and its journal. A run that is
+ * on has a checkpoint besides, twice while the next one replaces it. */
+
+struct sweep_disk {
+    uint64_t bytes;   /* what waiting and running cells will keep */
+    uint64_t at_once; /* the checkpoints of `jobs` runs at a time, the largest ones */
+    size_t unknown;   /* cells whose number of iterations is not known, so only models count */
+    uint64_t free;    /* on the file system of the runs; 0: unknown, or not asked for */
+};
+
+/* Returns the forecast for cells whose memory forecast is known. Reads no file. */
+struct sweep_disk sweep_disk_left(const struct sweep_estimate *estimate, const struct sweep *sweep,
+                                  size_t jobs);
+
+/* Sets disk->free. */
+void sweep_disk_measure_free(struct sweep_disk *disk);
+
+/* Returns whether free space is known and too small. */
+bool sweep_disk_lacks(const struct sweep_disk *disk);
+
+/* Writes "about 1.20 GiB", "about 1.20 GiB of 35.0 GiB that are free", or "at least ..." if not
+ * every number of iterations is known. Returns `text`. */
+char *sweep_disk_text(const struct sweep_disk *disk, char *text, size_t size);
+
+/* --- order of the cells --- */
+
+/* The order in which several ranks compute the cells of a sweep: the largest first,
+ * so that no large cell begins when all others are done. */
+
+/* Returns the indices of all cells, in descending order of FLOPs of an image times images times
+ * epochs, equal ones in the grid's order; the caller frees the array. Cells that wait for
+ * techniques after training only come last. Opens a data set if its number of images is needed and
+ * no run has recorded it. NULL with an error if memory is short. */
+size_t *sweep_order_make(const struct sweep *sweep, const struct sweep_estimate *estimate,
+                         struct error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* Writes the results of a sweep as one JSON document: for every cell the varying settings, the
  * state and the figures. */
 #include "studies/sweep/sweep_after.h"
-#include "studies/sweep/sweep_disk.h"
+#include "studies/sweep/sweep_estimate.h"
 #include "studies/sweep/sweep_table.h"
 
 #include <math.h>
@@ -37,20 +37,22 @@ static bool add_figures(struct json *object, const struct sweep_cell *cell)
     const struct sweep_result *result = &cell->result;
     if (!sweep_is_computed(cell) || !result->known)
         return json_add_null(object, "result");
+    const struct run_figures *known = &result->figures;
+    const uint64_t memory = figure_to_count(known->peak_memory);
+    const uint64_t negative = figure_to_count(known->first_negative_iteration);
     struct json *figures = json_add_object(object, "result");
-    return json_add_number(figures, "ms_per_image", result->ms_per_image) &&
-           add_known(figures, "memory_bytes", result->memory_bytes, result->memory_bytes > 0) &&
-           json_add_number(figures, "loss", result->loss) &&
+    return json_add_number(figures, "ms_per_image", known->training_ms) &&
+           add_known(figures, "memory_bytes", memory, memory > 0) &&
+           json_add_number(figures, "loss", known->loss) &&
            json_add_number(figures, "loss_caffe", result->loss_caffe) &&
-           add_known(figures, "first_negative_iteration", result->first_negative,
-                     result->first_negative > 0) &&
-           json_add_number(figures, "top1", result->top1) &&
-           json_add_number(figures, "test_loss", result->test_loss) &&
-           json_add_number(figures, "test_top1", result->test_top1) &&
+           add_known(figures, "first_negative_iteration", negative, negative > 0) &&
+           json_add_number(figures, "top1", known->top1) &&
+           json_add_number(figures, "test_loss", known->test_loss) &&
+           json_add_number(figures, "test_top1", known->test_top1) &&
            json_add_count(figures, "iterations", result->iterations) &&
            json_add_count(figures, "images", result->images) &&
            json_add_count(figures, "threads", result->threads) &&
-           json_add_number(figures, "seconds", result->seconds);
+           json_add_number(figures, "seconds", known->seconds);
 }
 
 static bool add_cell(struct json *cells, const struct sweep *sweep, size_t index,

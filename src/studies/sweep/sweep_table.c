@@ -1,9 +1,8 @@
-/* Writes the tables of a sweep. Each table is first collected as cells of text; then one function
- * lays it out in columns and another as Markdown. */
+/* Writes the tables of a sweep. */
 #include "studies/sweep/sweep_table.h"
-#include "studies/sweep/sweep_after.h"
 
 #include "base/escape/markdown.h"
+#include "base/escape/table.h"
 #include "base/escape/visible.h"
 #include "base/language.h"
 #include "base/memory.h"
@@ -11,51 +10,54 @@
 #include "runs/settings/config_paths.h"
 #include "runs/settings/settings.h"
 #include "runs/values/statistics.h"
+#include "studies/models/model_table.h"
+#include "studies/sweep/sweep_after.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_TEXT = 48, LABEL_TEXT = 160 };
+enum { LABEL_TEXT = 160 };
 
-static const char *const titles[SWEEP_MEASURES] = {
-    [SWEEP_MS_PER_IMAGE] = N_("ms/image (median)"),
-    [SWEEP_MEMORY] = N_("Memory (most that was measured)"),
-    [SWEEP_LOSS] = N_("Loss at the end"),
-    [SWEEP_FIRST_NEGATIVE] = N_("First iteration with a negative running mean (-: never)"),
-    [SWEEP_TOP1] = N_("Top-1 accuracy at the end (%)"),
-    [SWEEP_TEST_TOP1] = N_("Top-1 accuracy of the best model on the test set (%)"),
-    [SWEEP_FORECAST] = N_("Memory needed (forecast)")};
+static const struct {
+    enum figure figure;
+    const char *title;
+    const char *name, *words; /* of its mean over seeds, in JSON and in texts; NULL: none */
+} measures[SWEEP_MEASURES] = {
+    [SWEEP_MS_PER_IMAGE] = {FIGURE_TRAINING_MS, N_("ms/image (median)"), "ms_per_image",
+                            N_("ms/image")},
+    [SWEEP_MEMORY] = {FIGURE_PEAK_MEMORY, N_("Memory (most that was measured)"), NULL, NULL},
+    [SWEEP_LOSS] = {FIGURE_LOSS, N_("Loss at the end"), "loss", N_("loss")},
+    [SWEEP_FIRST_NEGATIVE] = {FIGURE_FIRST_NEGATIVE,
+                              N_("First iteration with a negative running mean (-: never)"), NULL,
+                              NULL},
+    [SWEEP_TOP1] = {FIGURE_TOP1, N_("Top-1 accuracy at the end (%)"), "top1", N_("top-1")},
+    [SWEEP_TEST_TOP1] = {FIGURE_TEST_TOP1,
+                         N_("Top-1 accuracy of the best model on the test set (%)"), "test_top1",
+                         N_("test top-1")},
+    [SWEEP_FORECAST] = {FIGURE_MEMORY, N_("Memory needed (forecast)"), NULL, NULL}};
+
+/* Those with means over seeds, in their order. */
+static const enum sweep_measure means[] = {SWEEP_TOP1, SWEEP_TEST_TOP1, SWEEP_LOSS,
+                                           SWEEP_MS_PER_IMAGE};
+enum { MEANS = sizeof means / sizeof *means };
 
 const char *sweep_measure_title(enum sweep_measure measure)
 {
-    return gettext(titles[measure]);
+    return gettext(measures[measure].title);
 }
 
 /* --- figures --- */
 
 double sweep_cell_value(const struct sweep_cell *cell, enum sweep_measure measure)
 {
-    const struct sweep_result *result = &cell->result;
     if (measure == SWEEP_FORECAST)
         return cell->forecast_known ? (double)cell->memory_needed : (double)NAN;
-    if (!sweep_is_computed(cell) || !result->known)
+    if (!sweep_is_computed(cell) || !cell->result.known)
         return (double)NAN;
-    switch (measure) {
-    case SWEEP_MS_PER_IMAGE:
-        return result->ms_per_image > 0 ? result->ms_per_image : (double)NAN;
-    case SWEEP_MEMORY:
-        return result->memory_bytes > 0 ? (double)result->memory_bytes : (double)NAN;
-    case SWEEP_LOSS:
-        return result->loss;
-    case SWEEP_FIRST_NEGATIVE:
-        return (double)result->first_negative;
-    case SWEEP_TEST_TOP1:
-        return result->test_top1;
-    default:
-        return result->top1;
-    }
+    const double value = figure_of(&cell->result.figures, measures[measure].figure);
+    return measure == SWEEP_MS_PER_IMAGE && !(value > 0) ? (double)NAN : value;
 }
 
 char *sweep_cell_text(const struct sweep_cell *cell, enum sweep_measure measure, char *text,
@@ -113,7 +115,7 @@ char *sweep_outcome_text(const struct sweep *sweep, size_t index, char *text, si
                  cell->id);
     else if (cell->state == SWEEP_DONE)
         snprintf(text, size, _("%zu/%zu %s: done, %.4g ms/image, loss %s"), number, all, cell->id,
-                 cell->result.ms_per_image, TEXT_NUMBER(cell->result.loss, 4));
+                 cell->result.figures.training_ms, TEXT_NUMBER(cell->result.figures.loss, 4));
     else if (cell->reason.why[0])
         snprintf(text, size, "%zu/%zu %s: %s: %s", number, all, cell->id,
                  sweep_state_words(cell->state), sweep_reason_text(cell, reason, sizeof reason));
@@ -123,107 +125,18 @@ char *sweep_outcome_text(const struct sweep *sweep, size_t index, char *text, si
     return text;
 }
 
-/* --- layout --- */
-
-struct layout {
-    const struct sweep *sweep;
-    size_t columns, rows;
-    char (*labels)[LABEL_TEXT];
-    char (*cells)[CELL_TEXT]; /* [rows][columns] */
-};
-
-static bool layout_begin(struct layout *layout, const struct sweep *sweep, size_t rows)
-{
-    size_t columns = sweep_grid_columns(&sweep->grid);
-    *layout = (struct layout){.sweep = sweep, .columns = columns};
-    layout->labels = memory_new(rows, sizeof *layout->labels, "a table", NULL);
-    layout->cells = memory_new(rows * columns, sizeof *layout->cells, "a table", NULL);
-    return layout->labels && layout->cells;
-}
-
-static void layout_end(struct layout *layout)
-{
-    free(layout->labels);
-    free(layout->cells);
-}
-
-static const char *batch_of(const struct layout *layout, size_t column)
-{
-    return sweep_grid_axis(&layout->sweep->grid, KEY(batch))->values[column];
-}
-
-static size_t width_of(const struct layout *layout, size_t column)
-{
-    size_t width = text_columns(batch_of(layout, column));
-    for (size_t row = 0; row < layout->rows; row++) {
-        size_t length = text_columns(layout->cells[row * layout->columns + column]);
-        width = length > width ? length : width;
-    }
-    return width;
-}
-
-static int padding(const char *cell, size_t width)
-{
-    const size_t columns = text_columns(cell);
-    return columns < width ? (int)(width - columns) : 0;
-}
-
-static void append_left(const char *cell, size_t width, struct text *text)
-{
-    visible_append_format(text, visible_append, "%s%*s", cell, padding(cell, width), "");
-}
-
-static void append_right(const char *cell, size_t width, struct text *text)
-{
-    visible_append_format(text, visible_append, "  %*s%s", padding(cell, width), "", cell);
-}
-
-static void write_text(const struct layout *layout, const char *corner, struct text *text)
-{
-    size_t width = text_columns(corner);
-    for (size_t row = 0; row < layout->rows; row++) {
-        size_t label = text_columns(layout->labels[row]);
-        width = label > width ? label : width;
-    }
-    append_left(corner, width, text);
-    for (size_t column = 0; column < layout->columns; column++)
-        append_right(batch_of(layout, column), width_of(layout, column), text);
-    for (size_t row = 0; row < layout->rows; row++) {
-        text_append(text, "\n");
-        append_left(layout->labels[row], width, text);
-        for (size_t column = 0; column < layout->columns; column++)
-            append_right(layout->cells[row * layout->columns + column], width_of(layout, column),
-                         text);
-    }
-    text_append(text, "\n\n");
-}
-
-static void write_markdown(const struct layout *layout, const char *corner, struct text *text)
-{
-    visible_append_format(text, markdown_append, "| %s |", corner);
-    for (size_t column = 0; column < layout->columns; column++)
-        visible_append_format(text, markdown_append, " %s |", batch_of(layout, column));
-    text_append(text, "\n|---|");
-    for (size_t column = 0; column < layout->columns; column++)
-        text_append(text, "---:|");
-    for (size_t row = 0; row < layout->rows; row++) {
-        visible_append_format(text, markdown_append, "\n| %s |", layout->labels[row]);
-        for (size_t column = 0; column < layout->columns; column++)
-            visible_append_format(text, markdown_append, " %s |",
-                                  layout->cells[row * layout->columns + column]);
-    }
-    text_append(text, "\n\n");
-}
-
-static void write_layout(const struct layout *layout, const char *title, bool markdown,
-                         struct text *text)
-{
-    visible_append_format(text, markdown ? markdown_append : visible_append,
-                          markdown ? "### %s\n\n" : "%s\n", title);
-    (markdown ? write_markdown : write_text)(layout, _("batch"), text);
-}
-
 /* --- the tables --- */
+
+/* Returns a table with a column for each batch behind the labels of its rows. */
+static struct table begin(const struct sweep *sweep)
+{
+    const struct sweep_axis *batches = sweep_grid_axis(&sweep->grid, KEY(batch));
+    struct table table = {.columns = 1 + sweep_grid_columns(&sweep->grid), .align = "lr"};
+    table_cell(&table, "%s", _("batch"));
+    for (size_t i = 0; i + 1 < table.columns; i++)
+        table_cell(&table, "%s", batches->values[i]);
+    return table;
+}
 
 static bool has_figure(const struct sweep *sweep, enum sweep_measure measure)
 {
@@ -236,56 +149,52 @@ static bool has_figure(const struct sweep *sweep, enum sweep_measure measure)
 static void write_measure(const struct sweep *sweep, enum sweep_measure measure, bool markdown,
                           struct text *text)
 {
-    struct layout layout;
-    size_t rows = sweep->count / sweep_grid_columns(&sweep->grid);
-    text->failed |= !layout_begin(&layout, sweep, rows);
-    layout.rows = rows;
-    for (size_t row = 0; !text->failed && row < rows; row++)
-        sweep_grid_row_label(&sweep->grid, row, true, layout.labels[row], LABEL_TEXT);
-    for (size_t i = 0; !text->failed && i < sweep->count; i++)
-        sweep_cell_text(&sweep->cells[i], measure, layout.cells[i], CELL_TEXT);
-    if (!text->failed)
-        write_layout(&layout, sweep_measure_title(measure), markdown, text);
-    layout_end(&layout);
+    char cell[LABEL_TEXT];
+    const size_t columns = sweep_grid_columns(&sweep->grid);
+    struct table table = begin(sweep);
+    for (size_t i = 0; i < sweep->count; i++) {
+        if (i % columns == 0)
+            table_cell(&table, "%s",
+                       sweep_grid_row_label(&sweep->grid, i / columns, true, cell, sizeof cell));
+        table_cell(&table, "%s", sweep_cell_text(&sweep->cells[i], measure, cell, sizeof cell));
+    }
+    table_put_section(&table, sweep_measure_title(measure), markdown, text);
 }
 
 /* Adds the row of a pair of devices if at least one of its factors is known. */
-static void add_speedups(struct layout *layout, size_t slow, size_t fast)
+static void add_speedups(const struct sweep *sweep, struct table *table, size_t slow, size_t fast)
 {
-    char(*cells)[CELL_TEXT] = &layout->cells[layout->rows * layout->columns];
+    char label[LABEL_TEXT];
     bool any = false;
-    for (size_t column = 0; column < layout->columns; column++) {
-        double factor = sweep_speedup(layout->sweep, slow, fast, column);
-        any |= !isnan(factor);
-        if (isnan(factor))
-            snprintf(cells[column], CELL_TEXT, "-");
-        else
-            snprintf(cells[column], CELL_TEXT, "%.3g", factor);
+    for (size_t column = 0; column + 1 < table->columns; column++)
+        any |= !isnan(sweep_speedup(sweep, slow, fast, column));
+    if (!any)
+        return;
+    table_cell(table, "%s", sweep_grid_row_label(&sweep->grid, fast, false, label, sizeof label));
+    for (size_t column = 0; column + 1 < table->columns; column++) {
+        const double factor = sweep_speedup(sweep, slow, fast, column);
+        table_cell(table, isnan(factor) ? "-" : "%.3g", factor);
     }
-    if (any)
-        sweep_grid_row_label(&layout->sweep->grid, fast, false, layout->labels[layout->rows++],
-                             LABEL_TEXT);
 }
 
 static void write_pair(const struct sweep *sweep, size_t slow, size_t fast, bool markdown,
                        struct text *text)
 {
-    struct layout layout;
     char title[200];
     const char *const *names =
         (const char *const *)sweep_grid_axis(&sweep->grid, KEY(device))->values;
-    size_t devices = sweep_grid_devices(&sweep->grid);
-    size_t rows = sweep->count / sweep_grid_columns(&sweep->grid);
-    text->failed |= !layout_begin(&layout, sweep, rows);
-    for (size_t row = 0; !text->failed && row < rows; row += devices)
-        add_speedups(&layout, row + slow, row + fast);
+    const size_t devices = sweep_grid_devices(&sweep->grid);
+    const size_t rows = sweep->count / sweep_grid_columns(&sweep->grid);
+    struct table table = begin(sweep);
+    for (size_t row = 0; row < rows; row += devices)
+        add_speedups(sweep, &table, row + slow, row + fast);
     snprintf(title, sizeof title,
              _("Speed-up: how often faster %s is than %s (ratios without a verdict: measured at "
                "different times)"),
              names[fast], names[slow]);
-    if (!text->failed && layout.rows > 0)
-        write_layout(&layout, title, markdown, text);
-    layout_end(&layout);
+    if (table.count > table.columns)
+        table_put_section(&table, title, markdown, text);
+    table_free(&table);
 }
 
 static bool was_not_computed(const struct sweep_cell *cell)
@@ -323,15 +232,6 @@ static void write_reasons(const struct sweep *sweep, const char *title,
 /* --- groups of cells that differ in their seed only --- */
 
 enum { GROUP_LABEL = 300 };
-
-static const struct {
-    enum sweep_measure measure;
-    const char *name; /* in JSON */
-} figures[] = {{SWEEP_TOP1, "top1"},
-               {SWEEP_TEST_TOP1, "test_top1"},
-               {SWEEP_LOSS, "loss"},
-               {SWEEP_MS_PER_IMAGE, "ms_per_image"}};
-enum { FIGURES = sizeof figures / sizeof *figures };
 
 /* Returns whether a cell is the first one of a group of seeds. */
 static bool leads_group(const struct sweep *sweep, size_t index)
@@ -385,17 +285,15 @@ static char *write_label(const struct sweep *sweep, const struct run_config *con
 /* Appends "top-1 69.7 +- 13 (sd 5.3, n 3)" for each figure that is known. */
 static void write_group(const struct sweep *sweep, size_t first, bool markdown, struct text *text)
 {
-    static const char *const words[FIGURES] = {N_("top-1"), N_("test top-1"), N_("loss"),
-                                               N_("ms/image")};
     char label[GROUP_LABEL];
     visible_append_format(text, markdown ? markdown_append : visible_append,
                           "%s%s:", markdown ? "- " : "",
                           write_label(sweep, &sweep->cells[first].config, label, sizeof label));
     bool any = false;
-    for (size_t f = 0; f < FIGURES; f++) {
+    for (size_t f = 0; f < MEANS; f++) {
         struct statistics statistics;
         size_t count;
-        if (!sweep_seeds_compute(sweep, first, figures[f].measure, &count, &statistics)) {
+        if (!sweep_seeds_compute(sweep, first, means[f], &count, &statistics)) {
             text->failed = true;
             return;
         }
@@ -403,11 +301,11 @@ static void write_group(const struct sweep *sweep, size_t first, bool markdown, 
             continue;
         if (count == 1)
             text_append(text, _("%s %s %s (one value has no spread)"), any ? ";" : "",
-                        gettext(words[f]), TEXT_NUMBER(statistics.mean, 4));
+                        gettext(measures[means[f]].words), TEXT_NUMBER(statistics.mean, 4));
         else
             text_append(text, _("%s %s %.4g +- %s (sd %s, n %zu)"), any ? ";" : "",
-                        gettext(words[f]), statistics.mean, TEXT_NUMBER(statistics.ci95, 2),
-                        TEXT_NUMBER(statistics.sd, 2), count);
+                        gettext(measures[means[f]].words), statistics.mean,
+                        TEXT_NUMBER(statistics.ci95, 2), TEXT_NUMBER(statistics.sd, 2), count);
         any = true;
     }
     text_append(text, "%s\n", any ? "" : _(" nothing is computed yet"));
@@ -445,16 +343,163 @@ bool sweep_seeds_to_json(const struct sweep *sweep, struct json *list)
         for (size_t k = i; added && k < sweep->count; k++)
             if (strcmp(record_settings(&sweep->cells[k].config).seed_group, id) == 0)
                 added = json_add_string(cells, NULL, sweep->cells[k].id);
-        for (size_t f = 0; added && f < FIGURES; f++) {
+        for (size_t f = 0; added && f < MEANS; f++) {
             struct statistics statistics;
             size_t count;
-            struct json *figure = json_add_object(group, figures[f].name);
-            added = sweep_seeds_compute(sweep, i, figures[f].measure, &count, &statistics) &&
+            struct json *figure = json_add_object(group, measures[means[f]].name);
+            added = sweep_seeds_compute(sweep, i, means[f], &count, &statistics) &&
                     json_add_count(figure, "n", count) &&
                     json_add_number(figure, "mean", statistics.mean) &&
                     json_add_number(figure, "sd", statistics.sd) &&
                     json_add_number(figure, "ci95", statistics.ci95);
         }
+    }
+    return added;
+}
+
+/* --- techniques after training --- */
+
+/* The table of techniques after training: a row for each result of each cell, and the same as JSON.
+ */
+
+enum { CELL = 240 };
+
+/* --- cells --- */
+
+/* Writes the label of a cell with its batch. */
+static char *cell_label(const struct sweep *sweep, size_t index, char *text, size_t size)
+{
+    const size_t columns = sweep_grid_columns(&sweep->grid);
+    char label[160];
+    sweep_grid_row_label(&sweep->grid, index / columns, true, label, sizeof label);
+    if (columns > 1)
+        snprintf(text, size, _("%s, batch %zu"), label,
+                 training_settings(&sweep->cells[index].config).batch);
+    else
+        snprintf(text, size, "%s", label);
+    return text;
+}
+
+static void append_factor(double before, double after, const char *better, const char *worse,
+                          char *text, size_t size)
+{
+    const size_t used = strlen(text);
+    const double factor = before / after;
+    if (!isfinite(factor) || factor <= 0 || fabs(factor - 1) < 0.005 || used >= size)
+        return;
+    snprintf(text + used, size - used, factor > 1 ? better : worse,
+             factor > 1 ? factor : 1 / factor);
+}
+
+/* Writes what a technique changed, if the model as it was trained is measured. Returns `text`. */
+static char *compare(const struct sweep_after_result *trained,
+                     const struct sweep_after_result *result, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (trained->state != SWEEP_AFTER_DONE || result == trained)
+        return text;
+    const double points = result->measured.top1 - trained->measured.top1;
+    if (isfinite(points))
+        snprintf(text, size, _("%+.2f points"), points);
+    else
+        snprintf(text, size, "%s", _("accuracy not measured"));
+    model_append_time_ratio(result->measured.ms / trained->measured.ms, text, size);
+    append_factor((double)trained->facts.bytes, (double)result->facts.bytes, _(", %.2f x smaller"),
+                  _(", %.2f x larger"), text, size);
+    return text;
+}
+
+static void add_figures(struct table *table, const struct sweep_after_result *trained,
+                        const struct sweep_after_result *result)
+{
+    char text[CELL];
+    const struct model_measured *measured = &result->measured;
+    table_cell(table, "%s", text_si((double)result->facts.parameters, text, sizeof text));
+    table_cell(table, "%s", text_bytes(result->facts.bytes, text, sizeof text));
+    table_cell(table, "%s", text_si((double)result->facts.flops, text, sizeof text));
+    table_cell(table, isfinite(measured->top1) ? "%.2f (%.2f - %.2f)" : "-", measured->top1,
+               measured->top1_low, measured->top1_high);
+    table_cell(table, isfinite(measured->ms_low) ? "%.4g (%.4g - %.4g)" : "%.4g", measured->ms,
+               measured->ms_low, measured->ms_high);
+    table_cell(table, "%s", compare(trained, result, text, sizeof text));
+}
+
+char *sweep_after_label(const struct sweep *sweep, const char *chain, char *text, size_t size)
+{
+    const size_t epochs = sweep->grid.after_epochs > 0 ? sweep->grid.after_epochs : 1;
+    if (strcmp(chain, SWEEP_CONTROL) == 0)
+        snprintf(text, size, ngettext("trained on, %zu epoch", "trained on, %zu epochs", epochs),
+                 epochs);
+    else
+        snprintf(text, size, "%s", chain[0] ? chain : "-");
+    return text;
+}
+
+static void add_row(struct table *table, const struct sweep *sweep, size_t index, size_t number,
+                    const struct sweep_after_result *trained,
+                    const struct sweep_after_result *result)
+{
+    char text[CELL];
+    const struct error *reason = &result->reason;
+    table_cell(table, "%s", cell_label(sweep, index, text, sizeof text));
+    table_cell(table, "%s",
+               sweep_after_label(sweep, sweep_after_chain(sweep, number), text, sizeof text));
+    if (result->state == SWEEP_AFTER_DONE) {
+        add_figures(table, trained, result);
+        return;
+    }
+    table_fill(table, 5, "-");
+    table_cell(table, reason->kind != ERROR_NONE ? "%s: %s: %s" : "%s",
+               sweep_state_words(sweep_after_cell_state(result)), reason->what, reason->why);
+}
+
+/* Appends the table with a row for each result of each computed cell, if the grid has chains. */
+static void write_afters(const struct sweep *sweep, bool markdown, struct text *text)
+{
+    struct sweep_after_result results[SWEEP_AFTERS + 1];
+    struct table table =
+        table_begin("llrrrrrl", _("cell|after|parameters|bytes|FLOPs|top-1 (95 %)|ms (median)|"
+                                  "against the trained one"));
+    for (size_t i = 0; i < sweep->count; i++)
+        for (size_t n = 0; sweep->cells[i].state == SWEEP_DONE && n < sweep_after_count(sweep);
+             n++) {
+            sweep_after_read(sweep, i, n, &results[n]);
+            add_row(&table, sweep, i, n, &results[0], &results[n]);
+        }
+    if (table.count > table.columns)
+        table_put_section(&table, _("After training (measured on the validation data)"), markdown,
+                          text);
+    table_free(&table);
+}
+
+/* --- JSON --- */
+
+static bool add_result(struct json *list, const char *chain,
+                       const struct sweep_after_result *result)
+{
+    char reason[1200];
+    struct json *object = json_add_object(list, NULL);
+    return json_add_string(object, "chain", chain) &&
+           json_add_string(object, "state", sweep_state_name(sweep_after_cell_state(result))) &&
+           (result->reason.kind != ERROR_NONE
+                ? json_add_string(object, "reason",
+                                  error_format(&result->reason, reason, sizeof reason))
+                : json_add_null(object, "reason")) &&
+           (result->state == SWEEP_AFTER_DONE
+                ? model_description_to_json(json_add_object(object, "model"), &result->facts) &&
+                      model_measured_to_json(json_add_object(object, "measured"), &result->measured)
+                : json_add_null(object, "model") && json_add_null(object, "measured"));
+}
+
+bool sweep_after_to_json(const struct sweep *sweep, size_t index, struct json *object)
+{
+    const size_t results = sweep->cells[index].state == SWEEP_DONE ? sweep_after_count(sweep) : 0;
+    struct json *list = json_add_array(object, "after");
+    struct sweep_after_result result;
+    bool added = list;
+    for (size_t i = 0; added && i < results; i++) {
+        sweep_after_read(sweep, index, i, &result);
+        added = add_result(list, sweep_after_chain(sweep, i), &result);
     }
     return added;
 }
@@ -474,7 +519,7 @@ void sweep_write_tables(const struct sweep *sweep, bool markdown, struct text *t
             if (slow != fast)
                 write_pair(sweep, slow, fast, markdown, text);
     write_seeds(sweep, markdown, text);
-    sweep_after_write(sweep, markdown, text);
+    write_afters(sweep, markdown, text);
     write_reasons(sweep, _("What diverged"), has_diverged, markdown, text);
     write_reasons(sweep, _("What was not computed, and why"), was_not_computed, markdown, text);
 }

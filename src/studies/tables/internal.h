@@ -2,6 +2,7 @@
 #ifndef TINCA_STUDIES_TABLES_INTERNAL_H
 #define TINCA_STUDIES_TABLES_INTERNAL_H
 
+#include "base/escape/table.h"
 #include "studies/tables/tables.h"
 
 /* --- tables in the making --- */
@@ -10,37 +11,28 @@
 
 enum { TABLES_SHEETS = 6, TABLES_DEVICES = COMPARE_DEVICES };
 
-struct tables_sheet {
-    const char *title; /* translated */
-    size_t columns;
-    char **cells; /* the headings first */
-    size_t count, capacity;
-};
-
 struct tables {
     const struct comparison *runs;
-    struct tables_sheet sheets[TABLES_SHEETS];
-    size_t sheet_count;
-    char **notes; /* commands that fill missing cells; each occurs once */
-    size_t note_count, note_capacity;
-    struct text chart; /* the command that draws the curves; "": there are none */
+    const char *titles[TABLES_SHEETS]; /* translated */
+    struct table sheets[TABLES_SHEETS], *last;
+    size_t count;
+    struct table notes; /* commands that fill missing cells; each occurs once */
+    struct text chart;  /* the command that draws the curves; "": there are none */
     bool out_of_memory;
 };
 
 /* --- tables.c --- */
 
-/* Begins a table whose headings stand in one text, separated by '|'. */
+/* Begins a table, the last one from now on, whose headings stand in one text, separated by '|'. */
 void tables_begin(struct tables *tables, const char *title, const char *headings);
 
-/* Append a cell to the last table: formatted; a number, blank if it is NaN; nothing. */
-void tables_cell(struct tables *tables, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Appends a number to the last table, blank if it is NaN. */
 void tables_number(struct tables *tables, int digits, double value);
-void tables_blank(struct tables *tables, size_t cells);
 
-/* Appends a cell that was not run; the command, which runs it, becomes a note. */
-void tables_missing(struct tables *tables, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Appends a cell that was not run, and `blanks` empty ones; the command, which runs it, becomes a
+ * note. */
+void tables_missing(struct tables *tables, size_t blanks, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Collects the devices of the runs whose network begins with one of `families` (NULL-terminated):
  * "cpu" and "cuda:0" first, then the others. Returns their number. */
@@ -57,7 +49,5 @@ bool tables_is_usable(const struct compare_row *row);
 
 void tables_trindade(struct tables *tables);
 void tables_gondim(struct tables *tables, const struct study_file *votes);
-
-/* --- tables_write.c --- */
 
 #endif

@@ -1,93 +1,45 @@
-/* Tables as lists of texts: a study's file appends cells row by row, and tables_write.c prints them
- * in one of the formats. If memory runs out, cells are left out and `out_of_memory` says so; only
- * tables_write checks it. */
+/* A study's file fills the tables row by row; here they are written in one of the formats. If
+ * memory runs out, cells are left out; only tables_write checks it. */
 #include "studies/tables/internal.h"
 
 #include "base/language.h"
-#include "base/memory.h"
 #include "runs/settings/settings.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static struct tables_sheet *last_sheet(struct tables *tables)
-{
-    return &tables->sheets[tables->sheet_count - 1];
-}
-
-/* Appends a copy of `value` to a list of texts. */
-static bool append(char ***list, size_t *capacity, size_t *count, const char *value)
-{
-    if (!memory_grow(list, capacity, *count + 1, sizeof **list, "the tables", NULL))
-        return false;
-    (*list)[*count] = memory_copy_text(value, NULL);
-    *count += (*list)[*count] != NULL;
-    return (*list)[*count - 1];
-}
-
-static void add_cell(struct tables *tables, const char *value)
-{
-    struct tables_sheet *sheet = last_sheet(tables);
-    if (!tables->out_of_memory)
-        tables->out_of_memory = !append(&sheet->cells, &sheet->capacity, &sheet->count, value);
-}
 
 void tables_begin(struct tables *tables, const char *title, const char *headings)
 {
-    tables->sheets[tables->sheet_count++] = (struct tables_sheet){.title = title, .columns = 1};
-    struct tables_sheet *sheet = last_sheet(tables);
-    for (const char *at = headings; (at = strchr(at, '|')); at++)
-        sheet->columns++;
-    for (size_t i = 0; i < sheet->columns; i++) {
-        char heading[160];
-        const size_t length = strcspn(headings, "|");
-        snprintf(heading, sizeof heading, "%.*s", (int)length, headings);
-        add_cell(tables, heading);
-        headings += length + (headings[length] == '|');
-    }
-}
-
-void tables_cell(struct tables *tables, const char *format, ...)
-{
-    char value[640];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(value, sizeof value, format, arguments);
-    va_end(arguments);
-    add_cell(tables, value);
+    tables->titles[tables->count] = title;
+    tables->last = &tables->sheets[tables->count++];
+    *tables->last = table_begin(NULL, headings);
 }
 
 void tables_number(struct tables *tables, int digits, double value)
 {
     if (isfinite(value))
-        tables_cell(tables, "%.*f", digits, value);
+        table_cell(tables->last, "%.*f", digits, value);
     else
-        add_cell(tables, "");
+        table_cell(tables->last, "%s", "");
 }
 
-void tables_blank(struct tables *tables, size_t cells)
-{
-    for (size_t i = 0; i < cells; i++)
-        add_cell(tables, "");
-}
-
-void tables_missing(struct tables *tables, const char *format, ...)
+void tables_missing(struct tables *tables, size_t blanks, const char *format, ...)
 {
     char command[1200];
+    struct table *notes = &tables->notes;
     size_t note = 0;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(command, sizeof command, format, arguments);
     va_end(arguments);
-    while (note < tables->note_count && strcmp(tables->notes[note], command) != 0)
+    while (note < notes->count && strcmp(notes->cells[note], command) != 0)
         note++;
-    if (note == tables->note_count && !tables->out_of_memory)
-        tables->out_of_memory =
-            !append(&tables->notes, &tables->note_capacity, &tables->note_count, command);
-    tables_cell(tables, _("not run [%zu]"), note + 1);
+    if (note == notes->count)
+        table_cell(notes, "%s", command);
+    table_cell(tables->last, _("not run [%zu]"), note + 1);
+    table_fill(tables->last, blanks, "");
 }
 
 bool tables_is_of(const char *network, const char *family)

@@ -6,7 +6,6 @@
 #include "base/language.h"
 #include "runs/settings/settings.h"
 #include "runs/values/statistics.h"
-#include "studies/compare/compare_published.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -95,9 +94,9 @@ static void add_share(struct tables *tables, struct share share)
     tables_number(tables, 2, high);
 }
 
-static void add_train(struct tables *tables, const char *network, const char *kind)
+static void add_train(struct tables *tables, const char *network, const char *kind, size_t devices)
 {
-    tables_missing(tables,
+    tables_missing(tables, 5 + 2 * devices,
                    "tinca train %s --preset cifar --data %s:FOLDER --validate %s:FOLDER,split=test",
                    network, kind, kind);
 }
@@ -107,13 +106,10 @@ static void add_accuracy(struct tables *tables, const struct compare_row *row)
     const struct share top1 = top1_of(row);
     if (isfinite(top1.percent))
         add_share(tables, top1);
-    else {
-        tables_missing(tables, "tinca measure %s", row->name);
-        tables_blank(tables, 2);
-    }
-    tables_cell(tables, "%zu", row->parameters);
-    tables_number(tables, 4,
-                  row->parameters > 0 ? 1e3 * top1.percent / (double)row->parameters : (double)NAN);
+    else
+        tables_missing(tables, 2, "tinca measure %s", row->name);
+    tables_number(tables, 0, row->figures.parameters);
+    tables_number(tables, 4, 1e3 * top1.percent / row->figures.parameters);
 }
 
 static void add_device_time(struct tables *tables, const struct compare_row *row,
@@ -125,8 +121,7 @@ static void add_device_time(struct tables *tables, const struct compare_row *row
         tables_number(tables, 4, time->ms_per_image.ci95);
         return;
     }
-    tables_missing(tables, "tinca measure %s --device %s", row->name, device);
-    tables_blank(tables, 1);
+    tables_missing(tables, 1, "tinca measure %s --device %s", row->name, device);
 }
 
 static void add_published(struct tables *tables, const char *network, const char *kind)
@@ -140,12 +135,12 @@ static void add_published(struct tables *tables, const char *network, const char
         if (strcmp(name, network) != 0)
             continue;
         tables_number(tables, 2, result->top1);
-        tables_cell(tables, "%zu", result->parameters);
+        table_cell(tables->last, "%zu", result->parameters);
         tables_number(tables, 2, result->gpu_ms);
         tables_number(tables, 2, result->cpu_ms);
         return;
     }
-    tables_blank(tables, 4);
+    table_fill(tables->last, 4, "");
 }
 
 struct devices {
@@ -156,17 +151,15 @@ struct devices {
 static void add_network(struct tables *tables, const struct devices *devices, const char *network,
                         const char *kind, const struct compare_row *row)
 {
-    tables_cell(tables, "%s", network);
-    tables_cell(tables, "%s", kind);
+    table_cell(tables->last, "%s", network);
+    table_cell(tables->last, "%s", kind);
     if (row) {
-        tables_cell(tables, "%s", row->name);
+        table_cell(tables->last, "%s", row->name);
         add_accuracy(tables, row);
         for (size_t d = 0; d < devices->count; d++)
             add_device_time(tables, row, devices->names[d]);
-    } else {
-        add_train(tables, network, kind);
-        tables_blank(tables, 5 + 2 * devices->count);
-    }
+    } else
+        add_train(tables, network, kind, devices->count);
     add_published(tables, network, kind);
 }
 
@@ -253,11 +246,10 @@ static void add_perception(struct tables *tables, const struct study_file *votes
         tables_number(tables, 3, result.error_rate);
         tables_number(tables, 3, result.low);
         tables_number(tables, 3, result.high);
-        tables_cell(tables, "%zu", result.voters);
+        table_cell(tables->last, "%zu", result.voters);
         return;
     }
-    tables_missing(tables, "tinca study %s", row ? row->name : "RUN");
-    tables_blank(tables, 3);
+    tables_missing(tables, 3, "tinca study %s", row ? row->name : "RUN");
 }
 
 static void add_generator(struct tables *tables, const struct study_file *votes, size_t index)
@@ -265,27 +257,22 @@ static void add_generator(struct tables *tables, const struct study_file *votes,
     struct run_snapshot now;
     const char *network = generators[index].network;
     const struct compare_row *row = find(tables, network, NULL);
-    tables_cell(tables, "%s", network);
+    table_cell(tables->last, "%s", network);
     if (row) {
         run_snapshot(row->run, &now);
-        tables_cell(tables, "%s", row->name);
+        table_cell(tables->last, "%s", row->name);
         tables_number(tables, 4, (double)now.loss_l1);
         add_share(tables, pixels_of(row->run, &now));
-    } else {
-        tables_missing(tables, "tinca train %s --preset pix2pix --data maps", network);
-        tables_blank(tables, 4);
-    }
+    } else
+        tables_missing(tables, 4, "tinca train %s --preset pix2pix --data maps", network);
     add_perception(tables, votes, network, row);
-    if (row)
-        tables_cell(tables, "%zu", row->parameters);
-    else
-        tables_blank(tables, 1);
-    tables_number(tables, 2, row && row->model_bytes ? (double)row->model_bytes / 1048576 : NAN);
+    tables_number(tables, 0, row ? row->figures.parameters : NAN);
+    tables_number(tables, 2, row ? row->figures.model_bytes / 1048576 : NAN);
     tables_number(tables, 2, generators[index].pixels);
     for (size_t i = 0; i < study_published_count; i++)
         if (strcmp(study_published[i].network, network) == 0)
             tables_number(tables, 2, study_published[i].error_rate);
-    tables_cell(tables, "%.2f", generators[index].millions);
+    table_cell(tables->last, "%.2f", generators[index].millions);
 }
 
 void tables_gondim(struct tables *tables, const struct study_file *votes)

@@ -40,10 +40,11 @@ static const struct compare_row *find(const struct tables *tables, const char *n
 }
 
 static void add_missing(struct tables *tables, const char *network, size_t batch,
-                        const char *device)
+                        const char *device, size_t blanks)
 {
-    tables_missing(tables, "tinca train %s --preset overfit --data tench --batch %zu --device %s",
-                   network, batch, device);
+    tables_missing(tables, blanks,
+                   "tinca train %s --preset overfit --data tench --batch %zu --device %s", network,
+                   batch, device);
 }
 
 /* --- times and memory --- */
@@ -53,12 +54,11 @@ static void add_times(struct tables *tables, const char *network, size_t batch, 
     struct statistics times;
     struct run_snapshot now;
     const struct compare_row *row = find(tables, network, batch, device);
-    tables_cell(tables, "%s", network);
-    tables_cell(tables, "%zu", batch);
-    tables_cell(tables, "%s", device);
+    table_cell(tables->last, "%s", network);
+    table_cell(tables->last, "%zu", batch);
+    table_cell(tables->last, "%s", device);
     if (!row) {
-        add_missing(tables, network, batch, device);
-        tables_blank(tables, 6);
+        add_missing(tables, network, batch, device, 6);
         return;
     }
     run_snapshot(row->run, &now);
@@ -66,10 +66,10 @@ static void add_times(struct tables *tables, const char *network, size_t batch, 
     tables_number(tables, 4, times.median);
     tables_number(tables, 4, times.mean);
     tables_number(tables, 4, times.ci95);
-    tables_number(tables, 1, row->memory_bytes ? (double)row->memory_bytes / mebibyte : NAN);
+    tables_number(tables, 1, row->figures.training_memory_bytes / mebibyte);
     tables_number(tables, 1, now.memory_highest ? (double)now.memory_highest / mebibyte : NAN);
-    tables_cell(tables, "%s", data_settings(run_config(row->run)).data);
-    tables_cell(tables, "%s", row->name);
+    table_cell(tables->last, "%s", data_settings(run_config(row->run)).data);
+    table_cell(tables->last, "%s", row->name);
 }
 
 static void add_times_table(struct tables *tables, const char *const *devices, size_t count)
@@ -91,7 +91,7 @@ static double add_median(struct tables *tables, const struct compare_row *row, c
 {
     struct statistics times = {.median = NAN};
     if (!row)
-        add_missing(tables, network, batch, device);
+        add_missing(tables, network, batch, device, 0);
     else {
         tables->out_of_memory |= !timing_of_series(run_series(row->run), &times, NULL);
         tables_number(tables, 4, times.median);
@@ -104,14 +104,14 @@ static void add_speed_up(struct tables *tables, const char *network, size_t batc
 {
     const struct compare_row *one = find(tables, network, batch, slow),
                              *other = find(tables, network, batch, fast);
-    tables_cell(tables, "%s", network);
-    tables_cell(tables, "%zu", batch);
-    tables_cell(tables, "%s", slow);
-    tables_cell(tables, "%s", fast);
+    table_cell(tables->last, "%s", network);
+    table_cell(tables->last, "%zu", batch);
+    table_cell(tables->last, "%s", slow);
+    table_cell(tables->last, "%s", fast);
     const double before = add_median(tables, one, network, batch, slow),
                  after = add_median(tables, other, network, batch, fast);
     if (one && other && strcmp(run_facts(one->run)->host, run_facts(other->run)->host) != 0)
-        tables_cell(tables, "%s", _("other machine"));
+        table_cell(tables->last, "%s", _("other machine"));
     else
         tables_number(tables, 2, before / after);
 }
@@ -143,10 +143,10 @@ static const struct {
 static void add_published_products(struct tables *tables, bool has, size_t kind)
 {
     if (!has) {
-        tables_blank(tables, 4);
+        table_fill(tables->last, 4, "");
         return;
     }
-    tables_cell(tables, "%u", published[kind].small_calls);
+    table_cell(tables->last, "%u", published[kind].small_calls);
     tables_number(tables, 2, published[kind].small_seconds);
     tables_number(tables, 0,
                   published[kind].large_calls ? published[kind].large_calls : (double)NAN);
@@ -164,19 +164,18 @@ static void add_products(struct tables *tables, const char *network, const char 
                 calls += inspection->networks[0].gemm[i].calls;
                 seconds += inspection->networks[0].gemm[i].seconds;
             }
-        tables_cell(tables, "%s", network);
-        tables_cell(tables, "%s", device);
-        tables_cell(tables, "%s", gemm_kind_name(published[k].kind));
+        table_cell(tables->last, "%s", network);
+        table_cell(tables->last, "%s", device);
+        table_cell(tables->last, "%s", gemm_kind_name(published[k].kind));
         if (inspection) {
-            tables_cell(tables, "%zu", training_settings(run_config(row->run)).batch);
-            tables_cell(tables, "%" PRIu64, inspection->iterations);
-            tables_cell(tables, "%" PRIu64, calls);
-            tables_cell(tables, "%.6f", seconds);
-            tables_cell(tables, "%s", row->name);
+            table_cell(tables->last, "%zu", training_settings(run_config(row->run)).batch);
+            table_cell(tables->last, "%" PRIu64, inspection->iterations);
+            table_cell(tables->last, "%" PRIu64, calls);
+            table_cell(tables->last, "%.6f", seconds);
+            table_cell(tables->last, "%s", row->name);
         } else {
-            tables_blank(tables, 2);
-            add_missing(tables, network, 128, device);
-            tables_blank(tables, 2);
+            table_fill(tables->last, 2, "");
+            add_missing(tables, network, 128, device, 2);
         }
         add_published_products(tables, strcmp(network, "alexnet") == 0, k);
     }
@@ -208,17 +207,17 @@ static void add_curve(struct tables *tables, const struct compare_row *row)
     const struct series *series = run_series(row->run);
     const size_t count = series_count(series);
     size_t at = 0;
-    tables_cell(tables, "%s", row->name);
-    tables_cell(tables, "%s", row->network);
-    tables_cell(tables, "%zu", training_settings(run_config(row->run)).batch);
-    tables_cell(tables, "%s", machine_settings(run_config(row->run)).device);
+    table_cell(tables->last, "%s", row->name);
+    table_cell(tables->last, "%s", row->network);
+    table_cell(tables->last, "%zu", training_settings(run_config(row->run)).batch);
+    table_cell(tables->last, "%s", machine_settings(run_config(row->run)).device);
     for (size_t e = 0; e < EPOCHS; e++) {
         while (at < count && !((double)series->points[at].epoch >= epochs[e] * (1 - 1e-6)))
             at++;
         if (at < count)
-            tables_cell(tables, "%s", TEXT_NUMBER((double)series->points[at].loss, 6));
+            table_cell(tables->last, "%s", TEXT_NUMBER((double)series->points[at].loss, 6));
         else
-            tables_blank(tables, 1);
+            table_fill(tables->last, 1, "");
     }
 }
 
@@ -241,8 +240,7 @@ static void add_curves_table(struct tables *tables)
     }
     if (shown > 0)
         return;
-    add_missing(tables, "alexnet", 32, "cpu");
-    tables_blank(tables, 3 + EPOCHS);
+    add_missing(tables, "alexnet", 32, "cpu", 3 + EPOCHS);
 }
 
 void tables_trindade(struct tables *tables)

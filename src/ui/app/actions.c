@@ -10,7 +10,7 @@
 #include "base/language.h"
 #include "ui/app/app.h"
 #include "ui/terminal/terminal.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -342,7 +342,7 @@ void menu_draw(struct app *app)
     if (inside.rows <= 0)
         return;
     size_t room = (size_t)inside.rows;
-    menu->top = table_scroll(menu->top, menu->selected, room, count);
+    menu->top = listing_scroll(menu->top, menu->selected, room, count);
     for (size_t row = 0; row < room && menu->top + row < count; row++) {
         struct rect line = {inside.row + (int)row, inside.column, 1, inside.columns};
         const size_t index = menu->top + row;

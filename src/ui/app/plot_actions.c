@@ -5,7 +5,7 @@
 #include "base/language.h"
 #include "ui/app/app.h"
 #include "ui/plot/curves.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 

@@ -274,6 +274,7 @@ void runs_record(const struct run_entry *entry, struct run_record *record)
         .started = (entry->run || entry->outline_known) &&
                    (entry->snapshot.iterations > 0 || entry->snapshot.iteration > 0),
     };
+    run_record_fill(record);
 }
 
 bool runs_match(const struct app *app, size_t index)

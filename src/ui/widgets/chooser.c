@@ -6,7 +6,7 @@
 #include "ui/terminal/columns.h"
 #include "ui/terminal/draw.h"
 #include "ui/terminal/keys.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -250,7 +250,7 @@ void chooser_draw(struct chooser *chooser, struct canvas *canvas)
         return;
     size_t visible_rows = (size_t)list.rows;
     chooser->top =
-        table_scroll(chooser->top, chooser->selected, visible_rows, chooser->shown_count);
+        listing_scroll(chooser->top, chooser->selected, visible_rows, chooser->shown_count);
     for (int row = 0; row < list.rows && chooser->top + (size_t)row < chooser->shown_count; row++) {
         struct rect line = {list.row + row, list.column, 1, list.columns};
         draw_item(chooser, canvas, list, row, texts, texts + widest + 2);

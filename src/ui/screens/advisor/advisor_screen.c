@@ -10,7 +10,7 @@
 #include "engine/network/network.h"
 #include "runs/settings/settings.h"
 #include "ui/screens/advisor/internal.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -157,8 +157,9 @@ static void put_row(struct writer *writer, const struct comparison *comparison, 
     else
         snprintf(speed, sizeof speed, "%s", _("ms not measured"));
     snprintf(text, sizeof text, _("%s: %s, %s parameters, %.4g MB, %s (%s)"), row->network,
-             accuracy, text_count(row->parameters, parameters, sizeof parameters),
-             (double)row->model_bytes / 1e6, speed, row->name);
+             accuracy,
+             text_count(figure_to_count(row->figures.parameters), parameters, sizeof parameters),
+             (double)figure_to_count(row->figures.model_bytes) / 1e6, speed, row->name);
     put(writer, 2, ROLE_TEXT, text);
 }
 

@@ -6,7 +6,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "runs/settings/settings.h"
-#include "studies/compare/compare_files.h"
+#include "studies/compare/compare.h"
 
 #include <math.h>
 #include <stdio.h>

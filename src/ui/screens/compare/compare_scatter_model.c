@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +60,7 @@ static bool find_figures(struct compare_scatter *scatter, const struct compariso
     for (size_t i = 0; i < SCATTER_AXES; i++) {
         if (!find_figure(table, scatter->names[i], preferred[i], &scatter->figures[i]))
             return false;
-        compare_figure_name(table, &scatter->figures[i], scatter->names[i], FIGURE_NAME);
+        compare_figure_name(table, &scatter->figures[i], scatter->names[i], SCATTER_NAME);
     }
     return true;
 }
@@ -89,21 +88,6 @@ static bool add_points(struct compare_scatter *scatter, const struct comparison 
     return true;
 }
 
-static struct axis axis_of(const struct compare_scatter *scatter, enum scatter_axis axis)
-{
-    double low = DBL_MAX, high = -DBL_MAX;
-    for (size_t i = 0; i < scatter->count; i++) {
-        low = fmin(low, scatter->points[i].at[axis]);
-        high = fmax(high, scatter->points[i].at[axis]);
-    }
-    if (low == high) { /* equal values stand in the middle of a readable range */
-        const double margin = low == 0 ? 1 : fabs(low) / 20;
-        low -= margin;
-        high += margin;
-    }
-    return axis_for_range(low, high, scatter->log[axis] && low > 0);
-}
-
 bool compare_scatter_build(struct compare_scatter *scatter, const struct comparison *table,
                            struct error *error)
 {
@@ -116,25 +100,17 @@ bool compare_scatter_build(struct compare_scatter *scatter, const struct compari
     if (!add_points(scatter, table, error))
         return false;
     for (size_t i = 0; i < SCATTER_AXES; i++)
-        scatter->axes[i] = axis_of(scatter, i);
+        scatter->axes[i] = scatter_axis_of(scatter->points, scatter->count, i, scatter->log[i]);
     const struct compare_figure *x = &scatter->figures[SCATTER_X];
     const struct compare_figure *y = &scatter->figures[SCATTER_Y];
-    if (compare_figure_direction(x) == COMPARE_NO_DIRECTION ||
-        compare_figure_direction(y) == COMPARE_NO_DIRECTION)
+    if (compare_figure_direction(x) == FIGURE_NEITHER ||
+        compare_figure_direction(y) == FIGURE_NEITHER)
         return true;
     scatter->has_front = compare_find_front(table, x, y, &scatter->front, error);
     return scatter->has_front;
 }
 
 /* --- the cursor --- */
-
-const struct scatter_point *compare_scatter_find(const struct compare_scatter *scatter, size_t row)
-{
-    for (size_t i = 0; i < scatter->count; i++)
-        if (scatter->points[i].row == row)
-            return &scatter->points[i];
-    return NULL;
-}
 
 /* Returns how far the point is from another one: what it is aside counts twice. Returns INFINITY if
  * it is not in the direction. */
@@ -153,7 +129,7 @@ static double distance(const struct compare_scatter *scatter, const struct scatt
 size_t compare_scatter_neighbour(const struct compare_scatter *scatter, size_t row, int across,
                                  int up)
 {
-    const struct scatter_point *from = compare_scatter_find(scatter, row);
+    const struct scatter_point *from = scatter_find(scatter->points, scatter->count, row);
     double nearest = INFINITY;
     if (!from)
         return scatter->count > 0 ? scatter->points[0].row : row;

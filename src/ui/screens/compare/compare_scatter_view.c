@@ -4,109 +4,44 @@
 #include "ui/screens/compare/internal.h"
 
 #include "base/language.h"
-#include "ui/plot/axis_marks.h"
 #include "ui/terminal/columns.h"
 #include "ui/terminal/keys.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { NOTE_ROWS = 3, FRONT_SERIES = 1 };
-
-struct place {
-    int row, column;
-};
-
-/* Returns where a point lies in a plot of this size. */
-static struct place place_of(const struct compare_scatter *scatter,
-                             const struct scatter_point *point, int rows, int columns)
-{
-    const double x = axis_position(&scatter->axes[SCATTER_X], point->at[SCATTER_X]);
-    const double y = axis_position(&scatter->axes[SCATTER_Y], point->at[SCATTER_Y]);
-    return (struct place){(int)lround((1 - y) * (rows - 1)), (int)lround(x * (columns - 1))};
-}
+enum { NOTE_ROWS = 3 };
 
 /* --- the plot --- */
 
-static void add_front(struct compare_model *model)
+static enum role role_of(const void *context, size_t row)
 {
-    const struct compare_scatter *scatter = &model->scatter;
-    struct plot *plot = &model->plot;
-    const int width = (int)plot_width(plot), height = (int)plot_height(plot);
-    struct place last = {0, 0};
-    for (size_t i = 0; i < scatter->front.count; i++) {
-        const struct scatter_point *point = compare_scatter_find(scatter, scatter->front.rows[i]);
-        const struct place place = place_of(scatter, point, height, width);
-        if (i > 0)
-            plot_line(plot, FRONT_SERIES, last.column, height - 1 - last.row, place.column,
-                      height - 1 - place.row);
-        last = place;
-    }
-}
-
-/* Draws a point. A click on it presses Tab until its row is selected, on the selected row Enter. */
-static void draw_point(struct app *app, struct rect area, const struct scatter_point *point)
-{
-    const struct compare_model *model = compare_model(app);
-    const size_t rows = model->table.count;
-    const bool selected = point->row == model->selected;
-    const bool on_front = compare_front_has(&model->scatter.front, point->row);
-    const struct place place = place_of(&model->scatter, point, area.rows, area.columns);
-    const char mark[] = {compare_model_row_mark(point->row), '\0'};
-    enum role role = selected   ? ROLE_FOCUS
-                     : on_front ? ROLE_STRONG
-                                : compare_row_role(model, point->row);
-    draw_text(&app->canvas, area, place.row, place.column, role, mark);
-    struct rect cell = {area.row + place.row, area.column + place.column, 1, 1};
-    targets_add(&app->canvas.targets, cell, selected ? UI_ENTER : UI_TAB,
-                selected ? 1 : (point->row + rows - model->selected) % rows);
-    if (selected)
-        draw_cursor(&app->canvas, area, place.row, place.column);
-}
-
-static void draw_points(struct app *app, struct rect area)
-{
-    const struct compare_scatter *scatter = &compare_model(app)->scatter;
-    for (size_t i = scatter->count; i-- > 0;) /* the first row on top */
-        draw_point(app, area, &scatter->points[i]);
-    const struct scatter_point *selected =
-        compare_scatter_find(scatter, compare_model(app)->selected);
-    if (selected)
-        draw_point(app, area, selected);
-}
-
-static void name_axis(const struct compare_scatter *scatter, enum scatter_axis axis, char *text,
-                      size_t size)
-{
-    snprintf(text, size, scatter->axes[axis].log ? _("%s, log") : "%s", scatter->names[axis]);
+    return compare_row_role(context, row);
 }
 
 static void draw_plot(struct app *app, struct rect area)
 {
-    static const enum role roles[] = {ROLE_TEXT, ROLE_SMOOTHED};
-    static const enum plot_style styles[] = {PLOT_DOTTED, PLOT_DOTTED};
     struct compare_model *model = compare_model(app);
-    struct plot_layout layout = layout_plot(area, true);
-    char name[FIGURE_NAME + 16];
+    const struct compare_scatter *data = &model->scatter;
+    char legend[SCATTER_NAME + 16];
     struct error error;
-    if (rect_is_empty(layout.plot))
-        return;
-    if (!plot_reset(&model->plot, (size_t)layout.plot.rows, (size_t)layout.plot.columns,
-                    app->symbols, &error)) {
+    struct scatter scatter = {.points = data->points,
+                              .count = data->count,
+                              .front = data->front.rows,
+                              .front_count = data->front.count,
+                              .x_name = data->names[SCATTER_X],
+                              .legend = legend,
+                              .selected = model->selected,
+                              .mark = compare_model_row_mark,
+                              .role = role_of,
+                              .context = model,
+                              .rows = model->table.count};
+    memcpy(scatter.axes, data->axes, sizeof scatter.axes);
+    snprintf(legend, sizeof legend, data->axes[SCATTER_Y].log ? _("%s, log") : "%s",
+             data->names[SCATTER_Y]);
+    if (!scatter_draw(&scatter, &model->plot, app->symbols, &app->canvas, area, &error))
         app_say_error(app, &error);
-        return;
-    }
-    add_front(model);
-    name_axis(&model->scatter, SCATTER_Y, name, sizeof name);
-    draw_text(&app->canvas, layout.legend, 0, 0, ROLE_HEADING, name);
-    plot_axes_draw_y(&app->canvas, layout.labels, &model->scatter.axes[SCATTER_Y]);
-    plot_draw(&app->canvas, layout.plot, &model->plot, roles, styles);
-    name_axis(&model->scatter, SCATTER_X, name, sizeof name);
-    plot_axes_draw_named_x(&app->canvas, layout.axis, &model->scatter.axes[SCATTER_X], name,
-                           layout.labels.columns > 0);
-    draw_points(app, layout.plot);
 }
 
 /* --- words --- */

@@ -4,7 +4,7 @@
 #include "ui/app/app.h"
 #include "ui/app/plot_actions.h"
 #include "ui/screens/compare/internal.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include "base/clock.h"
 #include "base/language.h"
@@ -192,7 +192,7 @@ static void take_figure(struct app *app)
     if (model->kind == COMPARE_PARALLEL)
         compare_parallel_show(&model->parallel, figure);
     else {
-        snprintf(model->scatter.names[model->choice.axis], FIGURE_NAME, "%s", figure);
+        snprintf(model->scatter.names[model->choice.axis], SCATTER_NAME, "%s", figure);
         model->outdated = true;
     }
 }
@@ -207,7 +207,7 @@ static void choose_scatter_figure(struct app *app, enum scatter_axis axis)
     for (size_t i = 0; i < count && listed < CHOOSER_MAX_ITEMS; i++)
         if (!compare_figure_is_text(&figures[i])) {
             char *name = model->choice.items[listed];
-            compare_figure_name(&model->table, &figures[i], name, FIGURE_NAME);
+            compare_figure_name(&model->table, &figures[i], name, SCATTER_NAME);
             items[listed++] = (struct chooser_item){name, ""};
         }
     model->choice.axis = axis;
@@ -225,7 +225,7 @@ static void choose_axis(struct app *app)
     struct chooser_item items[CHOOSER_MAX_ITEMS];
     size_t listed = 0;
     for (size_t i = parallel->shown; i < parallel->count && listed < CHOOSER_MAX_ITEMS; i++) {
-        snprintf(model->choice.items[listed], FIGURE_NAME, "%s", parallel->axes[i].name);
+        snprintf(model->choice.items[listed], SCATTER_NAME, "%s", parallel->axes[i].name);
         items[listed] = (struct chooser_item){model->choice.items[listed], ""};
         listed++;
     }

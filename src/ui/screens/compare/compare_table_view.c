@@ -8,7 +8,7 @@
 #include "studies/compare/compare_significance.h"
 #include "ui/app/run_actions.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -338,7 +338,7 @@ static int draw_state(struct app *app, struct rect area, int line, const struct 
             continue;
         runs_record(entry, &record);
         snprintf(text, sizeof text, _("This run is not done; its state: %s."),
-                 run_field_text(FIELD_STATUS, &record, state, sizeof state));
+                 run_field_text(FIGURE_STATUS, &record, state, sizeof state));
         return draw_wrapped(&app->canvas, area, line, ROLE_WARNING, text);
     }
     return line;
@@ -429,7 +429,7 @@ void compare_draw_table(struct app *app, struct rect area)
     draw_head(app, area, &placing);
     struct rect list = {area.row + HEAD_ROWS, area.column,
                         area.rows - HEAD_ROWS - (notes ? NOTE_ROWS + 1 : 0), area.columns};
-    model->top = table_scroll(model->top, model->selected, (size_t)list.rows, model->table.count);
+    model->top = listing_scroll(model->top, model->selected, (size_t)list.rows, model->table.count);
     int row = 0;
     for (; row < list.rows && model->top + (size_t)row < model->table.count; row++) {
         struct rect line = {list.row + row, list.column, 1, list.columns};

@@ -12,6 +12,7 @@
 #include "ui/plot/axis_marks.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot.h"
+#include "ui/plot/scatter.h"
 #include "ui/terminal/keys.h"
 #include "ui/terminal/layout.h"
 #include "ui/terminal/theme.h"
@@ -226,18 +227,11 @@ void compare_parallel_show(struct compare_parallel *parallel, const char *name);
 
 /* The points of a scatter plot of two figures, its axes, and the Pareto front. No drawing. */
 
-enum { FIGURE_NAME = DEVICE_NAME_SIZE + 16 };
+enum { SCATTER_NAME = DEVICE_NAME_SIZE + 16 };
 
-enum scatter_axis { SCATTER_X, SCATTER_Y, SCATTER_AXES };
-
-struct scatter_point {
-    double at[SCATTER_AXES]; /* the values */
-    size_t row;
-};
-
-struct compare_scatter {                   /* starts as {0} */
-    char names[SCATTER_AXES][FIGURE_NAME]; /* chosen figures; "": a default takes their place */
-    bool log[SCATTER_AXES];                /* wanted, where all values are positive */
+struct compare_scatter {                    /* starts as {0} */
+    char names[SCATTER_AXES][SCATTER_NAME]; /* chosen figures; "": a default takes their place */
+    bool log[SCATTER_AXES];                 /* wanted, where all values are positive */
 
     /* as of the last compare_scatter_build */
     bool usable; /* false: no figure of the table is known, and nothing below is valid */
@@ -260,9 +254,6 @@ void compare_scatter_free(struct compare_scatter *scatter);
 
 /* Goes on to the next scales: linear, log x, log y, both. */
 void compare_scatter_next_scale(struct compare_scatter *scatter);
-
-/* Returns the point of a row, or NULL. */
-const struct scatter_point *compare_scatter_find(const struct compare_scatter *scatter, size_t row);
 
 /* Returns the row of the nearest point in a direction from the row's point, one of (1, 0), (-1, 0),
  * (0, 1), (0, -1) for right, left, up and down; the row itself if there is none. */
@@ -325,7 +316,7 @@ struct compare_table_columns {
 
 /* The list that chooses a figure for an axis of the scatter plot or of the parallel coordinates. */
 struct compare_choice {
-    char items[CHOOSER_MAX_ITEMS][FIGURE_NAME];
+    char items[CHOOSER_MAX_ITEMS][SCATTER_NAME];
     enum scatter_axis axis; /* of the scatter plot */
 };
 

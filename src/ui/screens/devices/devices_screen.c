@@ -13,7 +13,7 @@
 #include "models/measure/device_meter.h"
 #include "runs/machine/machine_file.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -11,7 +11,7 @@
 #include "training/find_rate.h"
 #include "ui/plot/axis_marks.h"
 #include "ui/plot/plot.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "base/language.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/line_edit.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <stdio.h>
 #include <string.h>

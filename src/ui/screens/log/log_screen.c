@@ -4,8 +4,7 @@
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/line_edit.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -172,7 +171,7 @@ static void draw(struct app *app, struct rect body)
             _("There are no messages yet: starts, ends, findings and errors of runs come here."));
     if (!view->left_end || view->selected >= count)
         view->selected = count > 0 ? count - 1 : 0;
-    view->top = table_scroll(view->top, view->selected, rows, count);
+    view->top = listing_scroll(view->top, view->selected, rows, count);
     size_t nth = 0;
     for (size_t i = 0; i < app->shared.log.count; i++) {
         const struct log_line *line = log_line(&app->shared.log, i);

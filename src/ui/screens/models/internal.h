@@ -6,7 +6,7 @@
 #include "base/threads/background_job.h"
 #include "studies/models/model_table.h"
 #include "ui/app/app.h"
-#include "ui/plot/plot.h"
+#include "ui/plot/scatter.h"
 #include "ui/terminal/layout.h"
 
 #include <stdbool.h>
@@ -48,6 +48,10 @@ struct models_model {
     enum models_cost cost;
     bool log; /* the scale of the cost */
     struct plot plot;
+    struct scatter_point *points; /* as of models_model_points */
+    size_t point_count, point_capacity;
+    size_t *front; /* rows, in the order of the cost */
+    size_t front_count, front_capacity;
 };
 
 /* Returns the state of the screen. */
@@ -70,15 +74,9 @@ void models_model_next_order(struct models_model *model);
 /* Returns the number of rows that are not measured on the device. */
 size_t models_model_unmeasured(const struct models_model *model);
 
-/* Returns a row's cost; NaN: not known. */
-double models_model_cost(const struct models_model *model, size_t row);
-/* Returns whether the row is a point of the plot: it has the selected row's data set and both
- * figures. */
-bool models_model_is_point(const struct models_model *model, size_t row);
-/* Returns whether the row is on the front of the cost. */
-bool models_model_is_on_front(const struct models_model *model, size_t row);
-/* Fills the axes of the plot. Returns false if it has no point. */
-bool models_model_axes(const struct models_model *model, struct axis *cost, struct axis *top1);
+/* Finds the points of the plot, the rows that have the selected row's data set and both figures,
+ * and the front. Returns false with an error if out of memory. */
+bool models_model_points(struct models_model *model, struct error *error);
 
 /* Returns the layers of the selected model; none if it is not quantized. */
 const struct model_layers *models_model_layers(const struct models_model *model);
@@ -92,9 +90,5 @@ char models_model_mark(size_t row);
 
 /* Draws the whole screen. */
 void models_draw(struct app *app, struct rect body);
-/* Draws the scatter plot into `area`. */
-void models_draw_scatter(struct app *app, struct rect area);
-/* Draws the layers of the selected model into `area`. */
-void models_draw_layers(struct app *app, struct rect area);
 
 #endif

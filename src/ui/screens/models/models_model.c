@@ -2,9 +2,9 @@
  * and measures model by model. A job that is cancelled leaves the table that it has read. */
 #include "ui/screens/models/internal.h"
 
+#include "base/memory.h"
 #include "runs/settings/config.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +132,8 @@ void models_model_free(struct models_model *model)
     model_table_free(&model->next.table);
     model_table_free(&model->table);
     plot_free(&model->plot);
+    free(model->points);
+    free(model->front);
     *model = (struct models_model){0};
 }
 
@@ -167,63 +169,47 @@ size_t models_model_unmeasured(const struct models_model *model)
 
 /* --- the plot --- */
 
-double models_model_cost(const struct models_model *model, size_t row)
+static double cost_of(const struct models_model *model, const struct model_row *row)
 {
-    const struct model_row *of = &model->table.rows[row];
-    switch (model->cost) {
-    case MODELS_MS:
-        return of->timed ? of->now.ms : (double)NAN;
-    case MODELS_BYTES:
-        return (double)of->figures.facts.bytes;
-    default:
-        return (double)of->figures.facts.flops;
-    }
+    static const enum figure costs[MODELS_COSTS] = {
+        [MODELS_MS] = FIGURE_TIME, [MODELS_BYTES] = FIGURE_SIZE, [MODELS_FLOPS] = FIGURE_FLOPS};
+    const struct run_figures figures = model_row_figures(row);
+    return figure_of(&figures, costs[model->cost]);
 }
 
-bool models_model_is_point(const struct models_model *model, size_t row)
+/* Inserts a row into the front, which is in the order of costs. */
+static void add_to_front(struct models_model *model, size_t row)
 {
-    const struct model_row *of = &model->table.rows[row];
-    const struct model_row *selected = &model->table.rows[model->selected];
-    return strcmp(of->data_key, selected->data_key) == 0 && isfinite(of->now.top1) &&
-           isfinite(models_model_cost(model, row));
+    const struct model_row *rows = model->table.rows;
+    size_t place = model->front_count++;
+    for (; place > 0 && cost_of(model, &rows[model->front[place - 1]]) > cost_of(model, &rows[row]);
+         place--)
+        model->front[place] = model->front[place - 1];
+    model->front[place] = row;
 }
 
-bool models_model_is_on_front(const struct models_model *model, size_t row)
+bool models_model_points(struct models_model *model, struct error *error)
 {
     static const unsigned fronts[MODELS_COSTS] = {[MODELS_MS] = MODEL_FRONT_MS,
                                                   [MODELS_BYTES] = MODEL_FRONT_BYTES,
                                                   [MODELS_FLOPS] = MODEL_FRONT_FLOPS};
-    return model->table.rows[row].front & fronts[model->cost];
-}
-
-static struct axis axis_of(double low, double high, bool log)
-{
-    if (low == high) { /* equal values stand in the middle of a readable range */
-        const double margin = low == 0 ? 1 : fabs(low) / 20;
-        low -= margin;
-        high += margin;
-    }
-    return axis_for_range(low, high, log && low > 0);
-}
-
-bool models_model_axes(const struct models_model *model, struct axis *cost, struct axis *top1)
-{
-    double low[2] = {DBL_MAX, DBL_MAX}, high[2] = {-DBL_MAX, -DBL_MAX};
-    bool any = false;
-    for (size_t i = 0; i < model->table.count; i++) {
-        if (!models_model_is_point(model, i))
-            continue;
-        const double at[2] = {models_model_cost(model, i), model->table.rows[i].now.top1};
-        for (size_t k = 0; k < 2; k++) {
-            low[k] = fmin(low[k], at[k]);
-            high[k] = fmax(high[k], at[k]);
-        }
-        any = true;
-    }
-    if (!any)
+    const struct model_table *table = &model->table;
+    model->point_count = model->front_count = 0;
+    if (!memory_grow(&model->points, &model->point_capacity, table->count, sizeof *model->points,
+                     "the scatter plot", error) ||
+        !memory_grow(&model->front, &model->front_capacity, table->count, sizeof *model->front,
+                     "the scatter plot", error))
         return false;
-    *cost = axis_of(low[0], high[0], model->log);
-    *top1 = axis_of(low[1], high[1], false);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct model_row *row = &table->rows[i];
+        const struct scatter_point point = {{cost_of(model, row), row->now.top1}, i};
+        if (strcmp(row->data_key, table->rows[model->selected].data_key) != 0 ||
+            !isfinite(point.at[SCATTER_X]) || !isfinite(point.at[SCATTER_Y]))
+            continue;
+        model->points[model->point_count++] = point;
+        if (row->front & fronts[model->cost])
+            add_to_front(model, i);
+    }
     return true;
 }
 

@@ -5,7 +5,7 @@
 #include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
 #include "ui/screens/models/internal.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include "base/files/file.h"
 #include "base/language.h"

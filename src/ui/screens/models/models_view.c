@@ -7,47 +7,21 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    COLUMN_MARK,
-    COLUMN_NAME,
-    COLUMN_TOP1,
-    COLUMN_MS,
-    COLUMN_SIZE,
-    COLUMN_FLOPS,
-    COLUMN_PARAMETERS,
-    COLUMN_ENERGY,
-    COLUMN_EFFICIENCY,
-    COLUMN_FRONT,
-    COLUMNS
-};
+/* --- the table --- */
 
-static const struct table_column columns[COLUMNS] = {
-    [COLUMN_MARK] = {"", 1, 0, false, false},
-    [COLUMN_NAME] = {N_("Name"), 22, 0, false, true},
-    [COLUMN_TOP1] = {N_("Top-1"), 7, 0, true, false},
-    [COLUMN_MS] = {N_("ms"), 8, 1, true, false},
-    [COLUMN_SIZE] = {N_("Bytes"), 9, 2, true, false},
-    [COLUMN_FLOPS] = {N_("FLOPs"), 7, 3, true, false},
-    [COLUMN_PARAMETERS] = {N_("Param."), 7, 5, true, false},
-    [COLUMN_ENERGY] = {N_("J/image"), 8, 7, true, false},
-    [COLUMN_EFFICIENCY] = {"E_P", 8, 6, true, false},
-    [COLUMN_FRONT] = {N_("Front"), 5, 4, false, false}};
-
-/* --- cells --- */
-
-static void number(double value, double factor, char *text, size_t size)
-{
-    if (isfinite(value))
-        snprintf(text, size, "%.4g", value * factor);
-    else
-        snprintf(text, size, "-");
-}
+static const struct listing_column columns[] = {
+    {"", 1, 0, false, false},          {N_("Name"), 22, 0, false, true},
+    {N_("Top-1"), 7, 0, true, false},  {N_("ms"), 8, 1, true, false},
+    {N_("Bytes"), 9, 2, true, false},  {N_("FLOPs"), 7, 3, true, false},
+    {N_("Param."), 7, 5, true, false}, {N_("J/image"), 8, 7, true, false},
+    {"E_P", 8, 6, true, false},        {N_("Front"), 5, 4, false, false}};
+enum { COLUMNS = sizeof columns / sizeof *columns };
 
 /* Writes a letter for each front that the row is on: t (time), b (bytes), f (FLOPs). */
 static void fronts(unsigned front, char *text, size_t size)
@@ -57,92 +31,129 @@ static void fronts(unsigned front, char *text, size_t size)
              front ? "" : "-");
 }
 
-static void cell_text(const struct model_row *row, int column, char *text, size_t size)
+static void add_row(struct table *texts, const struct model_row *row, size_t number)
 {
+    char text[32];
     const struct model_description *facts = &row->figures.facts;
-    switch (column) {
-    case COLUMN_NAME:
-        snprintf(text, size, "%s", facts->name);
-        break;
-    case COLUMN_TOP1:
-        if (isfinite(row->now.top1))
-            snprintf(text, size, "%.2f", row->now.top1);
-        else
-            snprintf(text, size, "-");
-        break;
-    case COLUMN_MS:
-        number(row->timed ? row->now.ms : (double)NAN, 1, text, size);
-        break;
-    case COLUMN_SIZE:
-        text_bytes(facts->bytes, text, size);
-        break;
-    case COLUMN_FLOPS:
-        text_si((double)facts->flops, text, size);
-        break;
-    case COLUMN_PARAMETERS:
-        text_si((double)facts->parameters, text, size);
-        break;
-    case COLUMN_ENERGY:
-        number(row->now.joules, 1, text, size);
-        break;
-    case COLUMN_EFFICIENCY:
-        number(row->efficiency, 1e3, text, size);
-        break;
-    default:
-        fronts(row->front, text, size);
-    }
-}
-
-/* --- the table --- */
-
-static void draw_row(struct app *app, struct rect line, size_t index, const int *starts,
-                     const int *widths)
-{
-    const struct models_model *model = models_model(app);
-    const bool selected = index == model->selected;
-    const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
-    char text[MODEL_NAME] = "";
-    if (selected) {
-        draw_fill(&app->canvas, line, ROLE_FOCUS);
-        draw_cursor(&app->canvas, line, 0, 0);
-    }
-    for (int c = 0; c < COLUMNS; c++) {
-        struct rect cell = {line.row, line.column + starts[c], 1, widths[c]};
-        if (widths[c] == 0)
-            continue;
-        if (c == COLUMN_MARK)
-            snprintf(text, sizeof text, "%c", models_model_mark(index));
-        else
-            cell_text(&model->table.rows[index], c, text, sizeof text);
-        if (columns[c].right)
-            draw_right(&app->canvas, cell, 0, role, text);
-        else
-            draw_fitted_name(&app->canvas, cell, 0, 0, role, text);
-    }
-    targets_add_row(&app->canvas.targets, line, index, model->selected);
+    const struct run_figures figures = model_row_figures(row);
+    table_cell(texts, "%c", models_model_mark(number));
+    table_cell(texts, "%s", facts->name);
+    table_number(texts, "%.2f", figures.top1);
+    table_number(texts, "%.4g", figures.ms);
+    table_cell(texts, "%s", text_bytes(facts->bytes, text, sizeof text));
+    table_cell(texts, "%s", text_si((double)facts->flops, text, sizeof text));
+    table_cell(texts, "%s", text_si((double)facts->parameters, text, sizeof text));
+    table_number(texts, "%.4g", figures.joules);
+    table_number(texts, "%.4g", figures.e_p * 1e3);
+    fronts(row->front, text, sizeof text);
+    table_cell(texts, "%s", text);
 }
 
 static void draw_table(struct app *app, struct rect area)
 {
     struct models_model *model = models_model(app);
-    int starts[COLUMNS], widths[COLUMNS];
-    if (area.rows < 2)
+    struct listing_view view = {.selected = model->selected, .top = model->top};
+    struct table texts = {.columns = COLUMNS};
+    const struct listing listing = {columns, &texts, 0, true, false};
+    for (size_t i = 0; i < model->table.count; i++)
+        add_row(&texts, &model->table.rows[i], i);
+    listing_draw(&view, &listing, &app->canvas, area);
+    model->top = view.top;
+    model->page = view.page;
+    listing_free(&view);
+    table_free(&texts);
+}
+
+/* --- the layers of a quantized model --- */
+
+static const struct listing_column layer_columns[] = {
+    {N_("Layer"), 16, 0, false, true},      {N_("Weights"), 7, 1, false, false},
+    {N_("Output dB"), 9, 0, true, false},   {N_("Alone: points"), 13, 0, true, false},
+    {N_("Weights dB"), 10, 2, true, false}, {N_("Alone: loss"), 11, 3, true, false}};
+enum { LAYER_COLUMNS = sizeof layer_columns / sizeof *layer_columns };
+
+static void add_layer(struct table *texts, const struct model_layer *layer)
+{
+    table_cell(texts, "%s", layer->name);
+    table_cell(texts, "%s", layer->int8 ? "int8" : "float32");
+    table_number(texts, "%.1f", layer->output_sqnr);
+    table_number(texts, "%+.2f", 0 - layer->top1_loss); /* what is lost is a change downwards */
+    table_number(texts, "%.1f", layer->weight_sqnr);
+    table_number(texts, "%+.4f", layer->loss_rise);
+}
+
+static void draw_layers(struct app *app, struct rect area)
+{
+    struct models_model *model = models_model(app);
+    const struct model_layers *layers = models_model_layers(model);
+    struct listing_view view = {.top = model->layer};
+    struct table texts = {.columns = LAYER_COLUMNS};
+    const struct listing listing = {layer_columns, &texts, 0, true, true};
+    if (layers->count == 0) {
+        draw_wrapped(&app->canvas, area, 0, ROLE_FAINT,
+                     _("This model is not quantized: tinca quantize makes one that is, with a "
+                       "report of its layers. v goes to the table, to select another model."));
         return;
-    table_fit(columns, COLUMNS, area.columns, starts, widths);
-    for (int c = 0; c < COLUMNS; c++) {
-        struct rect cell = {area.row, area.column + starts[c], 1, widths[c]};
-        const char *title = columns[c].title[0] ? gettext(columns[c].title) : "";
-        if (widths[c] > 0 && columns[c].right)
-            draw_right(&app->canvas, cell, 0, ROLE_HEADING, title);
-        else if (widths[c] > 0)
-            draw_text(&app->canvas, cell, 0, 0, ROLE_HEADING, title);
     }
-    const size_t rows = (size_t)area.rows - 1;
-    model->page = area.rows - 1;
-    model->top = table_scroll(model->top, model->selected, rows, model->table.count);
-    for (size_t i = 0; i < rows && model->top + i < model->table.count; i++)
-        draw_row(app, (struct rect){area.row + 1 + (int)i, area.column, 1, area.columns},
-                 model->top + i, starts, widths);
+    if (area.rows < 3)
+        return;
+    draw_format(&app->canvas, area, 0, 0, ROLE_FAINT,
+                _("signal to quantization noise; alone: this layer alone in int8, %zu images"),
+                layers->images);
+    for (size_t i = 0; i < layers->count; i++)
+        add_layer(&texts, &layers->list[i]);
+    area.row++;
+    area.rows--;
+    listing_draw(&view, &listing, &app->canvas, area);
+    model->page = view.page;
+    listing_free(&view);
+    table_free(&texts);
+}
+
+/* --- accuracy against one cost --- */
+
+static enum role role_of(const void *context, size_t row)
+{
+    (void)context;
+    (void)row;
+    return ROLE_TEXT;
+}
+
+static void draw_scatter(struct app *app, struct rect area)
+{
+    static const char *const names[MODELS_COSTS] = {[MODELS_MS] = N_("ms/image"),
+                                                    [MODELS_BYTES] = N_("bytes of the file"),
+                                                    [MODELS_FLOPS] = N_("FLOPs")};
+    struct models_model *model = models_model(app);
+    char legend[MODEL_SPEC + 80];
+    struct error error;
+    if (!models_model_points(model, &error)) {
+        app_say_error(app, &error);
+        return;
+    }
+    if (model->point_count == 0) {
+        draw_wrapped(&app->canvas, area, 1, ROLE_FAINT,
+                     _("No model with this data set has both figures: M measures them."));
+        return;
+    }
+    snprintf(legend, sizeof legend,
+             model->cost == MODELS_MS ? _("top-1 (%%); Pareto front of times in turns; data %s")
+                                      : _("top-1 (%%); the line is the Pareto front; data %s"),
+             model->table.rows[model->selected].data);
+    const struct scatter scatter = {
+        .points = model->points,
+        .count = model->point_count,
+        .front = model->front,
+        .front_count = model->front_count,
+        .axes = {scatter_axis_of(model->points, model->point_count, SCATTER_X, model->log),
+                 scatter_axis_of(model->points, model->point_count, SCATTER_Y, false)},
+        .x_name = gettext(names[model->cost]),
+        .legend = legend,
+        .selected = model->selected,
+        .mark = models_model_mark,
+        .role = role_of};
+    if (!scatter_draw(&scatter, &model->plot, app->symbols, &app->canvas, area, &error))
+        app_say_error(app, &error);
 }
 
 /* --- the selected model --- */
@@ -260,7 +271,7 @@ void models_draw(struct app *app, struct rect body)
     if (model->view == MODELS_TABLE)
         draw_table(app, area);
     else if (model->view == MODELS_SCATTER)
-        models_draw_scatter(app, area);
+        draw_scatter(app, area);
     else
-        models_draw_layers(app, area);
+        draw_layers(app, area);
 }

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 enum { NET, KIND, M, N, K, CALLS, SECONDS, SHARE, SPEED, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct listing_column columns[COLUMNS] = {
     [NET] = {N_("NET"), 4, 0, false, false},
     [KIND] = {N_("KIND"), 6, 0, false, false},
     [M] = {"M", 7, 3, true, false},
@@ -22,70 +22,29 @@ static const struct table_column columns[COLUMNS] = {
     [SPEED] = {N_("GFLOP/s"), 8, 4, true, false},
 };
 
-struct context {
-    const struct inspection *seen;
-    size_t first;
-};
-
-static const struct gemm_row *product_at(const struct inspection *seen, size_t row, size_t *network)
-{
-    for (*network = 0; row >= seen->networks[*network].gemm_count; ++*network)
-        row -= seen->networks[*network].gemm_count;
-    return &seen->networks[*network].gemm[row];
-}
-
 /* Returns `seconds` as a share of the time that all threads together had. */
 static double share(const struct inspection *seen, double seconds)
 {
     return 100 * seconds / (seen->seconds * (double)seen->threads);
 }
 
-static double key(const void *data, size_t row, size_t column)
+/* Appends the products of a network; its name stands in the first column if there are several. */
+static void add_products(struct table *texts, const struct inspection *seen, size_t network)
 {
-    const struct context *context = data;
-    size_t network;
-    const struct gemm_row *product = product_at(context->seen, row, &network);
-    switch (column + context->first) {
-    case M:
-        return (double)product->m;
-    case N:
-        return (double)product->n;
-    case K:
-        return (double)product->k;
-    case CALLS:
-        return (double)product->calls;
-    case SPEED:
-        return 2.0 * (double)product->m * (double)product->n * (double)product->k *
-               (double)product->calls / product->seconds * 1e-9;
-    default:
-        return product->seconds;
-    }
-}
-
-static void cell(const void *data, size_t row, size_t column, char *text, size_t size)
-{
-    const struct context *context = data;
-    size_t network;
-    const struct gemm_row *product = product_at(context->seen, row, &network);
-    switch (column + context->first) {
-    case NET:
-        snprintf(text, size, "%s", network == 0 ? "G" : "D");
-        break;
-    case KIND:
-        snprintf(text, size, "%s", gemm_kind_name(product->kind));
-        break;
-    case SECONDS:
-        snprintf(text, size, "%.4f", product->seconds);
-        break;
-    case SHARE:
-        snprintf(text, size, "%.1f", share(context->seen, product->seconds));
-        break;
-    case SPEED:
-        snprintf(text, size, "%.1f", key(data, row, column));
-        break;
-    default:
-        snprintf(text, size, "%.0f", key(data, row, column));
-        break;
+    for (size_t i = 0; i < seen->networks[network].gemm_count; i++) {
+        const struct gemm_row *product = &seen->networks[network].gemm[i];
+        const double m = (double)product->m, n = (double)product->n, k = (double)product->k,
+                     calls = (double)product->calls;
+        if (seen->network_count > 1)
+            table_cell(texts, "%s", network == 0 ? "G" : "D");
+        table_cell(texts, "%s", gemm_kind_name(product->kind));
+        table_number(texts, "%.0f", m);
+        table_number(texts, "%.0f", n);
+        table_number(texts, "%.0f", k);
+        table_number(texts, "%.0f", calls);
+        table_number(texts, "%.4f", product->seconds);
+        table_number(texts, "%.1f", share(seen, product->seconds));
+        table_number(texts, "%.1f", 2 * m * n * k * calls / product->seconds * 1e-9);
     }
 }
 
@@ -130,20 +89,15 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
 {
     (void)display;
     char when[120], whole[200];
-    struct insight_table_view *view = &run_model(app)->gemm;
+    struct listing_view *view = &run_model(app)->gemm;
     const struct inspection *seen = insight_get(app, entry, layout->view);
     if (!seen)
         return;
-    const struct context context = {seen, seen->network_count > 1 ? NET : KIND};
-    struct insight_table table = {.columns = columns + context.first,
-                                  .column_count = COLUMNS - context.first,
-                                  .context = &context,
-                                  .cell = cell,
-                                  .key = key,
-                                  .sortable = (~0u << M) >> context.first};
+    const size_t first = seen->network_count > 1 ? NET : KIND;
+    struct table texts = {.columns = COLUMNS - first};
     for (size_t n = 0; n < seen->network_count; n++)
-        table.row_count += seen->networks[n].gemm_count;
-    if (table.row_count == 0) {
+        add_products(&texts, seen, n);
+    if (texts.count == 0) {
         insight_draw_absence(
             &app->canvas, layout->view,
             _("No matrix products: the kernels of this run compute without them (the "
@@ -154,7 +108,9 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     snprintf(whole, sizeof whole, _("%s: matrix products, seconds summed over threads"),
              insight_when(seen, entry, when, sizeof when));
     insight_draw_summary(&app->canvas, parts.summary, ROLE_TEXT, whole, when);
-    insight_table_draw(view, &table, &app->canvas, parts.table);
+    const struct listing listing = {columns + first, &texts, (~0u << M) >> first, false, false};
+    listing_draw(view, &listing, &app->canvas, parts.table);
+    table_free(&texts);
     if (!rect_is_empty(parts.details))
         draw_sums(&app->canvas, parts.details, seen);
 }

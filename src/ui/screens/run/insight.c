@@ -1,15 +1,13 @@
 /* Inspections of a run: the worker measures the next iterations when it is asked, and publishes the
  * result. A new one is requested every five seconds, or after a hundred times the cost of the last
- * one if that is longer. The tables sort a list of row numbers and draw the part that fits. */
+ * one if that is longer. */
 #include "ui/screens/run/internal.h"
 
 #include "base/clock.h"
 #include "base/language.h"
-#include "base/memory.h"
 #include "runs/settings/train_command.h"
 #include "ui/app/app.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -137,64 +135,9 @@ const char *insight_when(const struct inspection *seen, const struct run_entry *
     return text;
 }
 
-/* --- tables: keys and order --- */
+/* --- the parts of a view --- */
 
-static bool is_sortable(const struct insight_table *table, size_t column)
-{
-    return table->sortable >> column & 1;
-}
-
-static void turn_sort(struct insight_table_view *view, const struct insight_table *table)
-{
-    const size_t count = table->column_count, step = view->turn < 0 ? count - 1 : 1;
-    if (view->sort >= count || !is_sortable(table, view->sort))
-        view->sort = 0;
-    if (view->turn != 0)
-        do
-            view->sort = (view->sort + step) % count;
-        while (!is_sortable(table, view->sort) && view->sort != 0);
-    view->turn = 0;
-}
-
-static int greatest_first(const void *a, const void *b)
-{
-    const struct insight_row *x = a, *y = b;
-    if (x->key != y->key && !(isnan(x->key) && isnan(y->key)))
-        return isnan(x->key) || x->key < y->key ? 1 : -1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
-/* Sorts view->order. Returns false if there is no memory. */
-static bool sort_rows(struct insight_table_view *view, const struct insight_table *table)
-{
-    if (!memory_grow(&view->order, &view->capacity, table->row_count, sizeof *view->order,
-                     "a table", NULL))
-        return false;
-    for (size_t i = 0; i < table->row_count; i++)
-        view->order[i] = (struct insight_row){
-            view->sort == 0 ? 0 : table->key(table->context, i, view->sort), i};
-    if (table->row_count > 0) /* else `order` may be NULL */
-        qsort(view->order, table->row_count, sizeof *view->order, greatest_first);
-    return true;
-}
-
-void insight_table_move(struct insight_table_view *view, int how)
-{
-    const size_t page = view->page > 1 ? (size_t)view->page - 1 : 1;
-    if (how == MOVE_LEFT || how == MOVE_RIGHT) {
-        view->turn += how == MOVE_LEFT ? -1 : 1;
-        view->selected = 0;
-    } else /* drawing limits it to the last row */
-        view->selected = list_move(view->selected, how, page, SIZE_MAX / 4);
-}
-
-void insight_table_free(struct insight_table_view *view)
-{
-    free(view->order);
-    *view = (struct insight_table_view){0};
-}
-
-struct insight_layout insight_layout(struct insight_table_view *view, struct rect area, int rows)
+struct insight_layout insight_layout(struct listing_view *view, struct rect area, int rows)
 {
     struct insight_layout layout = {0};
     const int least = 4; /* rows of a useful table: a heading and three rows */
@@ -239,120 +182,4 @@ void insight_draw_summary(struct canvas *canvas, struct rect area, enum role rol
 {
     const bool fits = (int)columns_of(sentence) < area.columns;
     draw_text(canvas, area, 0, 1, role, fits ? sentence : brief);
-}
-
-/* --- tables: drawing --- */
-
-static void draw_cell(struct canvas *canvas, struct rect cell, bool right, enum role role,
-                      const char *text)
-{
-    if (right)
-        draw_right(canvas, cell, 0, role, text);
-    else
-        draw_fitted_name(canvas, cell, 0, 0, role, text);
-}
-
-/* Draws the column headings and marks the one that sorts. */
-static void draw_heading(const struct insight_table_view *view, const struct insight_table *table,
-                         struct canvas *canvas, struct rect area, const int *starts,
-                         const int *widths)
-{
-    char text[64];
-    for (size_t i = 0; i < table->column_count; i++) {
-        struct rect cell = {area.row, area.column + 1 + starts[i], 1, widths[i]};
-        const bool sorts = i == view->sort;
-        snprintf(text, sizeof text, "%s%s", gettext(table->columns[i].title),
-                 sorts ? canvas->glyphs->sorted : "");
-        draw_cell(canvas, cell, table->columns[i].right, sorts ? ROLE_STRONG : ROLE_HEADING, text);
-    }
-}
-
-/* The names of a table's columns of text that are too narrow for them. */
-struct table_names {
-    struct short_names columns[TABLE_MAX_COLUMNS];
-};
-
-struct column_of_table {
-    const struct insight_table *table;
-    size_t column;
-};
-
-static void write_cell(const void *context, size_t row, char *text, size_t size)
-{
-    const struct column_of_table *column = context;
-    column->table->cell(column->table->context, row, column->column, text, size);
-}
-
-/* Returns whether a cell of the column is wider than the column. */
-static bool is_too_narrow(const struct insight_table *table, size_t column, int width)
-{
-    char text[SHORT_NAME_SIZE];
-    for (size_t row = 0; row < table->row_count; row++) {
-        table->cell(table->context, row, column, text, sizeof text);
-        if ((int)columns_of(text) > width)
-            return true;
-    }
-    return false;
-}
-
-static void shorten_names(const struct insight_table *table, const struct canvas *canvas,
-                          const int *widths, struct table_names *names)
-{
-    for (size_t i = 0; i < table->column_count; i++) {
-        const struct column_of_table column = {table, i};
-        names->columns[i] = (struct short_names){0};
-        if (widths[i] > 0 && !table->columns[i].right && is_too_narrow(table, i, widths[i]))
-            short_names_make(&names->columns[i], table->row_count, widths[i], canvas->glyphs->cut,
-                             write_cell, &column);
-    }
-}
-
-static void draw_row(const struct insight_table *table, const struct table_names *names, size_t row,
-                     bool selected, struct canvas *canvas, struct rect line, const int *starts,
-                     const int *widths)
-{
-    char text[SHORT_NAME_SIZE];
-    const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
-    if (selected) {
-        draw_fill(canvas, line, ROLE_FOCUS);
-        draw_text(canvas, line, 0, 0, ROLE_FOCUS, ">");
-        draw_cursor(canvas, line, 0, 0);
-    }
-    for (size_t i = 0; i < table->column_count; i++) {
-        struct rect cell = {line.row, line.column + 1 + starts[i], 1, widths[i]};
-        if (widths[i] == 0)
-            continue;
-        table->cell(table->context, row, i, text, sizeof text);
-        draw_cell(canvas, cell, table->columns[i].right, role,
-                  short_names_get(&names->columns[i], row, text));
-    }
-}
-
-size_t insight_table_draw(struct insight_table_view *view, const struct insight_table *table,
-                          struct canvas *canvas, struct rect area)
-{
-    int starts[TABLE_MAX_COLUMNS], widths[TABLE_MAX_COLUMNS];
-    turn_sort(view, table);
-    if (view->selected >= table->row_count)
-        view->selected = table->row_count - 1;
-    if (!sort_rows(view, table))
-        return 0;
-    if (area.rows > 1) {
-        const size_t rows = (size_t)area.rows - 1;
-        table_fit(table->columns, table->column_count, area.columns - 2, starts, widths);
-        view->page = (int)rows;
-        view->top = table_scroll(view->top, view->selected, rows, table->row_count);
-        struct table_names names;
-        draw_heading(view, table, canvas, area, starts, widths);
-        shorten_names(table, canvas, widths, &names);
-        for (size_t i = 0; i < rows && view->top + i < table->row_count; i++) {
-            struct rect line = {area.row + 1 + (int)i, area.column, 1, area.columns};
-            draw_row(table, &names, view->order[view->top + i].row, view->top + i == view->selected,
-                     canvas, line, starts, widths);
-            targets_add_row(&canvas->targets, line, view->top + i, view->selected);
-        }
-        for (size_t i = 0; i < table->column_count; i++)
-            short_names_free(&names.columns[i]);
-    }
-    return view->order[view->selected].row;
 }

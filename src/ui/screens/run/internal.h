@@ -20,7 +20,7 @@
 #include "ui/terminal/layout.h"
 #include "ui/terminal/theme.h"
 #include "ui/widgets/legend.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,52 +55,13 @@ const struct inspection *insight_get(struct app *app, struct run_entry *entry, s
 const char *insight_when(const struct inspection *seen, const struct run_entry *entry, char *text,
                          size_t size);
 
-/* --- tables --- */
-
-/* The contents of a table. Sorted by column 0 it has the order of its rows; sorted by another
- * column the row with the greatest key comes first. */
-struct insight_table {
-    const struct table_column *columns;
-    size_t column_count, row_count;
-    const void *context; /* passed to `cell` and `key` */
-    void (*cell)(const void *context, size_t row, size_t column, char *text, size_t size);
-    double (*key)(const void *context, size_t row, size_t column); /* NaN comes last */
-    unsigned sortable;                                             /* bit per column */
-};
-
-struct insight_row {
-    double key;
-    size_t row;
-};
-
-/* Selection, scrolling and sort order of a table. Starts as {0}. */
-struct insight_table_view {
-    size_t selected, top; /* positions in sorted order */
-    size_t sort;          /* column */
-    int turn;             /* steps by which the next frame changes the sort column */
-    bool details; /* shows the details of the selected row if table and details do not both fit */
-    bool both;    /* they did in the last frame */
-    int page;     /* rows that the last frame showed */
-    struct insight_row *order; /* rows in sorted order */
-    size_t capacity;           /* elements of `order` */
-};
-
-/* Draws the heading and the rows, sorted. `table` must have at least one row. Returns the number of
- * the selected row. */
-size_t insight_table_draw(struct insight_table_view *view, const struct insight_table *table,
-                          struct canvas *canvas, struct rect area);
-/* Moves (enum move) to another row; sideways it sorts by another column. */
-void insight_table_move(struct insight_table_view *view, int how);
-/* Frees the sorted order. */
-void insight_table_free(struct insight_table_view *view);
-
 /* The parts of a view's area. */
 struct insight_layout {
     struct rect summary, table, details; /* empty: not shown */
 };
 /* Returns how `area` is divided into a summary line, the table and `rows` lines of details. If
  * table and details do not both fit, one of them is shown, as view->details says. */
-struct insight_layout insight_layout(struct insight_table_view *view, struct rect area, int rows);
+struct insight_layout insight_layout(struct listing_view *view, struct rect area, int rows);
 
 /* Draws a formatted text from `row` on, in as many lines as it needs. Returns the row after it. */
 int insight_draw_text(struct canvas *canvas, struct rect area, int row, enum role role,
@@ -180,7 +141,7 @@ struct run_model {
     struct value_range range;      /* of the panel that is being measured */
     struct sample_model sample;
     struct insight insight;
-    struct insight_table_view layers, gemm, weights, rank_table;
+    struct listing_view layers, gemm, weights, rank_table;
     struct run_ranks ranks; /* a copy of what is shown of them */
     struct arena_model arena;
     struct loss_model loss;
@@ -333,7 +294,7 @@ extern const struct view view_curves, view_findings, view_memory, view_arena, vi
     view_gemm, view_weights, view_sample, view_loss, view_ranks;
 
 /* Returns the view's table, or NULL. */
-struct insight_table_view *views_table(const struct app *app, const struct view *view);
+struct listing_view *views_table(const struct app *app, const struct view *view);
 
 /* Returns the view in front: the chosen one or, if the run does not have it, the first. */
 const struct view *views_shown(const struct app *app, const struct run_entry *entry);

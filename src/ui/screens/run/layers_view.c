@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { NET, LAYER, FORWARD, BACKWARD, SHARE, SPEED, OUTPUT, MEMORY, KERNEL, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct listing_column columns[COLUMNS] = {
     [NET] = {N_("NET"), 4, 0, false, false},
     [LAYER] = {N_("LAYER"), 12, 0, false, true},
     [FORWARD] = {N_("FORWARD ms"), 11, 1, true, false},
@@ -23,12 +23,6 @@ static const struct table_column columns[COLUMNS] = {
     [OUTPUT] = {N_("OUTPUT"), 11, 4, true, false},
     [MEMORY] = {N_("MEMORY"), 9, 5, true, false},
     [KERNEL] = {N_("KERNEL"), 20, 6, false, true},
-};
-
-/* The first column, the network, is left out if there is only one. */
-struct context {
-    const struct inspection *seen;
-    size_t first;
 };
 
 static const struct inspection_layer *layer_at(const struct inspection *seen, size_t row,
@@ -49,72 +43,33 @@ static double per_iteration(const struct inspection *seen, double seconds)
     return 1e3 * seconds / (double)seen->iterations;
 }
 
-static double key(const void *data, size_t row, size_t column)
+static void add_layer(struct table *texts, const struct inspection *seen,
+                      const struct inspection_layer *layer)
 {
-    const struct context *context = data;
-    size_t network;
-    const struct inspection_layer *layer = layer_at(context->seen, row, &network);
-    switch (column + context->first) {
-    case FORWARD:
-        return layer->forward_seconds;
-    case BACKWARD:
-        return layer->backward_seconds;
-    case SHARE:
-        return share(context->seen, layer);
-    case SPEED:
-        return inspection_gflops(layer);
-    default:
-        return (double)layer->memory_bytes;
-    }
+    char memory[32];
+    table_cell(texts, "%s", layer->name);
+    table_number(texts, "%.3f", per_iteration(seen, layer->forward_seconds));
+    table_number(texts, "%.3f", per_iteration(seen, layer->backward_seconds));
+    table_number(texts, "%.1f", share(seen, layer));
+    table_number(texts, "%.1f", inspection_gflops(layer));
+    table_cell(texts, "%zux%zux%zu", layer->output.channels, layer->output.height,
+               layer->output.width);
+    table_cell(texts, "%s",
+               layer->memory_bytes ? text_bytes(layer->memory_bytes, memory, sizeof memory)
+                                   : _("shared"));
+    table_key(texts, (double)layer->memory_bytes);
+    table_cell(texts, "%s", layer->kernel);
 }
 
-static void number(double value, int decimals, char *text, size_t size)
+/* Appends all layers. The first column, the network, is left out if there is only one. */
+static void add_layers(struct table *texts, const struct inspection *seen)
 {
-    if (isfinite(value))
-        snprintf(text, size, "%.*f", decimals, value);
-    else
-        snprintf(text, size, "-");
-}
-
-static void cell(const void *data, size_t row, size_t column, char *text, size_t size)
-{
-    const struct context *context = data;
-    const struct inspection *seen = context->seen;
-    size_t network;
-    const struct inspection_layer *layer = layer_at(seen, row, &network);
-    switch (column + context->first) {
-    case NET:
-        snprintf(text, size, "%s", network == 0 ? "G" : "D");
-        break;
-    case LAYER:
-        snprintf(text, size, "%s", layer->name);
-        break;
-    case FORWARD:
-        number(per_iteration(seen, layer->forward_seconds), 3, text, size);
-        break;
-    case BACKWARD:
-        number(per_iteration(seen, layer->backward_seconds), 3, text, size);
-        break;
-    case SHARE:
-        number(share(seen, layer), 1, text, size);
-        break;
-    case SPEED:
-        number(inspection_gflops(layer), 1, text, size);
-        break;
-    case OUTPUT:
-        snprintf(text, size, "%zux%zux%zu", layer->output.channels, layer->output.height,
-                 layer->output.width);
-        break;
-    case MEMORY:
-        if (layer->memory_bytes)
-            text_bytes(layer->memory_bytes, text, size);
-        else
-            snprintf(text, size, "%s", _("shared"));
-        break;
-    default:
-        snprintf(text, size, "%s", layer->kernel);
-        break;
-    }
+    for (size_t n = 0; n < seen->network_count; n++)
+        for (size_t i = 0; i < seen->networks[n].layer_count; i++) {
+            if (seen->network_count > 1)
+                table_cell(texts, "%s", n == 0 ? "G" : "D");
+            add_layer(texts, seen, &seen->networks[n].layers[i]);
+        }
 }
 
 /* Appends how many CUDA graphs the driver has refused. */
@@ -171,28 +126,24 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
                  const struct run_display *display)
 {
     (void)display;
-    struct insight_table_view *view = &run_model(app)->layers;
+    struct listing_view *view = &run_model(app)->layers;
     const struct inspection *seen = insight_get(app, entry, layout->view);
     if (!seen)
         return;
-    const struct context context = {seen, seen->network_count > 1 ? NET : LAYER};
-    struct insight_table table = {
-        .columns = columns + context.first,
-        .column_count = COLUMNS - context.first,
-        .context = &context,
-        .cell = cell,
-        .key = key,
-        .sortable = (1u << FORWARD | 1u << BACKWARD | 1u << SHARE | 1u << SPEED | 1u << MEMORY) >>
-                    context.first};
-    for (size_t n = 0; n < seen->network_count; n++)
-        table.row_count += seen->networks[n].layer_count;
-    if (table.row_count == 0)
+    const size_t first = seen->network_count > 1 ? NET : LAYER;
+    const unsigned sortable =
+        1u << FORWARD | 1u << BACKWARD | 1u << SHARE | 1u << SPEED | 1u << MEMORY;
+    struct table texts = {.columns = COLUMNS - first};
+    const struct listing listing = {columns + first, &texts, sortable >> first, false, false};
+    add_layers(&texts, seen);
+    if (texts.count == 0)
         return;
     size_t network;
     struct insight_layout parts =
         insight_layout(view, layout->view, seen->graph_refused[0] ? 6 : 4);
     draw_summary(&app->canvas, parts.summary, seen, entry);
-    size_t row = insight_table_draw(view, &table, &app->canvas, parts.table);
+    size_t row = listing_draw(view, &listing, &app->canvas, parts.table);
+    table_free(&texts);
     if (!rect_is_empty(parts.details))
         draw_details(&app->canvas, parts.details, seen, layer_at(seen, row, &network));
 }

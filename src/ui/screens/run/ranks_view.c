@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 enum { RANK, HOST, COMPUTE, DATA, WAIT, SHARE, PROCESS, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct listing_column columns[COLUMNS] = {
     [RANK] = {N_("RANK"), 5, 0, true, false},
     [HOST] = {N_("HOST"), 12, 0, false, true},
     [COMPUTE] = {N_("COMPUTES ms"), 12, 0, true, false},
@@ -20,38 +20,22 @@ static const struct table_column columns[COLUMNS] = {
     [PROCESS] = {N_("PROCESS"), 9, 3, true, false},
 };
 
-static double key(const void *context, size_t row, size_t column)
+/* Appends a time or a share; "?" if no rank has told it yet. */
+static void add_number(struct table *texts, const char *format, double value)
 {
-    const struct run_ranks *ranks = context;
-    const struct rank_work *rank = &ranks->ranks[row];
-    switch (column) {
-    case COMPUTE:
-        return rank->compute_ms;
-    case DATA:
-        return rank->data_ms;
-    case WAIT:
-        return rank->wait_ms;
-    case SHARE:
-        return 100 * rank_work_wait(rank);
-    default:
-        return (double)row;
-    }
+    table_cell(texts, isnan(value) ? "?" : format, value);
+    table_key(texts, value);
 }
 
-static void cell(const void *context, size_t row, size_t column, char *text, size_t size)
+static void add_rank(struct table *texts, const struct rank_work *rank, size_t number)
 {
-    const struct run_ranks *ranks = context;
-    const double value = key(context, row, column);
-    if (column == RANK)
-        snprintf(text, size, "%zu", row);
-    else if (column == HOST)
-        snprintf(text, size, "%s", ranks->ranks[row].host);
-    else if (column == PROCESS)
-        snprintf(text, size, "%llu", (unsigned long long)ranks->ranks[row].process);
-    else if (isnan(value))
-        snprintf(text, size, "?");
-    else
-        snprintf(text, size, column == SHARE ? "%.1f" : "%.3f", value);
+    table_cell(texts, "%zu", number);
+    table_cell(texts, "%s", rank->host);
+    add_number(texts, "%.3f", rank->compute_ms);
+    add_number(texts, "%.3f", rank->data_ms);
+    add_number(texts, "%.3f", rank->wait_ms);
+    add_number(texts, "%.1f", 100 * rank_work_wait(rank));
+    table_cell(texts, "%llu", (unsigned long long)rank->process);
 }
 
 /* Writes which iterations the means are over. */
@@ -102,18 +86,16 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     struct run_ranks *ranks = &model->ranks;
     if (!run_ranks(entry->run, ranks) || ranks->count == 0)
         return;
-    const struct insight_table table = {.columns = columns,
-                                        .column_count = COLUMNS,
-                                        .row_count = ranks->count,
-                                        .context = ranks,
-                                        .cell = cell,
-                                        .key = key,
-                                        .sortable =
-                                            1u << COMPUTE | 1u << DATA | 1u << WAIT | 1u << SHARE};
+    struct table texts = {.columns = COLUMNS};
+    for (size_t i = 0; i < ranks->count; i++)
+        add_rank(&texts, &ranks->ranks[i], i);
+    const struct listing listing = {
+        columns, &texts, 1u << COMPUTE | 1u << DATA | 1u << WAIT | 1u << SHARE, false, false};
     const struct insight_layout parts = insight_layout(&model->rank_table, layout->view, 4);
     describe_iterations(entry, ranks, whole, sizeof whole);
     draw_text(&app->canvas, parts.summary, 0, 1, ROLE_TEXT, whole);
-    insight_table_draw(&model->rank_table, &table, &app->canvas, parts.table);
+    listing_draw(&model->rank_table, &listing, &app->canvas, parts.table);
+    table_free(&texts);
     if (!rect_is_empty(parts.details))
         draw_details(&app->canvas, parts.details, ranks);
 }

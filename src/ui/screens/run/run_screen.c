@@ -187,14 +187,14 @@ static void move(struct app *app, int how)
     const struct run_entry *entry = app_entry(app);
     const struct view *view = views_shown(app, entry);
     if (view->table)
-        insight_table_move(views_table(app, view), how);
+        listing_move(views_table(app, view), how);
     else
         view->move(app, entry, how);
 }
 
 static void open_details(struct app *app)
 {
-    struct insight_table_view *table = views_table(app, views_shown(app, app_entry(app)));
+    struct listing_view *table = views_table(app, views_shown(app, app_entry(app)));
     table->details = !table->details;
 }
 
@@ -363,7 +363,7 @@ static const char *refuses_move(const struct app *app, int how)
 static const char *refuses_details(const struct app *app)
 {
     const struct view *view = views_shown(app, app_entry(app));
-    const struct insight_table_view *table = views_table(app, view);
+    const struct listing_view *table = views_table(app, view);
     const char *why = refuses_rows(app);
     if (why || !table)
         return why ? why : no_rows(view);

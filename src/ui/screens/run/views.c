@@ -28,7 +28,7 @@ const struct view *views_shown(const struct app *app, const struct run_entry *en
     return is_available(view, entry) ? view : views[0];
 }
 
-struct insight_table_view *views_table(const struct app *app, const struct view *view)
+struct listing_view *views_table(const struct app *app, const struct view *view)
 {
     void *table = (char *)run_model(app) + view->table;
     return view->table > 0 ? table : NULL;
@@ -192,10 +192,10 @@ void run_model_free(struct run_model *model)
     plot_free(&model->plot);
     value_range_free(&model->range);
     sample_model_free(&model->sample);
-    insight_table_free(&model->layers);
-    insight_table_free(&model->gemm);
-    insight_table_free(&model->weights);
-    insight_table_free(&model->rank_table);
+    listing_free(&model->layers);
+    listing_free(&model->gemm);
+    listing_free(&model->weights);
+    listing_free(&model->rank_table);
     run_ranks_free(&model->ranks);
 }
 

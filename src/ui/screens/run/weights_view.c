@@ -19,7 +19,7 @@ static const double LOW_RATIO = 1e-4, HIGH_RATIO = 1e-2;
 
 enum { NET, TENSOR, COUNT, MEAN, DEVIATION, GRADIENT, RATIO, MARK, HISTOGRAM, COLUMNS };
 enum { ROW_BINS = 16 };
-static const struct table_column columns[COLUMNS] = {
+static const struct listing_column columns[COLUMNS] = {
     [NET] = {N_("NET"), 4, 0, false, false},
     [TENSOR] = {N_("WEIGHTS"), 14, 0, false, true},
     [COUNT] = {N_("COUNT"), 10, 5, true, false},
@@ -29,12 +29,6 @@ static const struct table_column columns[COLUMNS] = {
     [RATIO] = {N_("UPDATE/W"), 10, 0, true, false},
     [MARK] = {"", 1, 0, false, false},
     [HISTOGRAM] = {N_("HISTOGRAM"), ROW_BINS, 4, false, false},
-};
-
-struct context {
-    const struct inspection *seen;
-    const struct glyphs *glyphs;
-    size_t first;
 };
 
 static const struct inspection_tensor *tensor_at(const struct inspection *seen, size_t row,
@@ -56,25 +50,6 @@ static enum health health_of(const struct inspection_tensor *tensor)
            : ratio < LOW_RATIO  ? HEALTH_SLOW
            : ratio > HIGH_RATIO ? HEALTH_FAST
                                 : HEALTH_FINE;
-}
-
-static double key(const void *data, size_t row, size_t column)
-{
-    const struct context *context = data;
-    size_t network;
-    const struct inspection_tensor *tensor = tensor_at(context->seen, row, &network);
-    switch (column + context->first) {
-    case COUNT:
-        return (double)tensor->count;
-    case MEAN:
-        return tensor->mean;
-    case DEVIATION:
-        return tensor->deviation;
-    case GRADIENT:
-        return tensor->gradient_norm;
-    default:
-        return inspection_update_ratio(tensor);
-    }
 }
 
 static void number(double value, char *text, size_t size)
@@ -104,32 +79,28 @@ static void draw_bins(const struct inspection_tensor *tensor, size_t bins,
     }
 }
 
-static void cell(const void *data, size_t row, size_t column, char *text, size_t size)
+/* Appends all arrays. The first column, the network, is left out if there is only one. */
+static void add_tensors(struct table *texts, const struct inspection *seen,
+                        const struct glyphs *glyphs)
 {
     static const char *const marks[] = {"", "<", "!", "0"};
-    const struct context *context = data;
-    size_t network;
-    const struct inspection_tensor *tensor = tensor_at(context->seen, row, &network);
-    switch (column + context->first) {
-    case NET:
-        snprintf(text, size, "%s", network == 0 ? "G" : "D");
-        break;
-    case TENSOR:
-        snprintf(text, size, "%s", tensor->name);
-        break;
-    case COUNT:
-        text_count(tensor->count, text, size);
-        break;
-    case MARK:
-        snprintf(text, size, "%s", marks[health_of(tensor)]);
-        break;
-    case HISTOGRAM:
-        draw_bins(tensor, ROW_BINS, context->glyphs, text, size);
-        break;
-    default:
-        number(key(data, row, column), text, size);
-        break;
-    }
+    char text[INSPECTION_BINS * 4];
+    for (size_t n = 0; n < seen->network_count; n++)
+        for (size_t i = 0; i < seen->networks[n].tensor_count; i++) {
+            const struct inspection_tensor *tensor = &seen->networks[n].tensors[i];
+            if (seen->network_count > 1)
+                table_cell(texts, "%s", n == 0 ? "G" : "D");
+            table_cell(texts, "%s", tensor->name);
+            table_cell(texts, "%s", text_count(tensor->count, text, sizeof text));
+            table_key(texts, (double)tensor->count);
+            table_number(texts, "%.3g", tensor->mean);
+            table_number(texts, "%.3g", tensor->deviation);
+            table_number(texts, "%.3g", tensor->gradient_norm);
+            table_number(texts, "%.3g", inspection_update_ratio(tensor));
+            table_cell(texts, "%s", marks[health_of(tensor)]);
+            draw_bins(tensor, ROW_BINS, glyphs, text, sizeof text);
+            table_cell(texts, "%s", text);
+        }
 }
 
 /* --- the selected array --- */
@@ -195,23 +166,17 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
                  const struct run_display *display)
 {
     (void)display;
-    struct insight_table_view *view = &run_model(app)->weights;
+    struct listing_view *view = &run_model(app)->weights;
     const struct inspection *seen = insight_get(app, entry, layout->view);
     if (!seen)
         return;
-    const struct context context = {seen, app->canvas.glyphs,
-                                    seen->network_count > 1 ? NET : TENSOR};
-    struct insight_table table = {
-        .columns = columns + context.first,
-        .column_count = COLUMNS - context.first,
-        .context = &context,
-        .cell = cell,
-        .key = key,
-        .sortable = (1u << COUNT | 1u << MEAN | 1u << DEVIATION | 1u << GRADIENT | 1u << RATIO) >>
-                    context.first};
-    for (size_t n = 0; n < seen->network_count; n++)
-        table.row_count += seen->networks[n].tensor_count;
-    if (table.row_count == 0) {
+    const size_t first = seen->network_count > 1 ? NET : TENSOR;
+    const unsigned sortable =
+        1u << COUNT | 1u << MEAN | 1u << DEVIATION | 1u << GRADIENT | 1u << RATIO;
+    struct table texts = {.columns = COLUMNS - first};
+    const struct listing listing = {columns + first, &texts, sortable >> first, false, false};
+    add_tensors(&texts, seen, app->canvas.glyphs);
+    if (texts.count == 0) {
         insight_draw_absence(&app->canvas, layout->view,
                              _("Not measured: at the run's end the weights are measured only if "
                                "that takes less than a hundredth of the run's time. Open this view "
@@ -221,7 +186,8 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     size_t network;
     struct insight_layout parts = insight_layout(view, layout->view, 4);
     draw_summary(&app->canvas, parts.summary, seen);
-    size_t row = insight_table_draw(view, &table, &app->canvas, parts.table);
+    size_t row = listing_draw(view, &listing, &app->canvas, parts.table);
+    table_free(&texts);
     if (!rect_is_empty(parts.details))
         draw_details(&app->canvas, parts.details, tensor_at(seen, row, &network));
 }

@@ -6,7 +6,7 @@
 #include "base/language.h"
 #include "ui/app/app.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -177,8 +177,8 @@ enum { PAGE = 10, BOX_COLUMNS = 76 };
 
 static bool can_group(size_t field)
 {
-    return !run_field_is_figure(field) && field != FIELD_ID && field != FIELD_BEGUN &&
-           field != FIELD_NOTE && field != FIELD_DISK;
+    return !run_field_is_figure(field) && field != FIGURE_ID && field != FIGURE_BEGUN &&
+           field != FIGURE_NOTE && field != FIGURE_DISK;
 }
 
 static void take_group(struct app *app)
@@ -351,7 +351,7 @@ static void draw_columns(struct app *app)
     box.row += canvas->rows > 2;
     struct rect inside = draw_box(canvas, box, _("Columns"));
     const size_t rows = inside.rows > 1 ? (size_t)inside.rows - 1 : 0;
-    choosers->top = table_scroll(choosers->top, choosers->column, rows, run_field_count());
+    choosers->top = listing_scroll(choosers->top, choosers->column, rows, run_field_count());
     for (size_t i = 0; i < rows && choosers->top + i < run_field_count(); i++) {
         const size_t field = choosers->top + i;
         const bool selected = field == choosers->column;

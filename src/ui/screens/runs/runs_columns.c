@@ -19,9 +19,9 @@ const char *runs_heading(size_t field)
 
 char *runs_cell(size_t field, const struct run_record *record, char *text, size_t size)
 {
-    if (field == FIELD_NETWORK && !record->known)
-        field = FIELD_ID;
-    if (field != FIELD_STATUS)
+    if (field == FIGURE_NETWORK && !record->known)
+        field = FIGURE_ID;
+    if (field != FIGURE_STATUS)
         return run_field_text(field, record, text, size);
     columns_fit(language_text(record->status), TEXT_MOST, text, size);
     return text;
@@ -83,7 +83,7 @@ static void add_differences(struct runs_columns *columns, const struct run_recor
     const size_t known = count_changes(records, count, changes);
     for (size_t n = 0; n < config_field_count; n++)
         if (changes[n] > 0 && strcmp(config_fields[n].key, KEY(network)) != 0 &&
-            strcmp(config_fields[n].key, KEY(epochs)) != 0) { /* FIELD_EPOCH shows it, too: 3/10 */
+            strcmp(config_fields[n].key, KEY(epochs)) != 0) { /* FIGURE_EPOCH shows it, too: 3/10 */
             add(columns, run_field_of_setting(&config_fields[n]));
             if (columns->count > 0)
                 columns->list[columns->count - 1].changes = changes[n];
@@ -101,17 +101,17 @@ static void choose_fields(struct runs_columns *columns, const struct run_record 
         add(columns, columns->chosen[i]);
     if (columns->chosen_count > 0)
         return;
-    add(columns, FIELD_STATUS);
-    add(columns, FIELD_NETWORK);
-    add_if_any(columns, FIELD_NAME, records, count);
-    add_if_any(columns, FIELD_TAG, records, count);
+    add(columns, FIGURE_STATUS);
+    add(columns, FIGURE_NETWORK);
+    add_if_any(columns, FIGURE_NAME, records, count);
+    add_if_any(columns, FIGURE_TAG, records, count);
     add_differences(columns, records, count);
-    add(columns, FIELD_EPOCH);
-    add(columns, FIELD_LOSS);
-    add_if_any(columns, FIELD_TOP1, records, count);
-    add(columns, FIELD_MS);
-    add(columns, FIELD_BEGUN);
-    add_if_any(columns, FIELD_NOTE, records, count);
+    add(columns, FIGURE_EPOCH);
+    add(columns, FIGURE_LOSS);
+    add_if_any(columns, FIGURE_TOP1, records, count);
+    add(columns, FIGURE_TRAINING_MS);
+    add(columns, FIGURE_BEGUN);
+    add_if_any(columns, FIGURE_NOTE, records, count);
 }
 
 static void measure(struct runs_column *column, const struct run_record *records, size_t count)
@@ -158,9 +158,9 @@ void runs_columns_toggle(struct runs_columns *columns, size_t field)
 static int priority(const struct runs_columns *columns, size_t i)
 {
     enum { NUMBERS = 100, CHANGES = 1000, TEXTS = 2000, LENGTH = 4000, LAST = 5000 };
-    static const size_t first[] = {FIELD_STATUS, FIELD_NETWORK, FIELD_LOSS,
-                                   FIELD_TOP1,   FIELD_NAME,    FIELD_TAG},
-                        last[] = {FIELD_EPOCH, FIELD_MS, FIELD_BEGUN, FIELD_NOTE};
+    static const size_t first[] = {FIGURE_STATUS, FIGURE_NETWORK, FIGURE_LOSS,
+                                   FIGURE_TOP1,   FIGURE_NAME,    FIGURE_TAG},
+                        last[] = {FIGURE_EPOCH, FIGURE_TRAINING_MS, FIGURE_BEGUN, FIGURE_NOTE};
     const struct runs_column *column = &columns->list[i];
     const int changes = column->changes < CHANGES ? (int)column->changes : CHANGES;
     for (size_t n = 0; n < sizeof first / sizeof *first; n++)
@@ -177,9 +177,9 @@ static int priority(const struct runs_columns *columns, size_t i)
 /* Returns the least width of a column in a table of `room` columns. */
 static int least(const struct runs_column *column, int room)
 {
-    const int text = column->field == FIELD_NETWORK && room >= ROOMY ? NETWORK_LEAST : TEXT_LEAST;
-    return column->right || column->content < text || column->field == FIELD_BEGUN ||
-                   column->field == FIELD_STATUS
+    const int text = column->field == FIGURE_NETWORK && room >= ROOMY ? NETWORK_LEAST : TEXT_LEAST;
+    return column->right || column->content < text || column->field == FIGURE_BEGUN ||
+                   column->field == FIGURE_STATUS
                ? column->content
                : text;
 }

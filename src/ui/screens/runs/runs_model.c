@@ -18,8 +18,9 @@
 
 enum { REST = 5 }; /* an order rests for so many times the time that it took */
 
-const size_t runs_mean_fields[RUNS_MEANS] = {FIELD_LOSS, FIELD_TOP1, FIELD_VALIDATION_LOSS,
-                                             FIELD_BEST, FIELD_MS,   FIELD_TIME};
+const size_t runs_mean_fields[RUNS_MEANS] = {
+    FIGURE_LOSS,      FIGURE_TOP1,        FIGURE_VALIDATION_LOSS,
+    FIGURE_BEST_TOP1, FIGURE_TRAINING_MS, FIGURE_SECONDS};
 
 void runs_model_free(struct runs_model *model)
 {
@@ -332,8 +333,9 @@ void runs_model_sort(struct app *app, int direction)
         model->sort == FIELD_NONE ? 0 : runs_columns_place(&model->columns, model->sort);
     const size_t to = (at + (direction > 0 ? 1 : choices - 1)) % choices;
     model->sort = to == 0 ? FIELD_NONE : model->columns.list[to - 1].field;
-    model->backwards = model->sort == FIELD_TOP1 || model->sort == FIELD_TOP5 ||
-                       model->sort == FIELD_BEST || model->sort == FIELD_BEGUN; /* best first */
+    model->backwards = model->sort == FIGURE_TOP1 || model->sort == FIGURE_TOP5 ||
+                       model->sort == FIGURE_BEST_TOP1 ||
+                       model->sort == FIGURE_BEGUN; /* best first */
     app->shared.runs_changed = true;
 }
 

@@ -187,17 +187,17 @@ static void draw_curves(struct app *app, struct rect area, const struct run *run
 /* Draws a line for each of some fields that the run has a value in. Returns the rows used. */
 static int draw_facts(struct app *app, struct rect area, const struct run_entry *entry)
 {
-    static const size_t fields[FACTS_MOST] = {FIELD_TAG,
-                                              FIELD_NOTE,
-                                              FIELD_LOSS,
-                                              FIELD_VALIDATION_LOSS,
-                                              FIELD_BEST_VALIDATION_LOSS,
-                                              FIELD_TOP1,
-                                              FIELD_BEST,
-                                              FIELD_MS,
-                                              FIELD_TIME,
-                                              FIELD_PARAMETERS,
-                                              FIELD_MEMORY};
+    static const size_t fields[FACTS_MOST] = {FIGURE_TAG,
+                                              FIGURE_NOTE,
+                                              FIGURE_LOSS,
+                                              FIGURE_VALIDATION_LOSS,
+                                              FIGURE_BEST_VALIDATION_LOSS,
+                                              FIGURE_TOP1,
+                                              FIGURE_BEST_TOP1,
+                                              FIGURE_TRAINING_MS,
+                                              FIGURE_SECONDS,
+                                              FIGURE_PARAMETERS,
+                                              FIGURE_PEAK_MEMORY};
     struct run_record record;
     char text[FIELD_TEXT];
     int row = 0, column = 0;

@@ -8,7 +8,7 @@
 #include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
 #include "ui/screens/runs/internal.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <stdio.h>
 #include <string.h>

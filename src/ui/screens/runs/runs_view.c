@@ -9,7 +9,7 @@
 #include "ui/app/other_runs.h"
 #include "ui/app/run_loading.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -218,7 +218,7 @@ static void draw_rows(struct app *app, struct rect list)
     struct runs_model *model = runs_model(app);
     struct runs_selection *selection = &model->selection;
     const size_t rows = list.rows > 0 ? (size_t)list.rows : 0;
-    selection->top = table_scroll(selection->top, selection->row, rows, model->row_count);
+    selection->top = listing_scroll(selection->top, selection->row, rows, model->row_count);
     if (model->row_count == 0)
         draw_wrapped(&app->canvas, list, 0, ROLE_FAINT,
                      _("No run matches all of these terms; Esc shows all runs again."));

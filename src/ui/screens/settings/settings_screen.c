@@ -4,7 +4,7 @@
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -195,7 +195,7 @@ static void draw_rows(struct app *app, struct rect list)
     struct settings_state *view = settings_state(app);
     const size_t room = list.rows > 0 ? (size_t)list.rows : 1;
     const int value_column = label_columns() + 4;
-    view->top = table_scroll(view->top, view->selected, room, PREFERENCE_COUNT);
+    view->top = listing_scroll(view->top, view->selected, room, PREFERENCE_COUNT);
     for (size_t row = 0; row < room && view->top + row < PREFERENCE_COUNT; row++) {
         struct rect line = {list.row + (int)row, list.column, 1, list.columns};
         draw_row(app, list, (int)row, view->top + row, value_column);

@@ -9,7 +9,7 @@
 #include "ui/shared/completion_sources.h"
 #include "ui/shared/form.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include "ui/screens/study/internal.h"
 #include "ui/screens/study/study_session.h"
 #include "ui/terminal/terminal.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>

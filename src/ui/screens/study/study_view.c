@@ -5,7 +5,7 @@
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -182,7 +182,7 @@ static void put_state(struct page *page)
 /* --- results --- */
 
 enum { NETWORK, VOTERS, FOOLED, ERROR_RATE, INTERVAL, REAL, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct listing_column columns[COLUMNS] = {
     [NETWORK] = {N_("network"), 14, 0, false, true},
     [VOTERS] = {N_("voters"), 9, 1, true, false},
     [FOOLED] = {N_("fooled"), 7, 2, true, false},
@@ -191,58 +191,45 @@ static const struct table_column columns[COLUMNS] = {
     [REAL] = {N_("real as real"), 12, 4, true, false},
 };
 
-static void put_row(struct page *page, char texts[COLUMNS][96], enum role role)
+static void put_row(struct page *page, const struct table *texts, size_t row, enum role role)
 {
     int starts[COLUMNS], widths[COLUMNS];
     struct rect line = next_line(page);
     const int most = page->area.columns < 76 ? page->area.columns : 76;
-    table_fit(columns, COLUMNS, most - 2, starts, widths);
+    listing_fit(columns, COLUMNS, most - 2, starts, widths);
     for (int i = 0; i < COLUMNS; i++) {
-        struct rect cell = {line.row, line.column + 2 + starts[i], line.rows, widths[i]};
+        const struct rect cell = {line.row, line.column + 2 + starts[i], line.rows, widths[i]};
+        const char *text = texts->cells[row * COLUMNS + (size_t)i];
         if (columns[i].right)
-            draw_right(page->canvas, cell, 0, role, texts[i]);
+            draw_right(page->canvas, cell, 0, role, text);
         else
-            draw_text(page->canvas, cell, 0, 0, role, texts[i]);
+            draw_text(page->canvas, cell, 0, 0, role, text);
     }
 }
 
-static void put_result(struct page *page, const struct study *study)
+/* Appends the headings, the results of the votes and those that were published. */
+static void fill(struct table *texts, const struct study_file *file)
 {
-    char texts[COLUMNS][96];
-    struct study_result result;
-    study_result(study, &result);
     for (int i = 0; i < COLUMNS; i++)
-        snprintf(texts[i], sizeof texts[i], "-");
-    snprintf(texts[NETWORK], sizeof texts[NETWORK], "%s", study->network);
-    snprintf(texts[VOTERS], sizeof texts[VOTERS], "%zu", result.voters);
-    snprintf(texts[FOOLED], sizeof texts[FOOLED], "%zu/%zu", result.fooled, result.images);
-    if (result.voters > 0) {
-        snprintf(texts[ERROR_RATE], sizeof texts[ERROR_RATE], "%.3f", result.error_rate);
-        snprintf(texts[INTERVAL], sizeof texts[INTERVAL], _("%.2f to %.2f"), result.low,
-                 result.high);
-        snprintf(texts[REAL], sizeof texts[REAL], "%.2f", result.real_recognised);
+        table_cell(texts, "%s", gettext(columns[i].title));
+    for (size_t i = 0; i < file->count; i++) {
+        table_cell(texts, "%s", file->studies[i].network);
+        study_add_result(texts, &file->studies[i]);
     }
-    put_row(page, texts, ROLE_TEXT);
-}
-
-static void put_published(struct page *page)
-{
     for (size_t i = 0; i < study_published_count; i++) {
-        char texts[COLUMNS][96];
-        for (int c = 0; c < COLUMNS; c++)
-            snprintf(texts[c], sizeof texts[c], "-");
-        snprintf(texts[NETWORK], sizeof texts[NETWORK], "%s", study_published[i].network);
-        snprintf(texts[VOTERS], sizeof texts[VOTERS], "%s", _("published"));
-        snprintf(texts[ERROR_RATE], sizeof texts[ERROR_RATE], "%.3f",
-                 study_published[i].error_rate);
-        put_row(page, texts, ROLE_FAINT);
+        table_cell(texts, "%s", study_published[i].network);
+        table_cell(texts, "%s", _("published"));
+        table_cell(texts, "-");
+        table_cell(texts, "%.3f", study_published[i].error_rate);
+        table_fill(texts, 2, "-");
     }
 }
 
 static void put_results(struct page *page)
 {
     const struct study_model *model = page->model;
-    char text[1100], heads[COLUMNS][96];
+    char text[1100];
+    struct table texts = {.columns = COLUMNS};
     put(page, ROLE_HEADING, _("Results so far"));
     if (model->file_error.kind != ERROR_NONE) {
         put(page, ROLE_BAD, error_format(&model->file_error, text, sizeof text));
@@ -250,12 +237,13 @@ static void put_results(struct page *page)
     }
     if (model->file.count == 0)
         put(page, ROLE_FAINT, _("Nobody has voted yet; these rates were published:"));
-    for (int i = 0; i < COLUMNS; i++)
-        snprintf(heads[i], sizeof heads[i], "%s", gettext(columns[i].title));
-    put_row(page, heads, ROLE_HEADING);
-    for (size_t i = 0; i < model->file.count; i++)
-        put_result(page, &model->file.studies[i]);
-    put_published(page);
+    fill(&texts, &model->file);
+    for (size_t row = 0; !texts.failed && row < texts.count / COLUMNS; row++)
+        put_row(page, &texts, row,
+                row == 0                   ? ROLE_HEADING
+                : row <= model->file.count ? ROLE_TEXT
+                                           : ROLE_FAINT);
+    table_free(&texts);
     put(page, ROLE_FAINT,
         _("A generated picture has fooled the voters when more than half of the votes call it "
           "real; the error is the share of generated pictures that did so, without practice, and "

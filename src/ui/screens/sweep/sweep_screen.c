@@ -11,7 +11,7 @@
 #include "ui/app/run_actions.h"
 #include "ui/app/run_loading.h"
 #include "ui/screens/sweep/internal.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>

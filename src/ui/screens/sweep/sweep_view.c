@@ -8,10 +8,10 @@
 #include "base/text.h"
 #include "runs/settings/settings.h"
 #include "studies/sweep/sweep_after.h"
-#include "studies/sweep/sweep_disk.h"
+#include "studies/sweep/sweep_estimate.h"
 #include "ui/shared/form.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -227,7 +227,7 @@ void sweep_draw_set_up(struct app *app, struct rect area)
     draw_paragraph(app, &area, role, text.data ? text.data : "", most < 3 ? 3 : most);
     text_free(&text);
     size_t rows = area.rows > 0 ? (size_t)area.rows : 0;
-    model->set.top = table_scroll(model->set.top, model->set.focus, rows, SWEEP_ROWS);
+    model->set.top = listing_scroll(model->set.top, model->set.focus, rows, SWEEP_ROWS);
     for (size_t i = 0; i < rows && model->set.top + i < SWEEP_ROWS; i++) {
         struct rect line = {area.row + (int)i, area.column, 1, area.columns};
         if (!model->set.editing)
@@ -237,6 +237,64 @@ void sweep_draw_set_up(struct app *app, struct rect area)
     if (model->set.editing && completion_is_shown(&model->set.completion))
         completion_draw(&model->set.completion, &app->canvas, whole,
                         (int)(model->set.focus - model->set.top), label_columns());
+}
+
+/* --- the rows of means below cells that differ in their seed only --- */
+
+/* Returns whether a row of means follows this row of the table: it is the last one of a group of
+ * seeds. */
+static bool group_ends(const struct sweep *sweep, size_t row)
+{
+    const size_t columns = sweep_grid_columns(&sweep->grid), rows = sweep->count / columns;
+    if (!sweep_seeds_are_alike(sweep, row * columns, row * columns))
+        return false; /* it is in no group */
+    for (size_t later = row + 1; later < rows; later++)
+        if (sweep_seeds_are_alike(sweep, row * columns, later * columns))
+            return false;
+    return true;
+}
+
+/* Returns the number of seeds of a cell's group that have the figure, and sets *all to that of all;
+ * 0 if the cell is in no group. */
+static size_t group_count(const struct sweep *sweep, size_t member, enum sweep_measure measure,
+                          size_t *all)
+{
+    struct statistics statistics;
+    size_t count = 0;
+    *all = 0;
+    for (size_t i = 0; i < sweep->count; i++)
+        *all += sweep_seeds_are_alike(sweep, member, i);
+    return *all > 0 && sweep_seeds_compute(sweep, member, measure, &count, &statistics) ? count : 0;
+}
+
+/* Writes the label of that row, with the device if the sweep has several. Returns `text`. */
+static char *group_label(const struct sweep *sweep, size_t row, char *text, size_t size)
+{
+    size_t all;
+    const struct run_config *config = &sweep->cells[row * sweep_grid_columns(&sweep->grid)].config;
+    group_count(sweep, row * sweep_grid_columns(&sweep->grid), SWEEP_LOSS, &all);
+    if (sweep_grid_devices(&sweep->grid) > 1)
+        snprintf(text, size, ngettext("mean of %zu seed, %s", "mean of %zu seeds, %s", all), all,
+                 machine_settings(config).device);
+    else
+        snprintf(text, size, ngettext("mean of %zu seed", "mean of %zu seeds", all), all);
+    return text;
+}
+
+/* Writes mean and 95 % interval of a figure over the seeds of a cell, or "-" if none has it.
+ * Returns `text`. */
+static char *group_text(const struct sweep *sweep, size_t member, enum sweep_measure measure,
+                        char *text, size_t size)
+{
+    struct statistics statistics;
+    size_t count;
+    if (!sweep_seeds_compute(sweep, member, measure, &count, &statistics) || count == 0)
+        snprintf(text, size, "-");
+    else if (measure == SWEEP_MEMORY || measure == SWEEP_FORECAST)
+        text_bytes((uint64_t)statistics.mean, text, size);
+    else
+        statistics_mean(statistics.mean, statistics.ci95, text, size);
+    return text;
 }
 
 /* --- cells --- */
@@ -319,8 +377,8 @@ static int row_label_columns(const struct sweep *sweep, int columns)
         widest = width > widest ? width : widest;
     }
     for (size_t row = 0; row < sweep->count / per_row; row++)
-        if (sweep_group_ends(sweep, row)) {
-            size_t width = columns_of(sweep_group_label(sweep, row, label, sizeof label));
+        if (group_ends(sweep, row)) {
+            size_t width = columns_of(group_label(sweep, row, label, sizeof label));
             widest = width > widest ? width : widest;
             break; /* all have labels of about this length */
         }
@@ -343,12 +401,11 @@ static void draw_means(struct app *app, struct rect line, size_t row, size_t sho
     const struct sweep *sweep = &app->shared.sweep.sweep;
     const size_t columns = sweep_grid_columns(&sweep->grid);
     struct rect name = {line.row, line.column + 1, 1, labels};
-    draw_text(&app->canvas, name, 0, 0, ROLE_HEADING,
-              sweep_group_label(sweep, row, text, sizeof text));
+    draw_text(&app->canvas, name, 0, 0, ROLE_HEADING, group_label(sweep, row, text, sizeof text));
     for (size_t i = 0; i < shown && model->left + i < columns; i++)
-        draw_right(&app->canvas, cell_place(sweep, line, labels, i), 0, ROLE_HEADING,
-                   sweep_group_text(sweep, row * columns + model->left + i, model->measure, text,
-                                    sizeof text));
+        draw_right(
+            &app->canvas, cell_place(sweep, line, labels, i), 0, ROLE_HEADING,
+            group_text(sweep, row * columns + model->left + i, model->measure, text, sizeof text));
 }
 
 /* Draws a line of the table; row -1 is the heading with the batch sizes. */
@@ -394,7 +451,7 @@ static size_t lines_down_to(const struct sweep *sweep, size_t top, size_t row)
 {
     size_t lines = 0;
     for (size_t i = top; i <= row; i++)
-        lines += sweep_group_ends(sweep, i) ? 2 : 1;
+        lines += group_ends(sweep, i) ? 2 : 1;
     return lines;
 }
 
@@ -406,11 +463,11 @@ static void draw_table(struct app *app, struct rect area)
     int labels = row_label_columns(&job->sweep, area.columns);
     int room = (area.columns - labels - 3) / cell_columns(&job->sweep);
     size_t shown = room > 0 ? (size_t)room : 0, lines = area.rows > 1 ? (size_t)area.rows - 1 : 0;
-    model->top = table_scroll(model->top, model->selected / columns, lines, rows);
+    model->top = listing_scroll(model->top, model->selected / columns, lines, rows);
     while (lines_down_to(&job->sweep, model->top, model->selected / columns) > lines &&
            model->top < model->selected / columns)
         model->top++;
-    model->left = table_scroll(model->left, model->selected % columns, shown, columns);
+    model->left = listing_scroll(model->left, model->selected % columns, shown, columns);
     struct rect line = {area.row, area.column, area.rows > 0, area.columns};
     draw_line(app, line, -1, shown, labels);
     draw_marks(app, line, shown);
@@ -418,7 +475,7 @@ static void draw_table(struct app *app, struct rect area)
     for (; used < lines && row < rows; row++) {
         line.row++, used++;
         draw_line(app, line, (long)row, shown, labels);
-        if (used < lines && sweep_group_ends(&job->sweep, row)) {
+        if (used < lines && group_ends(&job->sweep, row)) {
             line.row++, used++;
             draw_means(app, line, row, shown, labels);
         }
@@ -443,24 +500,23 @@ static void describe_cell(const struct sweep_model *model, const struct sweep_jo
     else
         text_append(text, "%s: %s.", cell->id, state);
     if (cell->state == SWEEP_DONE && cell->result.known) {
-        text_append(text, _(" %.4g ms/image, loss %s, memory %s."), cell->result.ms_per_image,
-                    TEXT_NUMBER(cell->result.loss, 4),
+        text_append(text, _(" %.4g ms/image, loss %s, memory %s."),
+                    cell->result.figures.training_ms, TEXT_NUMBER(cell->result.figures.loss, 4),
                     sweep_cell_text(cell, SWEEP_MEMORY, figure, sizeof figure));
-        if (cell->result.first_negative > 0)
+        if (cell->result.figures.first_negative_iteration > 0)
             text_append(text, _(" The running mean is negative from iteration %llu on."),
-                        (unsigned long long)cell->result.first_negative);
+                        (unsigned long long)cell->result.figures.first_negative_iteration);
     }
     const size_t after = sweep_after_count(&job->sweep);
     if (cell->state == SWEEP_DONE && after > 0)
         text_append(text, _(" After training: %zu of %zu measured, %zu failed; e writes them."),
                     after - cell->after_due - cell->after_failed, after, cell->after_failed);
     size_t seeds;
-    const size_t known = sweep_group_count(&job->sweep, model->selected, model->measure, &seeds);
+    const size_t known = group_count(&job->sweep, model->selected, model->measure, &seeds);
     if (known > 0)
         text_append(
             text, _(" Its %zu seeds, %zu of which are known: %s (mean, 95 %% interval)."), seeds,
-            known,
-            sweep_group_text(&job->sweep, model->selected, model->measure, figure, sizeof figure));
+            known, group_text(&job->sweep, model->selected, model->measure, figure, sizeof figure));
     double seconds = sweep_estimate_cell(&job->estimate, cell);
     if (sweep_is_due(&job->sweep, model->selected) && seconds >= 0)
         text_append(text, _(" It would take about %s (estimate)."),
@@ -528,7 +584,8 @@ void sweep_draw_earlier(struct app *app, struct rect area)
     if (model->name_count == 0)
         draw_wrapped(&app->canvas, area, 0, ROLE_FAINT,
                      _("There are no sweeps yet: set one up (v) and start it with r."));
-    model->name_top = table_scroll(model->name_top, model->name_selected, rows, model->name_count);
+    model->name_top =
+        listing_scroll(model->name_top, model->name_selected, rows, model->name_count);
     for (size_t i = 0; i < rows && model->name_top + i < model->name_count; i++) {
         size_t nth = model->name_top + i;
         bool selected = nth == model->name_selected;

@@ -8,9 +8,9 @@
 #include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/threads/background_job.h"
-#include "studies/tables/tables_runs.h"
+#include "studies/tables/tables.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "data/formats/image_file.h"
 #include "ui/screens/try/internal.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>

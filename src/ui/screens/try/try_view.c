@@ -4,7 +4,7 @@
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
-#include "ui/widgets/table.h"
+#include "ui/widgets/listing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -244,7 +244,7 @@ void try_draw_image(struct try_model *model, struct canvas *canvas, struct rect 
  * number of images and accuracy. The headings of the columns are class numbers; the rows show
  * number and name. The file also draws the list of classes. */
 
-enum { FIGURES = 16 }; /* columns of a class's number of images and accuracy */
+enum { NUMBERS = 16 }; /* columns of a class's number of images and accuracy */
 
 static int digits_of(size_t number)
 {
@@ -323,7 +323,7 @@ static struct grid lay_out(const struct try_model *model, struct rect area)
                         0,
                         0,
                         area.columns >= 56};
-    const int room = area.columns - grid.name - 1 - (grid.figures ? FIGURES : 0);
+    const int room = area.columns - grid.name - 1 - (grid.figures ? NUMBERS : 0);
     grid.rows = area.rows > 2 ? (size_t)area.rows - 2 : 0;
     grid.columns = room > grid.width ? (size_t)(room / grid.width) : 1;
     if (grid.columns > model->confusion.classes)
@@ -358,7 +358,7 @@ static void draw_matrix_row(const struct try_model *model, const struct short_na
         targets_add_cell(&canvas->targets, cell, (struct target_cell){label, guess},
                          (struct target_cell){model->row, model->column});
     }
-    struct rect figures = {row, grid->area.column + grid->area.columns - FIGURES, 1, FIGURES};
+    struct rect figures = {row, grid->area.column + grid->area.columns - NUMBERS, 1, NUMBERS};
     if (grid->figures)
         draw_accuracy(confusion, canvas, figures, label, ROLE_TEXT);
 }
@@ -377,7 +377,7 @@ static void draw_heads(const struct try_model *model, struct canvas *canvas,
         draw_right(canvas, cell, 0, model->left + i == model->column ? ROLE_STRONG : ROLE_HEADING,
                    text);
     }
-    struct rect figures = {area->row, area->column + area->columns - FIGURES, 1, FIGURES};
+    struct rect figures = {area->row, area->column + area->columns - NUMBERS, 1, NUMBERS};
     if (grid->figures)
         draw_right(canvas, figures, 0, ROLE_HEADING, _("images  right"));
 }
@@ -423,8 +423,8 @@ void try_draw_matrix(struct try_model *model, struct canvas *canvas, struct rect
         return;
     const struct grid grid = lay_out(model, area);
     const size_t classes = model->confusion.classes;
-    model->top = table_scroll(model->top, model->row, grid.rows, classes);
-    model->left = table_scroll(model->left, model->column, grid.columns, classes);
+    model->top = listing_scroll(model->top, model->row, grid.rows, classes);
+    model->left = listing_scroll(model->left, model->column, grid.columns, classes);
     draw_heads(model, canvas, &grid);
     struct short_names names;
     shorten_names(model, canvas, grid.name - digits_of(classes) - 1, &names);
@@ -444,7 +444,7 @@ void try_draw_matrix(struct try_model *model, struct canvas *canvas, struct rect
 /* --- the list of classes --- */
 
 enum { NUMBER, CLASS, IMAGES, RIGHT, BAR, MISTAKEN, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
+static const struct listing_column columns[COLUMNS] = {
     [NUMBER] = {"#", 4, 0, true, false},
     [CLASS] = {N_("class"), 10, 0, false, true},
     [IMAGES] = {N_("images"), 6, 2, true, false},
@@ -506,7 +506,7 @@ void try_draw_classes(struct try_model *model, struct canvas *canvas, struct rec
     int starts[COLUMNS], widths[COLUMNS];
     if (nothing_yet(model, canvas, area))
         return;
-    table_fit(columns, COLUMNS, area.columns - 2, starts, widths);
+    listing_fit(columns, COLUMNS, area.columns - 2, starts, widths);
     for (int i = 0; i < COLUMNS; i++) {
         struct rect cell = {area.row, area.column + 1 + starts[i], 1, widths[i]};
         const char *title = columns[i].title[0] ? gettext(columns[i].title) : "";
@@ -519,7 +519,7 @@ void try_draw_classes(struct try_model *model, struct canvas *canvas, struct rec
     const size_t classes = model->confusion.classes;
     struct short_names names;
     shorten_names(model, canvas, widths[CLASS], &names);
-    model->top = table_scroll(model->top, model->row, rows, classes);
+    model->top = listing_scroll(model->top, model->row, rows, classes);
     for (size_t i = 0; i < rows && model->top + i < classes; i++) {
         struct rect line = {area.row + 1 + (int)i, area.column, 1, area.columns};
         const size_t row = model->top + i;
