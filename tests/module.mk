@@ -696,7 +696,7 @@ CLI_TESTS = %D%/cli/shared_folder_test.sh %D%/cli/runs_check_test.sh %D%/cli/any
 	%D%/cli/fork_test.sh %D%/cli/test_set_test.sh %D%/cli/wait_test.sh %D%/cli/old_runs_test.sh %D%/cli/old_checkpoints_test.sh \
 	%D%/cli/runs_records_test.sh %D%/cli/resume_test.sh %D%/cli/roofline_test.sh \
 	%D%/cli/shelf_test.sh %D%/cli/weights_test.sh %D%/cli/find_rate_test.sh %D%/cli/prune_test.sh %D%/cli/factorize_test.sh %D%/cli/quantize_test.sh %D%/cli/onnx_test.sh %D%/cli/tensorboard_test.sh %D%/cli/torch_test.sh %D%/cli/caffe_test.sh \
-	%D%/cli/completion_test.sh %D%/cli/confusion_test.sh %D%/cli/export_operands_test.sh \
+	%D%/cli/completion_test.sh %D%/cli/confusion_test.sh %D%/cli/export_operands_test.sh %D%/cli/formats_test.sh \
 	%D%/cli/augment_test.sh %D%/cli/distillation_test.sh %D%/cli/grid_test.sh %D%/cli/precision_test.sh %D%/cli/int8_test.sh \
 	%D%/cli/signals_test.sh %D%/cli/slurm_test.sh %D%/cli/sweep_test.sh %D%/cli/told_test.sh \
 	%D%/cli/tutorial_test.sh %D%/cli/operators_test.sh %D%/cli/pixels_test.sh %D%/cli/followed_pixels_test.sh %D%/cli/predict_test.sh %D%/cli/seeds_test.sh \
