@@ -12,28 +12,19 @@
 
 /* The rows of the options of all logs. */
 #define IMPORT_MACHINE_OPTIONS(request)                                                            \
-    {.name = "device",                                                                             \
-     .argument = "NAME",                                                                           \
-     .help = N_("The device that computed it."),                                                   \
-     .kind = OPTION_NAME,                                                                          \
-     .value = &(request)->device,                                                                  \
-     .choices = import_devices},                                                                   \
-    {                                                                                              \
-        .name = "host", .argument = "NAME", .help = N_("The machine that computed it."),           \
-        .kind = OPTION_TEXT, .value = &(request)->host                                             \
-    }
+    NAME_ROW("device", "NAME", N_("The device that computed it."), &(request)->device,             \
+             import_devices),                                                                      \
+        TEXT_ROW("host", "NAME", N_("The machine that computed it."), &(request)->host)
 
 /* The devices that can be named, NULL at the end. */
 extern const char *const import_devices[];
 
 /* The row of the option that maps names to quantities. */
 #define IMPORT_COLUMNS_OPTION(variable)                                                            \
-    {                                                                                              \
-        .name = "columns", .argument = "QUANTITY=NAME,...",                                        \
-        .help = N_("Which column, key or tag is which quantity: step, epoch, time, loss, lr, "     \
-                   "val_loss, top1, top5, accuracy, batch, memory; without it, by their names."),  \
-        .kind = OPTION_TEXT, .value = (variable)                                                   \
-    }
+    TEXT_ROW("columns", "QUANTITY=NAME,...",                                                       \
+             N_("Which column, key or tag is which quantity: step, epoch, time, loss, lr, "        \
+                "val_loss, top1, top5, accuracy, batch, memory; without it, by their names."),     \
+             variable)
 
 /* Prints a line about a training that was read, if it has become a run, and notes about lines that
  * were left out or repeated, about an accuracy that was chosen from several, and about one of the

@@ -41,14 +41,6 @@ struct advise_other {
     struct run_config config; /* data, epochs, seed, threads */
 };
 
-/* Returns false with an error if the options do not go together. */
-bool advise_other_check(const struct advise_other *other, struct error *error);
-
-/* Prints the advice for the request about the models that the operands name or, without any, all of
- * them; applies it if that is asked for. Returns the exit status. */
-int advise_other_run(const struct advise_other *other, const struct advise_request *request,
-                     const struct operands *operands, bool as_json);
-
 /* --- bench_cluster.c --- */
 
 /* Tinca bench --cluster: how a training iteration scales over processes, measured and by the model
@@ -63,20 +55,6 @@ int bench_cluster_run(const struct run_config *config, struct bench_settings *se
 
 /* Prints the layers of `tinca bench --profile` against the device's limits. The functions that add
  * to JSON return false if out of memory. */
-
-/* Adds "forward" and "backward" to a layer's object; null if the pass does not exist. */
-bool bench_add_passes(struct json *layer, const struct bench *bench, const struct bench_part *part,
-                      const struct plan_step *step);
-/* Adds "update", the solver's step, to a network's object; null in inference. */
-bool bench_add_update(struct json *network, const struct bench *bench,
-                      const struct bench_part *part);
-/* Adds "roofline" to the document: the limits, and the whole iteration against them. */
-bool bench_add_roofline(struct json *root, const struct bench *bench);
-
-/* Prints the limits and how much of them the iteration reaches, as lines of the summary. */
-void bench_print_limits(const struct bench *bench);
-/* Prints a table of all passes. Returns the exit status. */
-int bench_print_passes(const struct bench *bench, const struct bench_part *part);
 
 /* --- completion.c --- */
 
@@ -107,11 +85,6 @@ struct completion_line {
     bool given[COMPLETION_LINE_OPTIONS]; /* the options that stand before, by their number */
 };
 
-/* Reads the words of a command line after the command's name, as getopt_long does. The last one is
- * being typed and may be empty; there is at least one. */
-struct completion_line completion_line_read(const struct option_entry *entries, size_t count,
-                                            char *const *words, size_t word_count);
-
 /* --- completion_values.c --- */
 
 /* Prints the words that can follow on a command line, for the scripts of
@@ -129,18 +102,6 @@ struct typed_value {
     const char *value;
 };
 
-/* Prints a candidate if it begins with the value. `more`: it goes on. */
-void completion_print(const struct typed_value *typed, const char *candidate, const char *note,
-                      bool more);
-
-/* Prints the candidates for the value of an option. */
-void completion_print_values(const struct option_entry *option, const struct typed_value *typed);
-
-/* Prints the candidates for the operand of this number. Returns false if the command takes no such
- * operand. */
-bool completion_print_operands(const struct command *command, const struct option_set *set,
-                               size_t operand, const struct typed_value *typed);
-
 /* --- devices_machine.c --- */
 
 /* The figures of this machine, as tinca devices shows them. */
@@ -152,18 +113,6 @@ struct devices_machine {
     struct machine_origin origin;
     char *path; /* of their file; NULL: unknown */
 };
-
-/* Reads the figures or, after --tune, measures and stores them. Returns false with an error if the
- * device cannot be opened. The caller frees what it sets with devices_machine_free. */
-bool devices_machine_find(struct devices_machine *machine, size_t threads, bool tune,
-                          struct error *error);
-void devices_machine_free(struct devices_machine *machine);
-
-/* Adds the figures to the document. Returns false if out of memory. */
-bool devices_machine_add(struct json *root, const struct devices_machine *machine);
-
-/* Prints the figures. Returns the exit status. */
-int devices_machine_print(const struct devices_machine *machine);
 
 /* --- devices_ranks.c --- */
 
@@ -189,22 +138,6 @@ struct devices_ranks {
     char failure[512]; /* why they cannot, although they are on one host */
 };
 
-/* Gathers what all ranks say of themselves, and measures iterations of them. All of them call it.
- * Returns false with an error after a failure of the cluster. The caller frees the list with
- * devices_ranks_free. */
-bool devices_ranks_gather(struct cluster *cluster, struct devices_ranks *ranks,
-                          struct error *error);
-void devices_ranks_free(struct devices_ranks *ranks);
-
-/* Returns whether no rank before this one is on the same host. */
-bool devices_ranks_is_first(const struct devices_ranks *ranks, size_t rank);
-
-/* Adds the list to the document, unless it is empty. Returns false if out of memory. */
-bool devices_ranks_add(struct json *root, const struct devices_ranks *ranks);
-
-/* Prints the list, unless it is empty. Returns the exit status. */
-int devices_ranks_print(const struct devices_ranks *ranks);
-
 /* --- eval_errors.c --- */
 
 /* Shows a model's errors in tinca eval: the confusion matrix, figures of each class, calibration, a
@@ -222,29 +155,6 @@ struct eval_errors {
     size_t wrong_written;
     struct error failed; /* what could not be written; kind ERROR_NONE: nothing */
 };
-
-/* Prepares what was asked for. Returns false with an error if a target cannot be written, or the
- * network has no classes. Keeps `model` and `dataset` until eval_errors_finish. */
-bool eval_errors_begin(struct eval_errors *errors, const struct model *model,
-                       const struct dataset *dataset, struct error *error);
-
-/* Take each image's outcome (outcome_watch), and end the evaluation after a failure to write
- * (evaluation_progress). `context` is a struct eval_errors. */
-void eval_errors_watch(void *context, const struct outcome *outcome, const float *logits);
-bool eval_errors_progress(void *context, uint64_t done, uint64_t of, struct error *error);
-
-/* Completes the file of predictions. Returns false with an error. */
-bool eval_errors_finish(struct eval_errors *errors, struct error *error);
-
-/* Prints what was asked for. Returns the exit status. */
-int eval_errors_print(const struct eval_errors *errors);
-
-/* Adds "confusion", "per_class", "macro_f1", "calibration" and "wrong" as asked for. Returns false
- * if out of memory. */
-bool eval_errors_add(const struct eval_errors *errors, struct json *root);
-
-/* Frees everything; an incomplete file of predictions is abandoned. */
-void eval_errors_free(struct eval_errors *errors);
 
 /* --- event_stream.c --- */
 

@@ -2,24 +2,17 @@
 bin_PROGRAMS += tinca
 tinca_SOURCES = \
 	%D%/advise.c \
-	%D%/advise_other.c \
 	%D%/attach.c \
 	%D%/before_main.c \
 	%D%/bench.c \
 	%D%/bench_cluster.c \
-	%D%/bench_roofline.c \
 	%D%/command.c \
 	%D%/command.h \
 	%D%/compare.c \
 	%D%/completion.c \
-	%D%/completion_line.c \
-	%D%/completion_values.c \
 	%D%/datasets.c \
 	%D%/devices.c \
-	%D%/devices_machine.c \
-	%D%/devices_ranks.c \
 	%D%/eval.c \
-	%D%/eval_errors.c \
 	%D%/event_stream.c \
 	%D%/explain.c \
 	%D%/export.c \

@@ -33,9 +33,8 @@ typedef bool run_exporter(struct run *const *runs, size_t count, const char *pat
 enum format_options {
     OPTIONS_PRECISION = 1,
     OPTIONS_ONNX = 2,  /* --fold-batch-norm, --int8-weights */
-    OPTIONS_NAMES = 4, /* --names */
-    OPTIONS_CLASSES = 8,
-    OPTIONS_CAFFE = 16 /* --weights, --channel-order, --input */
+    OPTIONS_NAMES = 4, /* --names, --classes */
+    OPTIONS_CAFFE = 8  /* --weights, --channel-order, --input */
 };
 
 struct format {
@@ -45,7 +44,6 @@ struct format {
     unsigned carries;    /* of enum format_carries */
     unsigned options;    /* of enum format_options */
     enum content contents[2]; /* by which files are recognised; CONTENT_UNKNOWN: by none */
-    bool folder;              /* an export is a folder */
     const char *dialog;       /* in the list of the dialog Export (N_); NULL: not there */
     model_importer *import;   /* NULL: none */
     model_exporter *export_model;

@@ -35,7 +35,6 @@ libexchange_a_SOURCES = \
 	%D%/logs/import.c \
 	%D%/logs/import.h \
 	%D%/logs/import_caffe.c \
-	%D%/logs/import_csv.c \
 	%D%/logs/import_json_lines.c \
 	%D%/logs/import_keras.c \
 	%D%/logs/import_lightning.c \
@@ -53,10 +52,8 @@ libexchange_a_SOURCES = \
 	%D%/tensorboard/tensorboard.h \
 	%D%/torch/torch_export.c \
 	%D%/torch/torch_import.c \
-	%D%/watch/internal.h \
 	%D%/watch/watch.c \
-	%D%/watch/watch.h \
-	%D%/watch/watch_source.c
+	%D%/watch/watch.h
 libexchange_a_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBDIR='"$(pkglibdir)"' $(PROTOBUF_C_CFLAGS)
 nodist_libexchange_a_SOURCES =
 if TENSORBOARD

@@ -30,8 +30,6 @@ libtraining_a_SOURCES = \
 	%D%/compress/prune.h \
 	%D%/compress/prune_magnitude.c \
 	%D%/compress/prune_state.c \
-	%D%/compress/prune_step.c \
-	%D%/compress/quantize_layers.c \
 	%D%/compress/quantize_model.c \
 	%D%/compress/quantize_model.h \
 	%D%/compress/quantize_sample.c \

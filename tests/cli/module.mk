@@ -36,7 +36,7 @@ CLI_TESTS = %D%/shared_folder_test.sh %D%/runs_check_test.sh %D%/anywhere_test.s
 	%D%/fork_test.sh %D%/test_set_test.sh %D%/wait_test.sh %D%/old_runs_test.sh %D%/old_checkpoints_test.sh \
 	%D%/runs_records_test.sh %D%/resume_test.sh %D%/roofline_test.sh \
 	%D%/shelf_test.sh %D%/weights_test.sh %D%/find_rate_test.sh %D%/prune_test.sh %D%/factorize_test.sh %D%/quantize_test.sh %D%/onnx_test.sh %D%/tensorboard_test.sh %D%/torch_test.sh %D%/caffe_test.sh \
-	%D%/completion_test.sh %D%/confusion_test.sh %D%/export_operands_test.sh \
+	%D%/completion_test.sh %D%/confusion_test.sh %D%/export_operands_test.sh %D%/formats_test.sh \
 	%D%/augment_test.sh %D%/distillation_test.sh %D%/grid_test.sh %D%/precision_test.sh %D%/int8_test.sh \
 	%D%/signals_test.sh %D%/slurm_test.sh %D%/sweep_test.sh %D%/told_test.sh \
 	%D%/tutorial_test.sh %D%/operators_test.sh %D%/pixels_test.sh %D%/followed_pixels_test.sh %D%/predict_test.sh %D%/seeds_test.sh \

@@ -49,7 +49,7 @@ UNREACHED_FILES = engine/execution/numerics exchange/caffe/caffe_export exchange
 	studies/sweep/sweep_rank studies/sweep/sweep_step studies/sweep/sweep_table \
 	studies/sweep/sweep_token training/compress/factorize_model training/compress/fine_tune \
 	training/compress/prune training/compress/prune_magnitude training/compress/prune_state \
-	training/compress/prune_step training/compress/quantize_layers training/compress/quantize_model \
+	training/compress/quantize_model \
 	training/compress/quantize_sample training/compress/technique_apply training/find_rate training/fork \
 	training/run_start
 FOLDERS = src/base src/data src/engine src/runs src/models src/training src/exchange src/studies tests/fuzz

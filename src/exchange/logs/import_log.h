@@ -50,13 +50,6 @@ void import_logs_free(struct imported_logs *logs);
 
 /* --- import_csv.c --- */
 
-/* Returns whether the text is one of the studies' tables. */
-bool import_csv_is(const char *text);
-
-/* Reads one of the studies' tables from `text`, and modifies it. */
-bool import_csv_read(struct imported_logs *logs, const struct import_request *request, char *text,
-                     struct error *error);
-
 /* Adds an empty log. Returns it, or NULL if memory runs out. */
 struct imported_log *import_logs_add(struct imported_logs *logs, const char *framework,
                                      struct error *error);

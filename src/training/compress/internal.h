@@ -62,36 +62,12 @@ struct prune_subject {
     bool later;         /* an earlier step made the model, whose name this step's name replaces */
 };
 
-/* Sets keep[] to true for the layers that these patterns name; "": none. Returns false with an
- * error if a pattern names none. */
-bool prune_mark_kept(const struct graph *graph, const char *patterns, bool *keep,
-                     struct error *error);
-
-/* Finds the groups, and how important they are. prune_subject_free releases the subject. Returns
- * false with an error, also if no channel can be removed. */
-bool prune_subject_open(struct prune_subject *subject, const char *path, struct model *model,
-                        const struct prune_request *request, const struct technique_watch *watch,
-                        struct error *error);
-void prune_subject_free(struct prune_subject *subject); /* leaves it {0}, not the model */
-
 /* The result of a step. Its model borrows device, class names and more from the subject's. */
 struct prune_candidate {
     struct model model;
     struct prune_selection selection;
     double ms; /* 0: not measured */
 };
-
-/* Removes groups until at most `limit` FLOPs or parameters remain. `name` is the step of the
- * network's chain, NULL: it has it already. prune_candidate_free releases the result. */
-bool prune_to_limit(const struct prune_subject *subject, enum prune_measure measure, uint64_t limit,
-                    const char *name, struct prune_candidate *candidate, struct error *error);
-
-/* Removes groups until one image takes at most `ms` milliseconds: searches for the largest share of
- * the FLOPs that meets this, by bisection. */
-bool prune_to_latency(const struct prune_subject *subject, double ms, const char *name,
-                      const struct technique_watch *watch, struct prune_candidate *candidate,
-                      struct error *error);
-void prune_candidate_free(struct prune_candidate *candidate); /* leaves it {0} */
 
 /* --- quantize_sample.c: some images of a data set, drawn at random, in memory --- */
 
@@ -156,8 +132,6 @@ struct made_network {
     struct weights weights;
 };
 
-void made_network_free(struct made_network *made); /* leaves it {0} */
-
 struct quantize_state {
     const struct quantize_request *request;
     const struct technique_watch *watch;
@@ -169,25 +143,11 @@ struct quantize_state {
     struct quantize_plan plan;
     struct sample_range *ranges;              /* by node */
     struct quantization *grids;               /* by node */
-    struct made_network quantized, simulated; /* the result, and the same network with simulated
-                                                 rounding, which shares the result's values */
+    struct made_network quantized, simulated; /* the result, and the same with rounding, which has
+                                                 the values of the result */
 };
 
-/* Sets the ranges of all nodes to which the plan gives a grid, by the method. */
+/* Sets the ranges of all nodes that the plan gives a grid, by the method. */
 bool quantize_calibrate(struct quantize_state *state, struct error *error);
-
-/* Returns the bytes of a quantization besides copies of the weights. */
-uint64_t quantize_bytes(const struct network *network, const void *request);
-
-/* Makes the network that `plan` describes; if `simulate`, one whose graph rounds. The chain of
- * techniques gets `step` (NULL: none). Call made_network_free in any case. */
-bool quantize_make(const struct quantize_state *state, const struct quantize_plan *plan,
-                   bool simulate, const char *step, struct made_network *made, struct error *error);
-
-/* quantize_layers.c: quantizes each layer alone, and fills its part of the report. */
-bool quantize_measure_layers(struct quantize_state *state, struct error *error);
-
-/* Fills the noise of weights and outputs of the quantized network. */
-bool quantize_measure_noise(struct quantize_state *state, struct error *error);
 
 #endif

@@ -38,7 +38,6 @@ struct quantize_request {
 
 /* The reasons why a layer stays float32. */
 enum quantize_kept { KEPT_NOT, KEPT_ASKED, KEPT_SENSITIVE };
-extern const char *const quantize_kept_names[]; /* no, asked, sensitive */
 
 struct quantize_layer {
     char name[NODE_NAME_SIZE];
