@@ -1,5 +1,5 @@
-/* spawn.h: starts this very program once more, as a child process; what the system says about
- * another process, and what the end of a child means. */
+/* spawn.h: starts this very program once more, as a child process; finds facts about another
+ * process, and explains the end of a child. */
 #ifndef TINCA_BASE_HOST_SPAWN_H
 #define TINCA_BASE_HOST_SPAWN_H
 
