@@ -38,10 +38,10 @@ enum {
 };
 
 /* Joins the processes that the launcher has started, and sets *cluster; NULL: this process is
- * alone. `ranks` is what the user says about a launcher that is not recognised; 0: nothing. Returns
- * false with an error if the launcher has started several processes, but MPI is missing, knows
- * another number of them, or has not started all within CLUSTER_START seconds (the environment's
- * TINCA_MPI_START); after the latter, the process can only end. */
+ * alone. `ranks` is the number that the user gives for a launcher that is not recognised; 0: none
+ * given. Returns false with an error if the launcher has started several processes, but MPI is
+ * missing, knows another number of them, or has not started all within CLUSTER_START seconds (the
+ * environment's TINCA_MPI_START); after a late start, the process can only end. */
 bool cluster_join(size_t ranks, struct cluster **cluster, struct error *error);
 
 /* Joins by a module that is already loaded. */

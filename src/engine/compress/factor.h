@@ -40,8 +40,8 @@ struct svd {
 bool svd_compute(struct svd *svd, double *matrix, size_t rows, size_t columns, const char *what,
                  struct error *error);
 
-/* Returns the bytes of a decomposition, and sets *working to those that svd_compute needs besides,
- * its matrix included. */
+/* Returns the bytes of a decomposition, and sets *working to the bytes that svd_compute needs in
+ * addition, its matrix included. */
 uint64_t svd_bytes(size_t rows, size_t columns, uint64_t *working);
 
 /* Frees the arrays and leaves the decomposition zeroed. */
@@ -94,7 +94,7 @@ bool factor_decompose(struct factor *factor, enum factor_method method,
                       const struct factor_kernel *kernel, const char *what, struct error *error);
 
 /* Returns the bytes that factor_decompose will allocate for a kernel, whose weights it does not
- * read; *working becomes those that it frees again. */
+ * read, and sets *working to the part that it frees again. */
 uint64_t factor_bytes(enum factor_method method, const struct factor_kernel *kernel,
                       uint64_t *working);
 

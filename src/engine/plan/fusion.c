@@ -177,7 +177,7 @@ static size_t fuse_norm(const struct fusion *fusion, struct plan_step *step)
     return norm->node;
 }
 
-/* --- what follows a concatenation --- */
+/* --- consumers of a concatenation --- */
 
 /* Returns the step that computes input k of a concatenation, perhaps with fused nodes; NULL if more
  * than the concatenation reads it. */

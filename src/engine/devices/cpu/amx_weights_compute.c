@@ -307,7 +307,7 @@ void KERNEL(weights_add_chunk)(const struct weights_job *job, const struct weigh
                                     .input = copy,
                                     .gradient = (float *)gradient,
                                     .steps = divide_up(end, STEP)};
-    if (chunk->image == share->first && chunk->begin == 0) /* tiles read what no copy writes */
+    if (chunk->image == share->first && chunk->begin == 0) /* tiles read more than copies write */
         blocked_clear(copy, sizes.input);
     copy_input(job, &sizes, share, chunk, scratch, copy);
     for (size_t block = 0; block < job->conv.out_blocks; block++)

@@ -367,7 +367,7 @@ static void measure_pass(const struct trial *t, enum dnn_pass pass, struct conv_
     context->autotune->add(context->autotune, key, value, least);
 }
 
-/* Measures the passes of a site that are not known, each once: what could not be measured then
+/* Measures the passes of a site that are not known, each once; a pass that cannot be measured then
  * follows the heuristics as long as the device is open. */
 static void measure(struct cuda_context *context, const struct kernel_site *site,
                     struct conv_choice *choice)

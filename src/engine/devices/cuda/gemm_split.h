@@ -40,8 +40,8 @@ dim3 gemm_grid(const struct implicit_gemm *w, enum gemm_tile tile);
 
 /* --- in kernels --- */
 
-/* Only tiles of up to so many values are divided: with larger ones the last block would read for
- * too long, and their kernels have no register left. */
+/* The most values of a tile that is divided: with larger ones the last block would read for too
+ * long, and their kernels have no register left. */
 enum { GEMM_MOST_DIVIDED = 4096 };
 
 /* The part of a block: the terms [first, end). `z` is the block's index along z in a grid without
