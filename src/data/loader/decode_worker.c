@@ -4,7 +4,7 @@
 #include "data/loader/internal.h"
 #include "data/loader/mix.h"
 
-/* --- what is in a batch --- */
+/* --- places in a batch --- */
 
 /* Returns the place in the whole batch of a place in a slot. The partners of a part are those at
  * the other end of the batch. */
