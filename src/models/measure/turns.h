@@ -86,7 +86,7 @@ enum {
 /* The result of the turns of two models. {0}: nothing was measured. */
 struct turns {
     struct measured_on on; /* its precision is the first model's */
-    /* the second one's; "": an older version measured */
+    /* the second model's precision; "": an older version measured */
     char second_precision[PRECISION_NAME_SIZE];
     size_t blocks, marked;      /* marked ones are among the blocks */
     size_t images;              /* of the first model in a block */

@@ -247,7 +247,7 @@ static const char same_again[] =
 
 /* A row that was read. */
 struct old_row {
-    const char *line, *behind; /* the row, and what follows the name of its picture */
+    const char *line, *behind; /* the row, and the text after its picture's name */
     const float *logits;       /* NULL: the picture could not be read */
 };
 
