@@ -185,8 +185,8 @@ void *worker_main(void *run);
 /* Trains until the run is over or stopped. Returns false with *trainer->error if it fails. */
 bool loop_train(struct trainer *trainer);
 
-/* Computes the last batch once more, to measure it; the weights go on changing. Returns false if
- * the loss is not finite or the device has failed. */
+/* Computes the last batch once more, to measure it; the weights continue to change. Returns false
+ * if the loss is not finite or the device has failed. */
 bool loop_repeat_step(struct trainer *trainer);
 
 /* Shows the progress of a validation and obeys commands; an evaluator_progress of the trainer. */

@@ -43,11 +43,11 @@ uint64_t forecast_peak(const struct forecast *forecast);
  * memory; 0 if unknown. */
 uint64_t forecast_free(const struct forecast *forecast);
 
-/* --- what fits --- */
+/* --- sizes that fit --- */
 
 /* The run whose memory is checked. */
 struct memory_check_request {
-    const struct method *method; /* enough for method_forecast */
+    const struct method *method; /* opened far enough for method_forecast */
     const struct device_driver *driver;
     const struct plan_settings *settings;
     const char *device;     /* name of the device, whose own memory is checked if it has any */

@@ -64,7 +64,7 @@ void run_events_sync(struct run_events *events);
  * missing at the end of the run. */
 bool run_events_check(struct run_events *events, bool last, struct error *error);
 
-/* Adds that the run has ended, and writes what waits. */
+/* Adds the end of the run, and writes the waiting records. */
 void run_events_add_end(struct run_events *events, bool success);
 
 /* Closes the file and leaves {0}. */
