@@ -200,7 +200,7 @@ TINCA_EXPORT void tinca_session_close(tinca_session *session)
         free_session(session, true);
 }
 
-/* --- what a session is --- */
+/* --- facts about a session --- */
 
 TINCA_EXPORT size_t tinca_session_batch(const tinca_session *session)
 {
