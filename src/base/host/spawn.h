@@ -35,9 +35,9 @@ struct spawn {
  */
 int spawn_start(const struct spawn *spawn, pid_t *process);
 
-/* Ties this process to the one that started it if that asked for it (SPAWN_GROUP_TIED,
- * SPAWN_GROUP_BOUND); ends this process if the other one has ended already. Called once at the
- * start of the program, before there are threads. */
+/* Ties this process to its parent if the parent asked for it (SPAWN_GROUP_TIED, SPAWN_GROUP_BOUND);
+ * ends this process if the parent has ended already. Called once at the start of the program,
+ * before there are threads. */
 void spawn_follow_parent(void);
 
 /* Returns whether the process that started this one did so with this sign. */
