@@ -89,8 +89,8 @@ struct cluster_work {
 /* Sets the work of this rank, which it sends to rank 0 once a second. */
 void cluster_set_work(struct cluster *cluster, const struct cluster_work *work);
 
-/* Copies the work that a rank has reported last; {0} if it has not reported any. Rank 0 knows that
- * of all ranks, the others only their own. */
+/* Copies the work that a rank has reported last; {0} if it has not reported any. Rank 0 knows the
+ * work of all ranks, the others only their own. */
 void cluster_work(struct cluster *cluster, size_t rank, struct cluster_work *work);
 
 /* The activities of the thread that trains. */

@@ -210,8 +210,8 @@ bool device_check_precision(const struct device_driver *driver, enum device_prec
 bool device_set_precision(struct device *device, enum device_precision precision,
                           struct error *error);
 
-/* Returns the bytes allocated in the device's memory; 0 if that is the host's. With several GPUs,
- * returns the largest number. */
+/* Returns the bytes allocated in the device's memory; 0 if it computes in the host's memory. With
+ * several GPUs, returns the largest number. */
 uint64_t device_memory_used(struct device *device);
 
 /* Returns false with an error if any work on the device has failed; later results are invalid then.

@@ -312,7 +312,8 @@ static void join_concatenations(struct plan *plan)
 
 /* --- padding --- */
 
-/* Returns the node whose padding a value shares: a part has that of the whole. */
+/* Returns the node whose padding a value shares: for a part of a concatenation, the concatenation.
+ */
 static size_t padded_node(struct plan *plan, size_t node)
 {
     const struct plan_step *writer = find_writer(plan, node);

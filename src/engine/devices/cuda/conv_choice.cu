@@ -194,8 +194,8 @@ static void close_trial(struct trial *t)
 }
 
 /* Allocates the arrays. Every layer with bias is measured with a relu, which nearly always follows
- * and which may be fused later: the pointer only says that one is fused. Returns false if there is
- * no memory now. */
+ * and which may be fused later: of the pointer, only whether it is NULL matters. Returns false if
+ * there is no memory now. */
 static bool open_trial(struct trial *t, struct cuda_context *context,
                        const struct kernel_site *site, const struct conv_choice *choice)
 {

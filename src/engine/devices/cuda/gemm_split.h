@@ -71,8 +71,8 @@ static __device__ __forceinline__ void gemm_part_limit(struct gemm_part *part, u
     part->end = min(part->end, terms);
 }
 
-/* Returns blockIdx.z without the compiler's knowledge that it is that, so that the part is computed
- * again after the loop over the terms, not held in registers, which that loop needs. */
+/* Returns blockIdx.z and hides this from the compiler, which then computes the part again after the
+ * loop over the terms, and leaves the registers to that loop. */
 static __device__ __forceinline__ uint32_t gemm_block_z(void)
 {
 #ifdef CUDA_EMULATED
