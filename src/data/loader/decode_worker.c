@@ -65,7 +65,7 @@ static struct slot *open_slot(struct data_loader *loader)
 /* --- one image --- */
 
 /* Returns the number that the random numbers of a place depend on. An image may be drawn more than
- * once, so with balanced sampling it is that of the position in the epoch. */
+ * once, so with balanced sampling it is the position in the epoch. */
 static uint64_t draw_number(const struct data_loader *loader, const struct slot *slot, size_t place)
 {
     const struct data_loader_settings *settings = &loader->settings;

@@ -12,7 +12,7 @@
 
 /* The images of a set by class. It starts as {0}. */
 struct class_images {
-    uint32_t *images;      /* [images of the set]: those of one class after those of another */
+    uint32_t *images;      /* [images of the set]: sorted by class */
     size_t *ends;          /* [classes]: where each class ends in `images`; only occupied ones */
     size_t classes, count; /* classes that have images; images */
 };

@@ -94,7 +94,7 @@ static size_t images_to_read(const struct dataset *dataset)
 /* Reads images in their order, each remaining one with the probability that fills the sample
  * (Knuth's algorithm S): every set of `count` images is equally likely. If the set's preprocessing
  * is not recorded, it reads the first ones, as earlier versions did. Returns how many could be
- * read; *last has the reason why the last of the others could not. */
+ * read; *last gets the error of the last one that could not be read. */
 static size_t add_sample(struct sums *sums, const struct dataset *dataset, size_t count,
                          struct error *last)
 {
