@@ -23,7 +23,7 @@ struct model {
     char (*class_names)[64]; /* network->classes of them; from the training set */
     bool other_numbers; /* the classes were numbers, and a set has named them in another order */
     struct device *device;
-    /* tinca.crc32 of its file, and that of the model that it was made from; "": not known */
+    /* tinca.crc32 of the model's file, and of the file that it was made from; "": not known */
     char checksum[MODEL_CHECKSUM], parent[MODEL_CHECKSUM];
     struct plan *plan; /* for one image; model_predict makes it when first called */
     struct execution *execution;
