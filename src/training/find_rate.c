@@ -181,8 +181,8 @@ static void explain_few(struct rate_suggestion *suggestion, size_t count, size_t
                  count, needed);
 }
 
-/* Returns whether the narrowest window around this middle falls, which tells the border of a search
- * from that of a wide window. */
+/* Returns whether the loss falls in the narrowest window around this point: then a fall at the
+ * border is not an effect of a wide window. */
 static bool narrow_falls(const struct rate_point *points, size_t middle, size_t half)
 {
     const struct line line = fit(points, middle, half);

@@ -38,7 +38,7 @@ struct epoch_progress {
 /* The data that cannot be written. */
 struct refusals {
     struct error unsaved;   /* why writing fails now; kind ERROR_NONE: it does not */
-    struct error tolerated; /* the same for a file that nothing else depends on */
+    struct error tolerated; /* why writing a file that nothing else depends on fails now */
     struct error
         lost;      /* the first loss: data that could not be written and is no longer in memory */
     bool reported; /* the snapshot's error is one of the first two */

@@ -77,8 +77,8 @@ double scaling_predict_measured(const struct scaling *scaling);
 double scaling_predict(const struct scaling *scaling, size_t ranks,
                        const struct scaling_link *link);
 
-/* Returns the faster of `one` and `whole`, and sets *threads to the threads of that. Returns 0 if
- * the batch fits neither way. A small network may be faster with few threads. */
+/* Returns the shorter of the times `one` and `whole`, and sets *threads to its threads. Returns 0
+ * if the batch fits neither way. A small network may be faster with few threads. */
 double scaling_fastest_one(const struct scaling *scaling, size_t *threads);
 
 /* Returns the time of an iteration of the whole batch in one process: measured, or predicted if it
