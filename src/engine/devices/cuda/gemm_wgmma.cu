@@ -146,7 +146,8 @@ static __device__ __forceinline__ void wgmma_hold(float d[WGMMA_SUMS])
 }
 
 /* The text of a product; it always adds to the sums (scale-d is true), and takes the operands with
- * their signs. Those of 16 bits are followed by whether they are transposed: not. */
+ * their signs. Instructions for operands of 16 bits have two more arguments, which say that no
+ * operand is transposed. */
 #define WGMMA(kind, ending)                                                                        \
     asm volatile(                                                                                  \
         "{\n.reg .pred add;\nsetp.ne.b32 add, 1, 0;\n"                                             \
