@@ -1,9 +1,9 @@
 /* epoch_order.h: the order in which an epoch of training reads the images.
  *
  * Shuffled, it reads each image once (whole batches of it are used). Balanced, it draws as many
- * images as the set has, with replacement: first a class, of which all that have images are equally
- * likely, then one of its images (PyTorch's WeightedRandomSampler with the weights 1 / images of
- * the class). Either depends on (seed, epoch) alone.
+ * images as the set has, with replacement: first a class, all classes that have images being
+ * equally likely, then one of its images (PyTorch's WeightedRandomSampler with the weights 1 /
+ * images of the class). Either depends on (seed, epoch) alone.
  */
 #ifndef TINCA_DATA_LOADER_EPOCH_ORDER_H
 #define TINCA_DATA_LOADER_EPOCH_ORDER_H
