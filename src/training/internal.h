@@ -136,8 +136,8 @@ void trainer_note(struct trainer *trainer, enum finding_kind kind, const char *f
     __attribute__((format(printf, 3, 4)));
 
 /* Returns whether the run's folder still belongs to this process. Checks it at most four times a
- * second, or at once if `now` is true. When it returns false, *error says why, nothing more may be
- * written to the folder, and the run fails. */
+ * second, or at once if `now` is true. When it returns false, trainer->error says why, nothing more
+ * may be written to the folder, and the run fails. */
 bool trainer_owns_folder(struct trainer *trainer, bool now);
 
 /* Records that something could not be written and is lost; the first loss counts. */

@@ -164,7 +164,8 @@ void *observer_state(const struct trainer *trainer, const struct observer *obser
                 (trainer)->observers[i_]->function((trainer)->states[i_], trainer, ##__VA_ARGS__); \
     } while (0)
 
-/* Each calls the function of its name of all observers, and returns false as soon as one does. */
+/* Each calls the function of the same name of all observers, and returns false as soon as one of
+ * them does. */
 bool observers_open(struct trainer *trainer);
 bool observers_between(struct trainer *trainer, bool epoch_over);
 bool observers_finish(struct trainer *trainer);
