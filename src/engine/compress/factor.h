@@ -106,9 +106,9 @@ void factor_free(struct factor *factor);
  * the sum (De Lathauwer et al. 2000). */
 void factor_choose_ranks(const struct factor *factor, double loss, size_t *ranks);
 
-/* Sets ranks[0..modes) to those with the least sum of what they lose, as a share of the squared
- * singular values, and `price` for each value of the parts. Returns that sum. With two modes the
- * loss is the bound that factor_choose_ranks keeps to. */
+/* Sets ranks[0..modes) to the ranks with the least sum of loss, as a share of the squared singular
+ * values, and `price` for each value of the parts. Returns that sum. With two modes the loss is the
+ * bound that factor_choose_ranks keeps to. */
 double factor_choose_ranks_at(const struct factor *factor, double price, size_t *ranks);
 
 /* Returns the number of values of part `i`, 0 for a part that these ranks do not need: a 1 x 1

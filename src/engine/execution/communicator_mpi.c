@@ -129,7 +129,7 @@ size_t gradient_buckets_join(struct gradient_bucket *buckets, size_t count, size
     return joined;
 }
 
-/* Divides the gradients into buckets of so many bytes. */
+/* Divides the gradients into buckets of `bytes` bytes. */
 static void make_buckets(struct execution *execution, size_t bytes)
 {
     struct communicator_mpi *mpi = execution->mpi;

@@ -217,8 +217,8 @@ static bool allows_layouts(struct plan *plan, const struct plan_step *step)
     return !any || converts || (keeps && equal);
 }
 
-/* Returns whether a convolution reads and writes channels-last values. One that only does one of
- * both gains nothing, since libraries do not convert. */
+/* Returns whether a convolution reads and writes channels-last values. If it only reads or only
+ * writes them, nothing is gained, since libraries do not convert. */
 static bool convolves_channels_last(struct plan *plan)
 {
     for (size_t s = 0; s < plan->step_count; s++)

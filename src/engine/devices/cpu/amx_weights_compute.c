@@ -7,11 +7,11 @@
  *   input      [input block][lane][residue of y][residue of x][image][row][column]
  *   gradient   [output block][position / 2][lane][2]
  *
- * Both are copies. The input's has its padding, and one plane for each residue of a position by the
- * strides, so that the values under a window element are neighbours for neighbouring outputs, from
- * an offset of the element on. A position counts the columns, rows and images of such a plane; the
- * gradient is 0 where the plane has no output. So all outputs of a chunk are one long sum, and
- * small images fill the tiles as well.
+ * Both are copies. The copy of the input has its padding, and one plane for each residue of a
+ * position by the strides, so that the values under a window element are neighbours for
+ * neighbouring outputs, from an offset of the element on. A position counts the columns, rows and
+ * images of such a plane; the gradient is 0 where the plane has no output. So all outputs of a
+ * chunk are one long sum, and small images fill the tiles as well.
  */
 #include "engine/devices/cpu/amx.h"
 #include "engine/devices/cpu/blocked_weights.h"

@@ -62,8 +62,8 @@ dim3 gemm_grid(const struct implicit_gemm *w, enum gemm_tile tile)
 }
 
 /* Returns twice the cost of a value. Below float32, tiles without tensor cores cost twice as much
- * beside those that have them. Of a channels-last source the large ones among them would load lines
- * of channels for one value each: they cost four times as much. */
+ * as tiles with them. With a channels-last source, large tiles without tensor cores would load
+ * lines of channels for one value each, and cost four times as much. */
 static size_t cost_of(enum gemm_tile tile, enum gemm_operands operands)
 {
     const size_t cost = estimates[tile].cost;

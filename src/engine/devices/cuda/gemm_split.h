@@ -15,7 +15,7 @@
 
 /* --- the choice: gemm_split.cu --- */
 
-/* The tiles, largest first. Those of GEMM_SLICED divide their terms among the warps of a block. */
+/* The tiles, largest first. Tiles of GEMM_SLICED divide their terms among the warps of a block. */
 enum gemm_tile { GEMM_LARGE, GEMM_SMALL, GEMM_LOW, GEMM_LOWEST, GEMM_SLICED, GEMM_TILES };
 
 struct gemm_tile_size {
