@@ -74,7 +74,7 @@ bool prune_subject_open(struct prune_subject *subject, const char *path, struct 
                         struct error *error);
 void prune_subject_free(struct prune_subject *subject); /* leaves it {0}, not the model */
 
-/* The result of a step. Its model borrows device, class names and more from the subject's. */
+/* The result of a step. Its model borrows device, class names and more from the subject's model. */
 struct prune_candidate {
     struct model model;
     struct prune_selection selection;
