@@ -1,5 +1,5 @@
 /* A session: a model with an open device, a plan for a batch, and its execution. Sessions of one
- * model share its network and weights, which they only read. What changes these (rounding a
+ * model share its network and weights, which they only read. Work that changes these (rounding a
  * quantized network in float32, the copy of the weights in a GPU's memory) is done before another
  * session can see them, or is refused. */
 #include "library/library.h"
