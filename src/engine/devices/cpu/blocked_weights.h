@@ -73,8 +73,8 @@ static inline void weights_planes_needed(const struct weights_job *job,
     *end = min_size(share->plane + share->planes, divide_up(last * c->from_channels, job->lanes));
 }
 
-/* Sets the size of chunks, the number of offsets, and the copies. `images`: those of the largest
- * share. */
+/* Sets the size of chunks, the number of offsets, and the copies. `images` is the number of the
+ * largest share. */
 void KERNEL(weights_arrange)(struct weights_job *job, size_t images);
 
 /* Writes the offsets. */
