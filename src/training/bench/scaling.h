@@ -50,7 +50,7 @@ struct scaling {
     double together;      /* an iteration of all ranks: the slowest */
     struct scaling_link link; /* of MPI */
     bool shared;              /* the measured ranks exchange through memory that they share */
-    struct scaling_link here; /* of the shared memory or MPI that they use */
+    struct scaling_link here; /* of the shared memory or the MPI between the measured ranks */
     /* turns, in ms, of iterations of all ranks and of the faster of `one` and `whole`; blocks 0:
      * none were taken, or the batch does not fit into one process */
     struct turns turns;
