@@ -24,7 +24,7 @@ enum number_kind { COUNT, NUMBER, REAL, FLAG }; /* uint64_t, double, float, bool
 struct saved_number {
     const char *key; /* NULL: the end of a list */
     enum number_kind kind;
-    bool of_trainer; /* `offset` is that of a member of struct trainer, else of the state */
+    bool of_trainer; /* `offset` is within struct trainer, else within the state */
     bool added;      /* checkpoints of earlier versions do not have it */
     size_t offset;
 };

@@ -24,7 +24,7 @@ struct forecast {
     uint64_t program_bytes;        /* in use by the process now, and its code not loaded yet */
     uint64_t validation_available; /* left for validation; UINT64_MAX: unknown */
     uint64_t memory_free;          /* what a run may use in addition without swapping; 0: unknown */
-    enum memory_bound memory_bound; /* the reason why it is no more */
+    enum memory_bound memory_bound; /* the bound that limits memory_free */
     uint64_t memory_limit;          /* addresses that BOUND_ULIMIT leaves; 0 for other bounds */
     uint64_t reserved_bytes;        /* addresses that its threads reserve under such a limit */
     size_t largest_batch; /* largest batch that fits memory_free if this one does not; 0: none */
