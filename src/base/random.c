@@ -1,4 +1,5 @@
-/* Philox4x32-10 in ten rounds of two 32-bit multiplications, and what is built on its words. */
+/* Philox4x32-10 in ten rounds of two 32-bit multiplications, and the functions built on its words.
+ */
 #include "base/random.h"
 
 #include <math.h>

@@ -25,7 +25,7 @@ enum random_purpose {
     RANDOM_GENERATE = 5,   /* stream: data set; index: image << 16 | draw */
     RANDOM_BENCH = 6,      /* synthetic batches of `tinca bench` */
     RANDOM_TEST = 7,
-    RANDOM_STUDY = 8,      /* stream: what is drawn (study.c); index: position */
+    RANDOM_STUDY = 8,      /* stream: the kind of draw (study.c); index: position */
     RANDOM_SAMPLE = 9,     /* the images of a data set's option sample= */
     RANDOM_BALANCE = 12,   /* stream: epoch; balanced sampling of the images */
     RANDOM_SHARE = 20,     /* the images of a data set's option share= */

@@ -214,9 +214,9 @@ struct mcnemar mcnemar_test(size_t first_only, size_t second_only)
 }
 
 /* A radix sort by bytes, from the lowest to the highest. A double's bits, read as an integer, have
- * the order of the numbers once those of negative ones are inverted and the sign bit of the others
- * is set. All bytes are counted in one pass; a byte in which all numbers agree is passed over, and
- * numbers that were floats have three or four of those. */
+ * the order of the numbers once all bits of negative numbers are inverted and the sign bit of the
+ * others is set. All bytes are counted in one pass. A byte in which all numbers agree is skipped:
+ * three or four bytes if the numbers were floats. */
 
 enum { BYTES = sizeof(double), VALUES = 256, BYTE_BITS = 8 };
 enum { MANY = 256 }; /* fewer are sorted by qsort */

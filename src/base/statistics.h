@@ -61,8 +61,8 @@ struct welch welch_test(const struct welch_sample *a, const struct welch_sample 
  * Only the images count that exactly one of the two classified correctly. If the models are equally
  * good, each of the two is the correct one with probability 1/2. */
 
-/* Below so many discordant images the binomial probability is computed exactly; from there on by
- * the chi-square distribution with Edwards's continuity correction. */
+/* With fewer discordant images than this, the binomial probability is computed exactly; otherwise
+ * by the chi-square distribution with Edwards's continuity correction. */
 enum { MCNEMAR_EXACT_BELOW = 25 };
 
 struct mcnemar {

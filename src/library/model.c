@@ -129,7 +129,7 @@ void library_leave_model(struct tinca_model *model)
         free_model(model);
 }
 
-/* --- what a model is --- */
+/* --- facts about a model --- */
 
 static struct tinca_shape shape_of(struct shape shape)
 {

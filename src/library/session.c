@@ -1,5 +1,5 @@
 /* A session: a model with an open device, a plan for a batch, and its execution. Sessions of one
- * model share its network and weights, which they only read. What changes these (rounding a
+ * model share its network and weights, which they only read. Work that changes these (rounding a
  * quantized network in float32, the copy of the weights in a GPU's memory) is done before another
  * session can see them, or is refused. */
 #include "library/library.h"
@@ -200,7 +200,7 @@ TINCA_EXPORT void tinca_session_close(tinca_session *session)
         free_session(session, true);
 }
 
-/* --- what a session is --- */
+/* --- facts about a session --- */
 
 TINCA_EXPORT size_t tinca_session_batch(const tinca_session *session)
 {

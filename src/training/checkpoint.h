@@ -27,9 +27,8 @@ bool checkpoint_open(const char *directory, bool previous, struct safetensors *f
                      struct error *error);
 
 /* Reads the kernels that a run's last checkpoint has recorded, or the previous one if there is no
- * last one, without verifying the file: a plan that follows them is compared with those of the
- * verified one later. Returns false if they are not known. The caller frees them with
- * kernel_choices_free. */
+ * last one, without verifying the file: they are compared with those of the verified checkpoint
+ * later. Returns false if they are not known. The caller frees them with kernel_choices_free. */
 bool checkpoint_read_kernels(const char *directory, bool previous, struct plan_choices *choices);
 
 /* Returns the name of the first number that is missing in the metadata of an opened checkpoint, or

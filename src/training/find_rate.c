@@ -17,9 +17,9 @@
 /* The narrowest windows have a fifth of the rates, but not fewer than 20 beside the middle; where
  * none of them has a slope that counts, windows of 3/2, 2 and 5/2 of that width are tried. */
 enum { LEAST_WINDOW = 20, WINDOW_SHARE = 5, WIDEST = 5 };
-/* The standard errors by which a slope must differ from 0. In a search of 100 rates whose loss
- * falls nowhere, one of about 250 windows reaches 5 by chance once in 4,000 searches, and 3.3 once
- * in 20 (20,000 simulated searches). A fall or a rise at the border of a search needs fewer. */
+/* The standard errors by which a slope must differ from 0. In 20,000 simulated searches of 100
+ * rates whose loss does not fall, one of about 250 windows reaches 5 by chance once in 4,000
+ * searches, and 3.3 once in 20. A fall or a rise at the border of a search needs fewer. */
 static const double clear = 5, by_chance = 3.3, at_border = 2;
 /* These determine the proposed number of iterations: the one with which an unclear slope would have
  * 6 standard errors, which grow with the root of the number; or ten times that of the search. */
@@ -181,8 +181,8 @@ static void explain_few(struct rate_suggestion *suggestion, size_t count, size_t
                  count, needed);
 }
 
-/* Returns whether the narrowest window around this middle falls, which tells the border of a search
- * from that of a wide window. */
+/* Returns whether the loss falls in the narrowest window around this point: then a fall at the
+ * border is not an effect of a wide window. */
 static bool narrow_falls(const struct rate_point *points, size_t middle, size_t half)
 {
     const struct line line = fit(points, middle, half);

@@ -103,7 +103,7 @@ bool fork_read_config(const struct fork_request *request, struct run_config *con
         !run_trained_by_tinca(facts.imported, facts.id, error))
         return false;
     /* a fork begins with the ancestor's weights, not with those that the ancestor began with, and
-     * has the output layers that these may have made anew */
+     * has the ancestor's output layers, which may be new ones */
     const bool remade = network_settings(config).request.remake_outputs;
     config_reset(config, ABOUT_BEGINNING);
     return config_put(config, KEY(reset_classes), remade ? "yes" : "no", error);

@@ -45,8 +45,8 @@ bool fork_read_config(const struct fork_request *request, struct run_config *con
 bool fork_plan(const struct fork_request *request, const struct run_config *config,
                struct run_fork *fork, struct error *error);
 
-/* Copies what the fork needs into its folder `directory`, and sets fork->iteration to that of the
- * copy. Returns false with an error, and leaves no copies then. */
+/* Copies the files of the checkpoint that the fork needs into its folder `directory`, and sets
+ * fork->iteration to that of the copy. Returns false with an error, and leaves no copies then. */
 bool fork_copy(const struct fork_request *request, const char *directory, struct run_fork *fork,
                struct error *error);
 

@@ -350,7 +350,7 @@ struct inspecting {
     bool weights;       /* that inspection measured the weights */
 };
 
-/* Publishes the error of an inspection; the run goes on. */
+/* Publishes the error of an inspection; the run continues. */
 static void report_error(struct trainer *trainer, const struct error *failed)
 {
     trainer->now.error = *failed;

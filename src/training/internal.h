@@ -38,7 +38,7 @@ struct epoch_progress {
 /* The data that cannot be written. */
 struct refusals {
     struct error unsaved;   /* why writing fails now; kind ERROR_NONE: it does not */
-    struct error tolerated; /* the same for a file that nothing else depends on */
+    struct error tolerated; /* why writing a file that nothing else depends on fails now */
     struct error
         lost;      /* the first loss: data that could not be written and is no longer in memory */
     bool reported; /* the snapshot's error is one of the first two */
@@ -136,8 +136,8 @@ void trainer_note(struct trainer *trainer, enum finding_kind kind, const char *f
     __attribute__((format(printf, 3, 4)));
 
 /* Returns whether the run's folder still belongs to this process. Checks it at most four times a
- * second, or at once if `now` is true. When it returns false, *error says why, nothing more may be
- * written to the folder, and the run fails. */
+ * second, or at once if `now` is true. When it returns false, trainer->error says why, nothing more
+ * may be written to the folder, and the run fails. */
 bool trainer_owns_folder(struct trainer *trainer, bool now);
 
 /* Records that something could not be written and is lost; the first loss counts. */
@@ -185,8 +185,8 @@ void *worker_main(void *run);
 /* Trains until the run is over or stopped. Returns false with *trainer->error if it fails. */
 bool loop_train(struct trainer *trainer);
 
-/* Computes the last batch once more, to measure it; the weights go on changing. Returns false if
- * the loss is not finite or the device has failed. */
+/* Computes the last batch once more, to measure it; the weights continue to change. Returns false
+ * if the loss is not finite or the device has failed. */
 bool loop_repeat_step(struct trainer *trainer);
 
 /* Shows the progress of a validation and obeys commands; an evaluator_progress of the trainer. */

@@ -24,7 +24,7 @@ enum number_kind { COUNT, NUMBER, REAL, FLAG }; /* uint64_t, double, float, bool
 struct saved_number {
     const char *key; /* NULL: the end of a list */
     enum number_kind kind;
-    bool of_trainer; /* `offset` is that of a member of struct trainer, else of the state */
+    bool of_trainer; /* `offset` is within struct trainer, else within the state */
     bool added;      /* checkpoints of earlier versions do not have it */
     size_t offset;
 };
@@ -164,7 +164,8 @@ void *observer_state(const struct trainer *trainer, const struct observer *obser
                 (trainer)->observers[i_]->function((trainer)->states[i_], trainer, ##__VA_ARGS__); \
     } while (0)
 
-/* Each calls the function of its name of all observers, and returns false as soon as one does. */
+/* Each calls the function of the same name of all observers, and returns false as soon as one of
+ * them does. */
 bool observers_open(struct trainer *trainer);
 bool observers_between(struct trainer *trainer, bool epoch_over);
 bool observers_finish(struct trainer *trainer);

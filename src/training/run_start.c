@@ -222,7 +222,7 @@ struct run *run_start(const struct run_config *config, const struct run_options 
     struct run_fork fork = {0};
     if (!options)
         options = &plain;
-    if (options->fork.directory[0]) /* it has the ancestor's blocks */
+    if (options->fork.directory[0]) /* a fork has the ancestor's blocks */
         absolute.processes = cluster_ranks(options->cluster);
     else
         config_share(&absolute, cluster_ranks(options->cluster));

@@ -112,10 +112,10 @@ void output_file_abandon(struct output_file *output);
 bool output_file_open_part(struct output_file *output, const char *name,
                            enum output_content content, bool continues, struct error *error);
 
-/* Keeps the first `end` bytes of `earlier`; what is written next follows them. */
+/* Keeps the first `end` bytes of `earlier`; the next output follows them. */
 bool output_file_cut(struct output_file *output, uint64_t end, struct error *error);
 
-/* Writes what is buffered. Returns false with an error. */
+/* Writes the buffered output. Returns false with an error. */
 bool output_file_flush(struct output_file *output, struct error *error);
 
 /* Closes the document and leaves TARGET.part for a later process, or deletes it if it has nothing

@@ -12,7 +12,7 @@
 /* Bytes; UINT64_MAX means no limit. */
 struct control_group {
     uint64_t limit; /* memory that the group may use */
-    uint64_t free;  /* what is left of it; counts file pages that the kernel can drop at once */
+    uint64_t free;  /* the rest of it; counts file pages that the kernel can drop at once */
     uint64_t swap;  /* what may be moved to swap in addition */
 };
 

@@ -1,5 +1,5 @@
-/* Everything here is read from /proc, sysconf and getrlimit each time it is asked for. Systems
- * without /proc tell less: what is not known is 0, as the header says. */
+/* Everything here is read from /proc, sysconf and getrlimit each time it is asked for. Values that
+ * a system without /proc does not give are 0, as the header says. */
 #include "config.h"
 
 #include "base/host/host.h"

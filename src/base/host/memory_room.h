@@ -1,6 +1,6 @@
-/* memory_room.h: whether what a computation will hold fits into the memory that this process may
- * still take. A process that takes more is killed without a word, or swaps, so commands ask before
- * they allocate what may be large. */
+/* memory_room.h: whether the memory of a computation fits into the memory that this process may
+ * still take. A process that takes more is killed without a message, or swaps, so commands ask
+ * before they allocate large blocks. */
 #ifndef TINCA_BASE_HOST_MEMORY_ROOM_H
 #define TINCA_BASE_HOST_MEMORY_ROOM_H
 
@@ -15,8 +15,8 @@
 uint64_t memory_room_reserve(size_t threads, bool beforehand);
 
 /* Returns whether the process may take `bytes` more, swap included; true if its limits are not
- * known. If not, sets an error about `subject` with what the process needs altogether and what it
- * may have. Thread-safe. */
+ * known. If not, sets an error about `subject` with the total that the process needs and its limit.
+ * Thread-safe. */
 bool memory_room_check(const char *subject, uint64_t bytes, struct error *error);
 
 #endif

@@ -24,9 +24,9 @@ struct powercap {
  * says why, if there are none or they cannot be read. */
 bool powercap_open(struct powercap *powercap, const char *folder, struct error *error);
 
-/* Returns in *joules what was used since the last call, or since powercap_open. A counter may start
- * again once between two calls, which at full load takes some minutes. Returns false with an error
- * if a counter cannot be read. */
+/* Returns in *joules the energy used since the last call, or since powercap_open. A counter may
+ * start again once between two calls, which at full load takes some minutes. Returns false with an
+ * error if a counter cannot be read. */
 bool powercap_read(struct powercap *powercap, double *joules, struct error *error);
 
 #endif

@@ -30,7 +30,7 @@ extern char **environ;
 #define POSIX_SPAWN_SETSID 0
 #endif
 
-static const char session_variable[] = "TINCA_SESSION"; /* the child is to make a session */
+static const char session_variable[] = "TINCA_SESSION"; /* the child should make a session */
 static const char parent_variable[] = "TINCA_PARENT"; /* the process that the child is tied to, and
                                                          the signal that comes when it ends */
 

@@ -1,5 +1,5 @@
-/* spawn.h: starts this very program once more, as a child process; what the system says about
- * another process, and what the end of a child means. */
+/* spawn.h: starts this very program once more, as a child process; finds facts about another
+ * process, and explains the end of a child. */
 #ifndef TINCA_BASE_HOST_SPAWN_H
 #define TINCA_BASE_HOST_SPAWN_H
 
@@ -35,9 +35,9 @@ struct spawn {
  */
 int spawn_start(const struct spawn *spawn, pid_t *process);
 
-/* Ties this process to the one that started it if that asked for it (SPAWN_GROUP_TIED,
- * SPAWN_GROUP_BOUND); ends this process if the other one has ended already. Called once at the
- * start of the program, before there are threads. */
+/* Ties this process to its parent if the parent asked for it (SPAWN_GROUP_TIED, SPAWN_GROUP_BOUND);
+ * ends this process if the parent has ended already. Called once at the start of the program,
+ * before there are threads. */
 void spawn_follow_parent(void);
 
 /* Returns whether the process that started this one did so with this sign. */

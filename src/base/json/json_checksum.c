@@ -18,8 +18,8 @@ enum {
     DIGITS_SIZE = sizeof zeros
 };
 
-/* Writes the checksum of a text that consists of `head`, eight digits of any value, and the rest.
- */
+/* Writes the checksum of a text, which begins with `head` and eight digits, with zeros for these
+ * digits. */
 static void print_checksum(const char *text, size_t length, char digits[DIGITS_SIZE])
 {
     unsigned long sum = crc32_z(0, (const unsigned char *)text, HEAD);

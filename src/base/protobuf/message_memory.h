@@ -38,7 +38,7 @@ static inline void message_memory_prepare(struct message_memory *memory, size_t 
     memory->left = bytes;
 }
 
-/* Writes what protobuf-c packs to a stream. */
+/* Writes messages that protobuf-c packs to a stream. */
 struct message_stream {
     ProtobufCBuffer base;
     FILE *stream;

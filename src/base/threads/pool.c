@@ -169,8 +169,8 @@ static bool take_task(const struct member *member, size_t owner, unsigned job, s
 
 /* --- waiting --- */
 
-/* Waits for a sequence; `seen` counts those announced before. Either the caller of pool_run_jobs
- * sees that this worker sleeps, or the worker sees the announcement. */
+/* Waits for a sequence; `seen` counts the sequences announced before. Either the caller of
+ * pool_run_jobs sees that this worker sleeps, or the worker sees the announcement. */
 static unsigned wait_for_sequence(struct slot *slot, unsigned seen)
 {
     struct spin wait = {0};
@@ -191,7 +191,7 @@ static void announce(struct slot *slot)
         futex_wake(&slot->announced);
 }
 
-/* Returns whether no other sequence has begun: then what was read before belongs to this one. */
+/* Returns whether no other sequence has begun: then everything read before belongs to this one. */
 static bool is_current(const struct member *member)
 {
     return atomic_load_explicit(&member->pool->slots[member->thread].first_job,
@@ -238,7 +238,7 @@ static void report_finished(const struct member *member, unsigned job, unsigned 
 
 /* --- tasks --- */
 
-/* Computes what is left of a share of a job. */
+/* Computes the rest of a share of a job. */
 static void take_share(const struct member *member, size_t owner, unsigned job)
 {
     unsigned count = 0;
@@ -329,7 +329,7 @@ static void set_if_other(atomic_uint *place, unsigned value)
         atomic_store_explicit(place, value, memory_order_release);
 }
 
-/* Writes what describes the jobs of a sequence; returns the largest number of tasks. */
+/* Writes the descriptions of the jobs of a sequence; returns the largest number of tasks. */
 static unsigned describe_jobs(struct pool *pool, const struct pool_job *jobs, size_t count)
 {
     unsigned most = 0, so_far = 0;

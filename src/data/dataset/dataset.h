@@ -33,7 +33,7 @@ struct dataset_facts {
     size_t images;           /* after the options `limit`, `sample` and `only` */
     size_t classes_left_out; /* classes whose images `limit` has all left out */
     size_t classes;     /* size of the label space: option `classes`, or as many as the set has */
-    size_t classes_own; /* as many as the set has; the option `classes` adds those that follow */
+    size_t classes_own; /* classes of the set itself; the option `classes` adds further ones */
     bool renumbered;    /* dataset_number_classes has given the classes other numbers */
     size_t channels, height, width;     /* shape of one training example, after cropping */
     size_t stored_height, stored_width; /* size of the image that crops are taken from */

@@ -18,7 +18,7 @@ static size_t class_of(const struct source *source, bool labelled, uint32_t imag
     return labelled ? source->operations->label(source, image) : 0;
 }
 
-/* Shares `wanted` among the classes: each gets an equal part of what is left, or all it has. */
+/* Divides `wanted` among the classes: each gets an equal part of the rest, or all it has. */
 static void set_quotas(struct draw *draws, size_t classes, size_t wanted)
 {
     for (size_t open = classes; wanted > 0 && open > 0;) {

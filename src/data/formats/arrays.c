@@ -208,7 +208,7 @@ static bool check_labels(struct source *source, const struct spec *spec, const c
     return true;
 }
 
-/* Checks what was read; `labels` is the name of the labels for messages. */
+/* Checks the arrays that were read; `labels` is the name of the labels for messages. */
 static bool accept(struct source *source, const struct spec *spec, const char *labels,
                    struct error *error)
 {
@@ -269,7 +269,7 @@ static bool replace_word(const char *path, const char *from, const char *to, cha
 
 /* Finds the file of labels: labels=FILE, or else the file whose name has "labels" instead of
  * "images" or "data", or begins with "y" or "Y" instead of "x" or "X". */
-static bool labels_file(const struct spec *spec, char *out, size_t size, struct error *error)
+static bool find_labels_file(const struct spec *spec, char *out, size_t size, struct error *error)
 {
     static const char *const words[][2] = {{"images", "labels"}, {"data", "labels"}};
     const char *path = spec->directory, *name = file_base_name(path);
@@ -307,7 +307,7 @@ static bool open_npy(struct source *source, const struct spec *spec, struct erro
         return spec->images[0] ? error_set(error, ERROR_USAGE, spec->text, "leave it out",
                                            "images= is for npz:FILE")
                                : refuse_split(spec, error);
-    return labels_file(spec, labels, sizeof labels, error) &&
+    return find_labels_file(spec, labels, sizeof labels, error) &&
            read_file(&arrays->images, arrays->path, error) &&
            read_file(&arrays->labels, labels, error) && accept(source, spec, labels, error);
 }
@@ -443,7 +443,7 @@ static bool read_labels(struct array *labels, const struct spec *spec)
     const struct zip_member *found[2];
     struct zip zip;
     if (strcmp(spec->kind, "npy") == 0)
-        return labels_file(spec, path, sizeof path, NULL) && read_file(labels, path, NULL);
+        return find_labels_file(spec, path, sizeof path, NULL) && read_file(labels, path, NULL);
     if (!zip_open(&zip, spec->directory, NULL))
         return false;
     const bool read =

@@ -27,13 +27,13 @@ struct image_file_cost {
 bool image_file_probe_cost(struct image_file_cost *cost, const char *path, size_t channels,
                            struct error *error);
 
-/* Returns the most bytes that image_file_read (`preprocessing` NULL) or image_file_prepare hold at
- * once. */
+/* Returns the largest number of bytes that image_file_read (`preprocessing` NULL) or
+ * image_file_prepare hold at once. */
 uint64_t image_file_decode_bytes(const struct image_file_cost *cost, size_t channels,
                                  const struct preprocessing *preprocessing);
 
-/* Returns the samples, of each channel, of the copies that resizing a picture of width x height to
- * so many pixels holds at once. */
+/* Returns the samples per channel that are held at once when a picture of width x height is resized
+ * to new_width x new_height. */
 double image_file_resized_samples(double width, double height, double new_width, double new_height,
                                   enum image_filter filter);
 

@@ -34,7 +34,8 @@ void zip_close(struct zip *zip);
 const struct zip_member *zip_find(const struct zip *zip, const char *name);
 
 /* Returns the bytes of a member, owned by the caller, or NULL with an error if it has more than
- * `limit` or not those that the archive states. Allocates at most twice what was decompressed. */
+ * `limit` bytes, or differs from the size or the checksum in the archive. Allocates at most twice
+ * the decompressed bytes. */
 uint8_t *zip_read(const struct zip *zip, const struct zip_member *member, size_t limit,
                   struct error *error);
 

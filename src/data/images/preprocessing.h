@@ -33,7 +33,7 @@ struct normalisation {
 };
 
 struct preprocessing {
-    bool recorded; /* false: there is no record, and the rest is that of bilinear2 */
+    bool recorded; /* false: there is no record, and the other members are those of bilinear2 */
     enum image_filter filter;
     bool as_stored;                 /* EXIF orientation is ignored */
     bool luma;                      /* the grey of a JPEG file in colours is its luma */
@@ -45,8 +45,8 @@ struct preprocessing {
     struct normalisation normalisation;
 };
 
-/* Resizes a picture for the crop. One that would be smaller than the crop is stretched to it, and
- * so is each one of a network that makes pictures. */
+/* Resizes a picture for the crop. A picture that would be smaller than the crop is stretched to it,
+ * and so is every picture for a network that makes pictures. */
 bool preprocessing_fit(const struct preprocessing *preprocessing, struct image *image,
                        struct error *error);
 

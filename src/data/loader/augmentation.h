@@ -31,7 +31,7 @@ struct augmentation {
     enum augment_crop crop;
     enum augment_flip flip;
     size_t pad;    /* AUGMENT_CROP_GIVEN: pixels of the border */
-    double rotate; /* degrees; 0: none, as for all that follow */
+    double rotate; /* degrees; 0: none, as in the members below */
     double brightness, contrast, saturation;
     size_t cutout; /* pixels */
     double mixup, cutmix;

@@ -4,7 +4,7 @@
 #include "data/loader/internal.h"
 #include "data/loader/mix.h"
 
-/* --- what is in a batch --- */
+/* --- places in a batch --- */
 
 /* Returns the place in the whole batch of a place in a slot. The partners of a part are those at
  * the other end of the batch. */
@@ -65,7 +65,7 @@ static struct slot *open_slot(struct data_loader *loader)
 /* --- one image --- */
 
 /* Returns the number that the random numbers of a place depend on. An image may be drawn more than
- * once, so with balanced sampling it is that of the position in the epoch. */
+ * once, so with balanced sampling it is the position in the epoch. */
 static uint64_t draw_number(const struct data_loader *loader, const struct slot *slot, size_t place)
 {
     const struct data_loader_settings *settings = &loader->settings;

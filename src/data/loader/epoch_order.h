@@ -1,9 +1,9 @@
 /* epoch_order.h: the order in which an epoch of training reads the images.
  *
  * Shuffled, it reads each image once (whole batches of it are used). Balanced, it draws as many
- * images as the set has, with replacement: first a class, of which all that have images are equally
- * likely, then one of its images (PyTorch's WeightedRandomSampler with the weights 1 / images of
- * the class). Either depends on (seed, epoch) alone.
+ * images as the set has, with replacement: first a class, all classes that have images being
+ * equally likely, then one of its images (PyTorch's WeightedRandomSampler with the weights 1 /
+ * images of the class). Either depends on (seed, epoch) alone.
  */
 #ifndef TINCA_DATA_LOADER_EPOCH_ORDER_H
 #define TINCA_DATA_LOADER_EPOCH_ORDER_H
@@ -12,7 +12,7 @@
 
 /* The images of a set by class. It starts as {0}. */
 struct class_images {
-    uint32_t *images;      /* [images of the set]: those of one class after those of another */
+    uint32_t *images;      /* [images of the set]: sorted by class */
     size_t *ends;          /* [classes]: where each class ends in `images`; only occupied ones */
     size_t classes, count; /* classes that have images; images */
 };

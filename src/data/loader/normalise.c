@@ -14,8 +14,8 @@
 
 enum { MEASURED_IMAGES = 10000 };
 
-/* Name, mean and deviation, in units of 0..255. Those of cifar10, cifar100 and imagenet are the
- * customary mean and standard deviation of the training sets. */
+/* Name, mean and deviation, in units of 0..255. The figures of cifar10, cifar100 and imagenet are
+ * the customary mean and standard deviation of the training sets. */
 static const struct normalisation presets[] = {
     {.name = "unit", .deviation = {255, 255, 255}},
     {.name = "unit256", .deviation = {256, 256, 256}},
@@ -32,8 +32,8 @@ static const struct normalisation presets[] = {
      .deviation = {58.395f, 57.12f, 57.375f}},
 };
 
-/* Sums of the samples and of their squares. Those of 8 bits are integers, so their order does not
- * matter; deep samples are added in the order of the images. */
+/* Sums of the samples and of their squares. Sums of 8-bit samples are integers, so their order does
+ * not matter; deep samples are added in the order of the images. */
 struct sums {
     uint64_t sum[3], square[3], count;
     double deep_sum[3], deep_square[3];
@@ -94,7 +94,7 @@ static size_t images_to_read(const struct dataset *dataset)
 /* Reads images in their order, each remaining one with the probability that fills the sample
  * (Knuth's algorithm S): every set of `count` images is equally likely. If the set's preprocessing
  * is not recorded, it reads the first ones, as earlier versions did. Returns how many could be
- * read; *last has the reason why the last of the others could not. */
+ * read; *last gets the error of the last one that could not be read. */
 static size_t add_sample(struct sums *sums, const struct dataset *dataset, size_t count,
                          struct error *last)
 {

@@ -12,7 +12,7 @@ struct example_style {
     const struct normalisation *normalisation;
     const struct sample_table *table; /* of the normalisation */
     uint64_t seed;
-    float mask; /* what cutout writes: 0, the mean, in training */
+    float mask; /* the value that cutout writes: 0, the mean, in training */
 };
 
 /* The image that is prepared, and the numbers on which its random numbers depend. */

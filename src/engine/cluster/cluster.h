@@ -38,10 +38,10 @@ enum {
 };
 
 /* Joins the processes that the launcher has started, and sets *cluster; NULL: this process is
- * alone. `ranks` is what the user says about a launcher that is not recognised; 0: nothing. Returns
- * false with an error if the launcher has started several processes, but MPI is missing, knows
- * another number of them, or has not started all within CLUSTER_START seconds (the environment's
- * TINCA_MPI_START); after the latter, the process can only end. */
+ * alone. `ranks` is the number that the user gives for a launcher that is not recognised; 0: none
+ * given. Returns false with an error if the launcher has started several processes, but MPI is
+ * missing, knows another number of them, or has not started all within CLUSTER_START seconds (the
+ * environment's TINCA_MPI_START); after a late start, the process can only end. */
 bool cluster_join(size_t ranks, struct cluster **cluster, struct error *error);
 
 /* Joins by a module that is already loaded. */
@@ -89,8 +89,8 @@ struct cluster_work {
 /* Sets the work of this rank, which it sends to rank 0 once a second. */
 void cluster_set_work(struct cluster *cluster, const struct cluster_work *work);
 
-/* Copies the work that a rank has reported last; {0} if it has not reported any. Rank 0 knows that
- * of all ranks, the others only their own. */
+/* Copies the work that a rank has reported last; {0} if it has not reported any. Rank 0 knows the
+ * work of all ranks, the others only their own. */
 void cluster_work(struct cluster *cluster, size_t rank, struct cluster_work *work);
 
 /* The activities of the thread that trains. */

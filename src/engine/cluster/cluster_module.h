@@ -60,7 +60,7 @@ struct cluster_module {
     bool (*scatter)(const void *values, size_t count, size_t bytes, void *shards, char *reason);
     /* Gathers all shards of the values, of which each rank has its own. */
     bool (*collect)(void *values, size_t count, size_t bytes, char *reason);
-    /* Sets values[] to the sum of those of all ranks, in an order that MPI chooses. */
+    /* Sets values[] to the sum of the values of all ranks, in an order that MPI chooses. */
     bool (*add)(float *values, size_t count, char *reason);
     bool (*test_sum)(bool *complete, char *reason);
 

@@ -1,10 +1,9 @@
 /* Computes sums in the cluster's thread, step by step, while another thread goes on.
  *
- * The queue is a list of the caller's structures. Only the thread takes from its head; the
- * lock guards the links. A sum has three steps: the shards are scattered, those of one subtree of
- * each rank after the other, the thread adds its own, and the sums are collected; MPI's own sum has
- * one. Arrays of bf16 fit into `shards`: half of it takes what the ranks send, the other half what
- * this rank sends. */
+ * The queue is a list of the caller's structures. Only the thread takes from its head; the lock
+ * guards the links. A sum has three steps: the shards are scattered, subtree by subtree, the thread
+ * adds its own shards, and the sums are collected; MPI's own sum has one. Arrays of bf16 fit into
+ * `shards`: half of it takes what the ranks send, the other half what this rank sends. */
 #include "engine/cluster/cluster_sums.h"
 
 #include "base/clock.h"

@@ -32,8 +32,8 @@ struct cluster_sum {
                       one is computed at a time */
     enum cluster_sum_kind kind;
     struct batch_subtrees subtrees; /* subtrees of all ranks; {0}: one of each */
-    /* The values of subtree p begin at values + p * stride. Those of all p < subtrees.most can be
-     * read, but count only for the subtrees that the rank has. */
+    /* The values of subtree p begin at values + p * stride. The values of all p < subtrees.most can
+     * be read, but count only for the subtrees that the rank has. */
     size_t stride;
     struct cluster_sum *next; /* used by the cluster */
 };

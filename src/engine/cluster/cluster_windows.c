@@ -78,7 +78,8 @@ static bool allocate_window(struct cluster_window *window, size_t bytes, struct 
     return false;
 }
 
-/* Returns the smallest closed window with so many bytes, or one with fewer; NULL: all are used. */
+/* Returns the smallest closed window of `bytes` bytes or more, else a smaller one; NULL: all are
+ * used. */
 static struct cluster_window *find_window(struct cluster *cluster, size_t bytes)
 {
     struct cluster_window *windows = cluster->sharing.windows, *best = NULL;

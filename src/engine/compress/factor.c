@@ -166,8 +166,8 @@ static bool make_matrix_parts(const struct factor *factor, const size_t *ranks, 
  * A rank that is full needs no projection: that matrix is the identity, and its 1 x 1 convolution
  * is left out. Then there is nothing to iterate, and the other matrix is the best one at once. */
 
-/* HOOI ends after so many rounds, or when a round keeps less than this share of the squares more.
- */
+/* HOOI ends after this number of rounds, or when a round adds less than this share to the squares
+ * that are kept. */
 enum { ROUNDS = 10 };
 static const double gain_to_continue = 1e-7;
 

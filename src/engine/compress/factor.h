@@ -40,8 +40,8 @@ struct svd {
 bool svd_compute(struct svd *svd, double *matrix, size_t rows, size_t columns, const char *what,
                  struct error *error);
 
-/* Returns the bytes of a decomposition, and sets *working to those that svd_compute needs besides,
- * its matrix included. */
+/* Returns the bytes of a decomposition, and sets *working to the bytes that svd_compute needs in
+ * addition, its matrix included. */
 uint64_t svd_bytes(size_t rows, size_t columns, uint64_t *working);
 
 /* Frees the arrays and leaves the decomposition zeroed. */
@@ -94,7 +94,7 @@ bool factor_decompose(struct factor *factor, enum factor_method method,
                       const struct factor_kernel *kernel, const char *what, struct error *error);
 
 /* Returns the bytes that factor_decompose will allocate for a kernel, whose weights it does not
- * read; *working becomes those that it frees again. */
+ * read, and sets *working to the part that it frees again. */
 uint64_t factor_bytes(enum factor_method method, const struct factor_kernel *kernel,
                       uint64_t *working);
 
@@ -106,9 +106,9 @@ void factor_free(struct factor *factor);
  * the sum (De Lathauwer et al. 2000). */
 void factor_choose_ranks(const struct factor *factor, double loss, size_t *ranks);
 
-/* Sets ranks[0..modes) to those with the least sum of what they lose, as a share of the squared
- * singular values, and `price` for each value of the parts. Returns that sum. With two modes the
- * loss is the bound that factor_choose_ranks keeps to. */
+/* Sets ranks[0..modes) to the ranks with the least sum of loss, as a share of the squared singular
+ * values, and `price` for each value of the parts. Returns that sum. With two modes the loss is the
+ * bound that factor_choose_ranks keeps to. */
 double factor_choose_ranks_at(const struct factor *factor, double price, size_t *ranks);
 
 /* Returns the number of values of part `i`, 0 for a part that these ranks do not need: a 1 x 1

@@ -76,8 +76,8 @@ struct factor_kernel factor_layers_kernel(const struct graph *graph, const struc
 size_t factor_layers_make(const struct node *node, const struct factor *factor, const size_t *ranks,
                           struct factor_layer layers[FACTOR_PARTS]);
 
-/* Counts what the layers cost in the node's place. Returns false with an error if they do not fit
- * there or if out of memory. */
+/* Computes the cost of the layers in the node's place. Returns false with an error if they do not
+ * fit there or if out of memory. */
 bool factor_layers_cost(const struct graph *graph, const struct node *node,
                         const struct factor_layer *layers, size_t count, struct layer_cost *cost,
                         struct error *error);

@@ -72,7 +72,7 @@ struct network *prune_network(const struct network *network,
 
 /* --- the weights --- */
 
-/* A parameter and what its first two indices mean. */
+/* A parameter and the meaning of its first two indices. */
 struct places {
     const struct channel_groups *groups;
     const struct prune_selection *selection;
@@ -125,7 +125,7 @@ static bool remains(const struct places *places, size_t row, size_t column)
     return stays(places, places->outputs + output) && stays(places, places->inputs + input);
 }
 
-/* Copies what remains to `out`, of `room` values. Returns how many values remain. */
+/* Copies the remaining values to `out`, of `room` values. Returns their number. */
 static size_t copy_values(const struct places *places, const float *values, float *out, size_t room)
 {
     size_t count = 0;

@@ -20,7 +20,7 @@ struct network *prune_network(const struct network *network,
                               const struct prune_selection *selection, const char *step,
                               bool replaces, struct error *error);
 
-/* Copies what remains of the weights into those of the pruned network, which weights_create has
+/* Copies the remaining weights into those of the pruned network, which weights_create has
  * allocated. Returns false with an error if the networks do not fit. */
 bool prune_copy_weights(const struct channel_groups *groups,
                         const struct prune_selection *selection, const struct weights *weights,

@@ -1,7 +1,7 @@
 /* choice.h: translates the explanation why a kernel was chosen.
  *
- * A plan has the explanation in English, which files and JSON store. What is shown on a screen is
- * translated here, including explanations that older versions stored.
+ * A plan has the explanation in English, which files and JSON store. It is translated here when it
+ * is shown on a screen, also if an older version stored it.
  */
 #ifndef TINCA_ENGINE_DEVICES_CHOICE_H
 #define TINCA_ENGINE_DEVICES_CHOICE_H

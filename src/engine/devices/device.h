@@ -30,7 +30,7 @@ struct device_limits {
 struct device_refusal {
     char layer[64];
     char pass[32];   /* "the forward pass", in English */
-    char kernel[48]; /* what computes it instead */
+    char kernel[48]; /* the kernel that computes it instead */
     char why[200];   /* the library's words */
 };
 
@@ -63,7 +63,7 @@ enum { AUTOTUNE_HARDWARE = 192 };
 struct device_autotune {
     void *owner;
     char hardware[AUTOTUNE_HARDWARE]; /* the hardware that the measured times are valid for */
-    bool measures; /* else plans only use what is found, and follow rules where nothing is */
+    bool measures; /* false: plans use only stored times, and follow rules where there are none */
     /* Writes the value of a key. Returns false if there is none. */
     bool (*find)(const struct device_autotune *autotune, const char *key, char *value, size_t size);
     void (*add)(const struct device_autotune *autotune, const char *key, const char *value,
@@ -210,16 +210,15 @@ bool device_check_precision(const struct device_driver *driver, enum device_prec
 bool device_set_precision(struct device *device, enum device_precision precision,
                           struct error *error);
 
-/* Returns the bytes allocated in the device's memory; 0 if that is the host's. With several GPUs,
- * returns the largest number. */
+/* Returns the bytes allocated in the device's memory; 0 if it computes in the host's memory. With
+ * several GPUs, returns the largest number. */
 uint64_t device_memory_used(struct device *device);
 
 /* Returns false with an error if any work on the device has failed; later results are invalid then.
  * Devices that compute in the host's memory do not fail. */
 bool device_check(struct device *device, struct error *error);
 
-/* Set device memory to zero, copy rows of `width` bytes that are `pitch` bytes apart within it, and
- * copy host memory into it. */
+/* Set device memory to zero, copy rows of `width` bytes within it, and copy host memory into it. */
 void device_clear(struct device *device, void *memory, size_t bytes);
 void device_copy_rows(struct device *device, void *to, size_t to_pitch, const void *from,
                       size_t from_pitch, size_t width, size_t rows);

@@ -180,8 +180,8 @@ struct device_backend {
      * false if none is left. */
     bool (*take_product)(struct device *device, struct gemm_row *product);
 
-    /* Writes number i of what libraries have refused since the device was opened; of very many, the
-     * first. Returns false if there are no more. */
+    /* Writes number i of the calls that libraries have refused since the device was opened; if
+     * there are very many, only the first are kept. Returns false if there are no more. */
     bool (*refused_call)(struct device *device, size_t i, struct device_refusal *refusal);
 };
 

@@ -76,7 +76,7 @@ static struct execution_chain *add_to_sequence(struct execution *execution,
 void chains_set(struct execution *execution, bool new_size)
 {
     const struct plan *plan = execution->plan;
-    struct execution_chain *sequence = NULL; /* which the next chain continues */
+    struct execution_chain *sequence = NULL; /* the next chain continues it */
     for (size_t first = 0, end; first < plan->step_count; first = end) {
         struct execution_chain *chain = &execution->chains[first];
         end = plan->steps[first].chain_end;

@@ -129,7 +129,7 @@ size_t gradient_buckets_join(struct gradient_bucket *buckets, size_t count, size
     return joined;
 }
 
-/* Divides the gradients into buckets of so many bytes. */
+/* Divides the gradients into buckets of `bytes` bytes. */
 static void make_buckets(struct execution *execution, size_t bytes)
 {
     struct communicator_mpi *mpi = execution->mpi;
@@ -185,8 +185,7 @@ static void divide_batch(struct execution *execution)
         .context = mpi->cluster};
     mpi->batch.own_count =
         batch_subtrees_list(&mpi->batch.subtrees, cluster_rank(mpi->cluster), mpi->own);
-    /* gradients that are not computed per subtree are those of the first one (micro_batch_gradient)
-     */
+    /* a gradient that is not computed per subtree is stored in the first; -0 changes no sum */
     const size_t floats = plan->graph->learnable_floats;
     for (size_t i = floats; execution->gradients && i < plan->subtrees * floats; i++)
         execution->gradients[i] = -0.0f;

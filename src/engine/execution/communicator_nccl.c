@@ -81,7 +81,7 @@ struct communicator_nccl {
     uint64_t iteration;
     float learning_rate;
 
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t changed;
     uint64_t requests; /* number of calls of work_all so far */
     size_t busy;       /* ranks, except rank 0, that have not finished the present work */

@@ -16,7 +16,7 @@
 
 static const char teacher_name[] = "teacher", loss_name[] = "distillation";
 
-/* --- what fits together --- */
+/* --- checks that teacher and student fit together --- */
 
 static const struct shape *output_of(const struct graph *graph)
 {
@@ -129,7 +129,7 @@ static size_t largest_batch(const struct graph *student, const struct device_dri
     return fits;
 }
 
-/* Builds the student's plan with what the memory limit leaves beside the teacher. */
+/* Builds the student's plan with the memory that the limit leaves beside the teacher. */
 static bool build_within(struct distillation_plan *plan, const struct graph *student,
                          const struct device_driver *driver, const struct plan_settings *settings,
                          struct error *error)

@@ -78,8 +78,8 @@ struct recording_refusals gan_recording_refusals(const struct gan *gan);
  */
 void gan_set_profiles(struct gan *gan, struct profile *generator, struct profile *discriminator);
 
-/* Does what execution_find_first_bad_layer does, for both networks. The discriminator's nodes are
- * called "discriminator: NAME". */
+/* Finds the first bad layer as execution_find_first_bad_layer does, but of both networks. The
+ * discriminator's nodes are called "discriminator: NAME". */
 bool gan_find_first_bad_layer(struct gan *gan, uint64_t iteration, struct bad_layer *layer);
 
 #endif

@@ -33,7 +33,7 @@ struct derived_weights {
     char *prepared;            /* prepared memory of the kernels; NULL: none */
     uint64_t prepared_version; /* version of the weights that it was prepared from */
     float *rounded;            /* the weights, rounded to their grid (rounding.c); or NULL */
-    uint64_t rounded_version;  /* version of the weights that they were rounded from; 0: none */
+    uint64_t rounded_version;  /* version of the weights that were rounded; 0: none */
 };
 
 struct execution {

@@ -117,7 +117,7 @@ static bool check_variation_used(const struct builder *builder)
     return true;
 }
 
-/* Refuses a variation of a quantized network: its ranges are those of the layers as they are. */
+/* Refuses a variation of a quantized network: its ranges hold only for its present layers. */
 static bool check_quantized(const struct builder *builder)
 {
     const struct variation *variation = &builder->variation;

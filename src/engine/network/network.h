@@ -58,8 +58,8 @@ struct network_request {
     /* Output layers for which the file gives another number than `classes` get `classes` outputs;
      * otherwise the file's number stays. */
     bool remake_outputs;
-    /* A network with a chain of techniques after training keeps its outputs, whatever `classes`:
-     * `kept_classes` (network_build reads them of a saved model), or with 0 those of the file. */
+    /* A network with a chain of techniques after training ignores `classes` and keeps its outputs:
+     * `kept_classes` (set by network_build for a saved model); 0: the number in the file. */
     bool keep_compressed;
     size_t kept_classes;
 };

@@ -157,7 +157,7 @@ struct int8_layer {
 };
 
 /* Returns the largest magnitude of a bias, in units of the sum, that fits into 32 bits together
- * with so many products, INT8_MAX_PRODUCTS at most. */
+ * with `products` products, INT8_MAX_PRODUCTS at most. */
 static inline double int8_most_bias(size_t products)
 {
     const size_t most = products < INT8_MAX_PRODUCTS ? products : INT8_MAX_PRODUCTS;

@@ -412,7 +412,7 @@ static size_t offset_of(const struct live_ranges *ranges, size_t block)
 }
 
 /* Sets the offsets of plain copies, and moves each part of a concatenation to where it begins in
- * the whole; what is fused into the part's kernel has the same value. */
+ * the whole; nodes that are fused into the part's kernel have the same value. */
 static void set_layout_offsets(const struct live_ranges *ranges)
 {
     struct plan *plan = ranges->plan;

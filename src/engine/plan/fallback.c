@@ -166,7 +166,7 @@ size_t fallback_list_arrays(const struct plan *plan, const struct plan_step *ste
     return list.count;
 }
 
-/* --- what it costs --- */
+/* --- costs --- */
 
 static size_t memory_of_pass(const struct plan *plan, const struct plan_order_entry *entry)
 {

@@ -177,7 +177,7 @@ static size_t fuse_norm(const struct fusion *fusion, struct plan_step *step)
     return norm->node;
 }
 
-/* --- what follows a concatenation --- */
+/* --- consumers of a concatenation --- */
 
 /* Returns the step that computes input k of a concatenation, perhaps with fused nodes; NULL if more
  * than the concatenation reads it. */
@@ -191,8 +191,8 @@ static struct plan_step *find_part(const struct fusion *fusion, const struct pla
     return part && fusion->only_reader[part->node] ? part : NULL;
 }
 
-/* Returns whether the kernels of all inputs can compute what follows the concatenation: a norm, an
- * activation, or both. In int8 there are no norms, and all of it must be integers. */
+/* Returns whether the kernels of all inputs can compute the norm, the activation or both that
+ * follow the concatenation. In int8 there are no norms, and all values must be integers. */
 static bool parts_can_fuse(const struct fusion *fusion, const struct plan_step *concat,
                            const struct plan_step *activation)
 {

@@ -64,7 +64,7 @@ bool layouts_agree(const struct plan *plan, const struct plan_step *step);
 
 /* Makes values channels-last where the kernel that writes them and all that read them work on such
  * values, and sets the layouts of the sites. The steps have the kernels that they would have with
- * plain values; plain[] is that of layouts_mark_plain. Returns whether any value is channels-last.
+ * plain values; plain[] comes from layouts_mark_plain. Returns whether any value is channels-last.
  */
 bool layouts_put_channels_last(struct plan *plan, const bool *plain);
 

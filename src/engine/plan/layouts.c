@@ -217,8 +217,8 @@ static bool allows_layouts(struct plan *plan, const struct plan_step *step)
     return !any || converts || (keeps && equal);
 }
 
-/* Returns whether a convolution reads and writes channels-last values. One that only does one of
- * both gains nothing, since libraries do not convert. */
+/* Returns whether a convolution reads and writes channels-last values. If it only reads or only
+ * writes them, nothing is gained, since libraries do not convert. */
 static bool convolves_channels_last(struct plan *plan)
 {
     for (size_t s = 0; s < plan->step_count; s++)
@@ -312,7 +312,8 @@ static void join_concatenations(struct plan *plan)
 
 /* --- padding --- */
 
-/* Returns the node whose padding a value shares: a part has that of the whole. */
+/* Returns the node whose padding a value shares: for a part of a concatenation, the concatenation.
+ */
 static size_t padded_node(struct plan *plan, size_t node)
 {
     const struct plan_step *writer = find_writer(plan, node);

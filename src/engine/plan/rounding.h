@@ -22,7 +22,7 @@
 
 #include "engine/plan/plan.h"
 
-/* Marks the nodes whose values are rounded (plan->rounded), before fusion. plain[] is that of
+/* Marks the nodes whose values are rounded (plan->rounded), before fusion. plain[] comes from
  * layouts_mark_plain. */
 void rounding_mark(struct plan *plan, const bool *plain);
 

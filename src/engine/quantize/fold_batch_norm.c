@@ -85,8 +85,8 @@ static void find_line(const struct weights *weights, const struct node *norm, si
          *a * (double)values_of(weights, norm, RUNNING_MEAN)[c];
 }
 
-/* Writes the values of a layer with its norm. `layer` is that of the original weights, NULL for a
- * norm that has become a layer by itself. */
+/* Writes the values of a layer with its norm. `layer` is the layer in the original graph, NULL for
+ * a norm that has become a layer by itself. */
 static void fold(const struct weights *weights, const struct node *layer, const struct node *norm,
                  struct weights *folded, const struct node *to)
 {

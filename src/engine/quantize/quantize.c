@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* --- what is quantized --- */
+/* --- the layers that are quantized --- */
 
 bool quantize_has_weights(const struct node *node)
 {

@@ -170,7 +170,7 @@ static bool has_other_outputs(const struct safetensors *file, const struct safet
                   (parameter->rank - 1) * sizeof *entry->dims) == 0;
 }
 
-/* Returns whether a parameter keeps its values although the file has some for it. */
+/* Returns whether a parameter keeps its values although the file has values for it. */
 static bool is_reset(const struct weights_pairing *pairing, const struct parameter *parameter)
 {
     const struct safetensors_entry *found;

@@ -66,8 +66,8 @@ bool weights_names_is_counter(const char *name);
 /* Returns whether an array of the network may be an identity. */
 bool weights_names_is_identity(const struct weights_names *names, const char *name);
 
-/* Writes the name of the network's array that the file's is subtracted from. Returns false if it is
- * subtracted from none. */
+/* Writes the name of the network's array from which the array `name` of the file is subtracted.
+ * Returns false if there is none. */
 bool weights_names_subtracts(const struct weights_names *names, const char *name, char *out,
                              size_t size);
 

@@ -79,9 +79,8 @@ void model_figures_free(struct model_figures *figures);
  * memory. */
 struct checksum_cache *model_figures_cache(void);
 
-/* Writes what identifies the present state of a data set: a checksum of the SPEC, of the names,
- * sizes and times of its files (one level deep) and of the version of the generators. Returns
- * `key`. */
+/* Writes a key of the present state of a data set: a checksum of the SPEC, of the names, sizes and
+ * times of its files (one level deep) and of the version of the generators. Returns `key`. */
 char *model_data_key(const char *spec, char key[MODEL_DATA_KEY]);
 
 /* Returns the measurement on this data, device and number of threads, on this machine, or NULL.

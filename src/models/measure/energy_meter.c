@@ -1,6 +1,6 @@
-/* The counters of a device are read at the beginning and at the end of a lap. Those of the
+/* The counters of a device are read at the beginning and at the end of a lap. The counters of
  * processors are microjoules of each package and start again at 0 after some minutes at full load;
- * those of a GPU are millijoules since its driver was loaded. */
+ * the counter of a GPU is in millijoules since its driver was loaded. */
 #include "models/measure/energy_meter.h"
 
 #include "base/clock.h"

@@ -41,8 +41,8 @@ struct measurement {
         energy_unknown[ENERGY_REASON_SIZE]; /* why; "": it is known, or an older version measured */
     char chosen[KERNEL_CHOICES_SUMMARY];    /* the kernels that predictions chose; "": none */
     bool stale;                             /* not stored: computed when the file is read */
-    bool in_turns; /* not stored: the time is that of turns, without an interval, an accuracy or
-                      energy (compare_complete) */
+    bool in_turns; /* not stored: measured in turns: there is no interval, accuracy or energy
+                      (compare_complete) */
 };
 
 /* Identifies a state of a model file. */
@@ -85,7 +85,7 @@ void measurements_free(struct measurements *measurements);
 bool measurements_put(const char *run_directory, const struct measurement *measurement,
                       struct error *error);
 
-/* Puts an entry in the place of that of its device, or adds it. Returns false with an error. */
+/* Replaces the entry of the same device, or adds one. Returns false with an error. */
 bool measurements_place(struct measurements *measurements, const struct measurement *entry,
                         struct error *error);
 
@@ -98,7 +98,7 @@ const struct measurement *measurements_find(const struct measurements *measureme
 bool measurements_put_turns(const char *run_directory, const struct measured_turns *turns,
                             struct error *error);
 
-/* Finds the turns of two runs, of their present models, on a device, in either one's file; sets
+/* Finds the turns of the present models of two runs on a device, in the file of either run; sets
  * *turns so that the first model is that of `a`. Returns false if there are none. */
 bool measurements_find_turns(const struct measurements *a, const char *id_a,
                              const struct measurements *b, const char *id_b, const char *device,

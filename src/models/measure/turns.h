@@ -86,9 +86,9 @@ enum {
 /* The result of the turns of two models. {0}: nothing was measured. */
 struct turns {
     struct measured_on on; /* its precision is the first model's */
-    /* the second one's; "": an older version measured */
+    /* the second model's precision; "": an older version measured */
     char second_precision[PRECISION_NAME_SIZE];
-    size_t blocks, marked;      /* marked ones are among the blocks */
+    size_t blocks, marked;      /* marked: those blocks that other work disturbed */
     size_t images;              /* of the first model in a block */
     double first_ms, second_ms; /* an image's mean time, over the blocks that the ratio is of */
     double log_ratio, log_sd; /* of ln(first / second): mean and standard deviation over the blocks

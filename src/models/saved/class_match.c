@@ -207,7 +207,7 @@ bool class_match_training(const struct network *network, const struct dataset *d
            class_match_labels(network, dataset, error);
 }
 
-/* Returns whether the classes have the names of folders, or those that a list gives. */
+/* Returns whether folders or a list give the classes their names. */
 static bool named_by_files(const struct dataset *dataset)
 {
     const char *kind = dataset_facts(dataset)->kind;

@@ -31,7 +31,7 @@ struct correct_images { /* {0}: nothing is known */
     struct correct_pass best, final;
 };
 
-/* Returns the bytes that the bits of so many images take. */
+/* Returns the bytes of `images` bits. */
 size_t correct_images_bytes(size_t images);
 
 /* Sets the bit of an image. */

@@ -23,7 +23,7 @@ struct model {
     char (*class_names)[64]; /* network->classes of them; from the training set */
     bool other_numbers; /* the classes were numbers, and a set has named them in another order */
     struct device *device;
-    /* tinca.crc32 of its file, and that of the model that it was made from; "": not known */
+    /* tinca.crc32 of the model's file, and of the file that it was made from; "": not known */
     char checksum[MODEL_CHECKSUM], parent[MODEL_CHECKSUM];
     struct plan *plan; /* for one image; model_predict makes it when first called */
     struct execution *execution;
@@ -38,7 +38,7 @@ struct model {
 bool model_load(struct model *model, const char *path, const char *device, size_t threads,
                 struct error *error);
 
-/* The memory that a command will hold besides a model's weights and its plan for one image. */
+/* The memory that a command will use besides a model's weights and its plan for one image. */
 struct model_use {
     size_t copies;  /* of the weights */
     size_t models;  /* others of the same size, each with its plan */
@@ -48,13 +48,14 @@ struct model_use {
     const void *context;
 };
 
-/* Does the same for a command that will hold more than the model, and refuses with both numbers
- * what would not fit, before anything large is allocated. */
+/* Does the same for a command that will use more memory than the model does. If that does not fit,
+ * fails before anything large is allocated, with an error that gives the needed and the available
+ * bytes. */
 bool model_load_for(struct model *model, const char *path, const char *device, size_t threads,
                     const struct model_use *use, struct error *error);
 
-/* Returns whether the weights of `network`, with so many copies, and `bytes` more fit into the
- * memory that is left; otherwise sets an error about the file `path`. */
+/* Returns whether the weights of `network` and the memory of `use` fit into the memory that is
+ * left; otherwise sets an error about the file `path`. */
 bool model_check_memory(const struct network *network, const struct model_use *use,
                         const char *path, struct error *error);
 void model_free(struct model *model);
@@ -69,10 +70,10 @@ bool model_compute_in(struct model *model, enum device_precision precision, stru
 
 struct evaluation {
     size_t images;
-    double loss, top1, top5;    /* mean loss; percent (NaN: no classes) */
+    double loss, top1, top5;    /* mean loss; percent (NaN: the network has no classes) */
     double top1_low, top1_high; /* 95 % confidence interval of top1 (Wilson), percent */
     double loss_error;     /* standard error of the mean loss over the images; NaN: one image */
-    double pixel_accuracy; /* percent (NaN: classes) */
+    double pixel_accuracy; /* percent (NaN: the network has classes) */
     double ms_mean, ms_sd, ms_ci95, ms_median, ms_min; /* ms/image of the batches after a warm-up */
     size_t batch;
     uint64_t memory_bytes; /* the plan's memory: weights, activations, ... */
@@ -96,8 +97,8 @@ typedef bool evaluation_progress(void *context, uint64_t done, uint64_t of, stru
 
 /* The options of an evaluation; {0}: all images, without times. */
 struct evaluation_request {
-    size_t batch;   /* 0: chosen by what fits into memory */
-    size_t images;  /* only the first so many; 0: all */
+    size_t batch;   /* 0: the largest that fits into memory */
+    size_t images;  /* only this number of first images; 0: all */
     bool timed;     /* measure times, after a warm-up */
     size_t readers; /* decode workers; 0: chosen by the number of cores */
     /* NULL, or receives the ms/image of each batch: an array that the caller frees */

@@ -228,7 +228,7 @@ static bool run_batch(struct evaluator *evaluator, size_t number, struct image_r
     }
     uint64_t began = clock_nanoseconds();
     execution_bind(evaluator->execution, &bound);
-    execution_forward(evaluator->execution, batch.number); /* noise, where it is always on */
+    execution_forward(evaluator->execution, batch.number); /* for dropout that is always on */
     execution_wait(evaluator->execution);
     evaluator->times[number] =
         clock_seconds(began, clock_nanoseconds()) * 1e3 / (double)batch.count;

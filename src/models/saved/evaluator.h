@@ -58,13 +58,13 @@ struct evaluator_settings {
     size_t batch;            /* 0: as large as fits, at most EVALUATOR_BATCH */
     uint64_t memory_free;    /* bytes; 0: not known */
     double tolerance;        /* a pixel is right when every channel is within this, of 255 */
-    size_t images;           /* only the first so many, rounded up to whole batches; 0: all */
-    bool warm_up;         /* before measuring times, compute the first batches without measuring */
-    bool keep_losses;     /* evaluator->losses shall have the loss of each image */
-    bool refuse_memory;   /* the given batch must fit memory_free; else memory decides nothing */
-    bool strict;          /* an unreadable image is an error: see data_loader.h */
-    bool stored;          /* the images lie in memory: see data_loader_bytes */
-    size_t readers;       /* decode workers; 0: chosen by the number of cores */
+    size_t images;      /* only this number of first images, rounded up to whole batches; 0: all */
+    bool warm_up;       /* before measuring times, compute the first batches without measuring */
+    bool keep_losses;   /* evaluator->losses gets the loss of each image */
+    bool refuse_memory; /* the given batch must fit memory_free; else memory decides nothing */
+    bool strict;        /* an unreadable image is an error: see data_loader.h */
+    bool stored;        /* the images lie in memory: see data_loader_bytes */
+    size_t readers;     /* decode workers; 0: chosen by the number of cores */
     outcome_watch *watch; /* called for every image, in order; may be NULL */
     void *watcher;
 };

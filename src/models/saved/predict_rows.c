@@ -44,7 +44,7 @@ static bool is_empty(const uint8_t *bytes, size_t length)
 }
 
 /* Opens the outputs of an interrupted prediction, behind their header; leaves raw->earlier NULL if
- * that is lost. */
+ * the header is lost. */
 static bool open_earlier(struct predict_raw *raw, const uint8_t *header, struct error *error)
 {
     uint8_t found[HEADER];
@@ -247,7 +247,7 @@ static const char same_again[] =
 
 /* A row that was read. */
 struct old_row {
-    const char *line, *behind; /* the row, and what follows the name of its picture */
+    const char *line, *behind; /* the row, and the text after its picture's name */
     const float *logits;       /* NULL: the picture could not be read */
 };
 

@@ -29,14 +29,14 @@ struct predict_raw {
 bool predict_raw_open(struct predict_raw *raw, const struct model *model, size_t pictures,
                       bool continues, struct error *error);
 
-/* Writes the header, or goes on behind the outputs of `done` pictures. */
+/* Writes the header, or continues after the outputs of `done` pictures. */
 bool predict_raw_begin(struct predict_raw *raw, const struct model *model, size_t done,
                        struct error *error);
 
 /* Appends an output (NULL: NaN). */
 void predict_raw_add(struct predict_raw *raw, const float *output);
 
-/* Writes what is buffered. Returns false with an error. */
+/* Writes the buffered outputs. Returns false with an error. */
 bool predict_raw_flush(struct predict_raw *raw, struct error *error);
 
 /* Makes FILE.part the file. Returns false with an error. */
@@ -78,10 +78,10 @@ bool predict_rows_open(struct predict_rows *rows, bool continues, struct predict
 bool predict_rows_add(struct predict_rows *rows, size_t index, const float *logits,
                       const struct error *broken, struct error *error);
 
-/* Writes what is buffered. Returns false with an error. */
+/* Writes the buffered rows. Returns false with an error. */
 bool predict_rows_flush(struct predict_rows *rows, struct error *error);
 
-/* Returns the file that --continue can go on with; NULL if there is none. */
+/* Returns the file that --continue can continue; NULL if there is none. */
 const char *predict_rows_part(const struct predict_rows *rows);
 
 /* Makes FILE.part the file. Returns false with an error. */

@@ -59,7 +59,7 @@ struct run_preprocessing run_preprocessing_of(const struct run_config *config, c
     return from;
 }
 
-/* --- a run that goes on --- */
+/* --- a resumed run --- */
 
 bool run_preprocessing_record(const struct preprocessing *preprocessing, struct json *tree)
 {

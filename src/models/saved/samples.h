@@ -63,8 +63,8 @@ bool samples_create(struct samples *samples, const struct network *network, stru
                     struct error *error);
 void samples_free(struct samples *samples); /* may be {0} */
 
-/* Return the bytes of samples that `plan` computes one by one, with those of the plan beside the
- * weights, and of the picture of all samples while it is written. */
+/* Return the bytes of samples that `plan` computes one by one, its arrays included, and the bytes
+ * of the picture of all samples while it is written. */
 uint64_t samples_bytes(const struct network *network, const struct plan *plan);
 uint64_t samples_picture_bytes(const struct network *network);
 

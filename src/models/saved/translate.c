@@ -134,8 +134,8 @@ static bool make_translator(struct model *model, const struct image *picture, si
     return false;
 }
 
-/* Returns the network for a padded size, which is the model's if that is its size; NULL with an
- * error. */
+/* Returns the network for a padded size: the model's own if it has that size; NULL with an error.
+ */
 static const struct network *choose_network(struct model *model, const struct image *picture,
                                             size_t width, size_t height, const char *path,
                                             struct error *error)

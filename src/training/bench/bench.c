@@ -168,7 +168,7 @@ static bool on_gpus(const struct bench *bench)
     return !bench->device->driver->computes_on_host;
 }
 
-/* Returns how many GPUs share a batch: one of each process, or those of this one. */
+/* Returns how many GPUs share a batch: one of each process, or all of this process. */
 static size_t ranks_of(const struct bench *bench, const struct bench_settings *settings)
 {
     if (bench->mode != PLAN_TRAINING)

@@ -13,8 +13,8 @@
 struct bench_pass {
     double seconds;
     struct roofline_work work;
-    /* The shortest time by the roofline, in seconds. NaN: the limits are unknown; that of integers
-     * is, since the measured peak is that of float32. */
+    /* The shortest time by the roofline, in seconds. NaN: the limits are unknown, as for integers,
+     * since the peak is measured in float32. */
     double attainable;
     enum roofline_limit limit; /* NONE: no work, unknown limits, or a sum */
 };

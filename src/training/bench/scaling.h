@@ -50,7 +50,7 @@ struct scaling {
     double together;      /* an iteration of all ranks: the slowest */
     struct scaling_link link; /* of MPI */
     bool shared;              /* the measured ranks exchange through memory that they share */
-    struct scaling_link here; /* of the shared memory or MPI that they use */
+    struct scaling_link here; /* of the shared memory or the MPI between the measured ranks */
     /* turns, in ms, of iterations of all ranks and of the faster of `one` and `whole`; blocks 0:
      * none were taken, or the batch does not fit into one process */
     struct turns turns;
@@ -77,8 +77,8 @@ double scaling_predict_measured(const struct scaling *scaling);
 double scaling_predict(const struct scaling *scaling, size_t ranks,
                        const struct scaling_link *link);
 
-/* Returns the faster of `one` and `whole`, and sets *threads to the threads of that. Returns 0 if
- * the batch fits neither way. A small network may be faster with few threads. */
+/* Returns the shorter of the times `one` and `whole`, and sets *threads to its threads. Returns 0
+ * if the batch fits neither way. A small network may be faster with few threads. */
 double scaling_fastest_one(const struct scaling *scaling, size_t *threads);
 
 /* Returns the time of an iteration of the whole batch in one process: measured, or predicted if it

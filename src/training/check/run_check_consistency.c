@@ -97,7 +97,7 @@ static void compare_tests(struct check *check)
         differ(check, "test top1", end->top1, record->top1);
 }
 
-/* Compares the summary with the journal, if that is sound. */
+/* Compares the summary with the journal, if the journal is sound. */
 static void compare_summary(struct check *check)
 {
     const struct run_snapshot *end = &check->summary.snapshot;

@@ -232,8 +232,8 @@ void check_old_journal(struct check *check, const char *file)
         read_lines(&reading);
 }
 
-/* Checks the column file. One that does not fit costs only time: reading ignores it and writes it
- * again. */
+/* Checks the column file. A column file that does not fit costs only time: readers ignore it and
+ * write it again. */
 void check_columns(struct check *check, const char *file)
 {
     struct error error = {0};

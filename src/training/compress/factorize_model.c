@@ -246,7 +246,7 @@ static void keep_choice(const struct factorization *f, struct choice *choice, do
         choice->excluded[i] = f->layers[i].excluded;
 }
 
-/* Looks for lower prices than that of the choice. */
+/* Searches for the lowest price at which an image takes at most the requested time. */
 static bool bisect(struct search *search, struct choice *choice)
 {
     double low = -PRICE_RANGE, ms;

@@ -82,7 +82,8 @@ bool fine_tune_finish(struct run *run, const struct technique_watch *watch, cons
                       struct error *error);
 
 /* Sets *begun to whether an interrupted training for the output was begun with this request.
- * Returns false with an error if it was begun with another one, unless this one replaces it. */
+ * Returns false with an error if it was begun with another request, unless this request replaces
+ * it. */
 bool fine_tune_find(const struct fine_tuning *tuning, bool *begun, struct error *error);
 
 #define FINE_TUNE_NOTE ".run" /* the ending of the file that names the run of an output */

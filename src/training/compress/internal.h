@@ -53,7 +53,7 @@ void prune_state_remove(const struct prune_state *state);
 
 /* --- prune_step.c: one step of a pruning, on a model in memory --- */
 
-/* A model and what is known about its channels. */
+/* A model and the known facts about its channels. */
 struct prune_subject {
     const char *path; /* of the model's file */
     struct model *model;

@@ -555,7 +555,7 @@ static bool prune_step(struct pruning *pruning, size_t step, struct error *error
     return pruned;
 }
 
-/* Reports what the step has removed. */
+/* Reports the share of the FLOPs and of the parameters after the step. */
 static bool report_step(const struct pruning *pruning, size_t step, struct error *error)
 {
     char text[256];

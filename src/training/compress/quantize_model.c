@@ -608,7 +608,8 @@ static bool must_tune(const struct quantize_state *state)
            result->before.top1 - result->after.top1 > state->request->max_loss;
 }
 
-/* Fine-tunes the saved network if it has lost too much, and saves it again if that has helped. */
+/* Fine-tunes the saved network if it has lost too much, and saves it again if its top-1 accuracy is
+ * higher. */
 static bool tune(struct quantize_state *state, struct error *error)
 {
     struct quantize_result *result = state->result;

@@ -77,7 +77,7 @@ struct probe_answer {
 };
 
 /* Asks about a file or, if `path` is NULL, about an image of the data set. A question replaces the
- * previous one if that is not answered yet. Returns a ticket, never 0, which the answer repeats. */
+ * previous one if it is not answered yet. Returns a ticket, never 0, which the answer repeats. */
 unsigned probe_ask(struct probe *probe, const char *path, size_t index);
 
 /* Moves the latest answer to the caller, who frees it. Returns false if there is no new one. */

@@ -100,7 +100,7 @@ bool method_create(struct method *method, struct device *device, struct weights 
 /* The losses of an iteration; NaN where the method has none of a kind. */
 struct step_losses {
     float total;           /* the sum that training minimises */
-    float discriminator;   /* its objective */
+    float discriminator;   /* the discriminator's objective */
     float l1;              /* the generator's main loss, without its weight */
     float labels, teacher; /* the parts of a student's total */
 };
@@ -128,7 +128,7 @@ struct method_network {
     const struct plan *plan;  /* of its step */
     const struct plan *other; /* of its pass with frozen weights; NULL: there is none */
     struct weights *weights;
-    struct execution *execution; /* that updates them */
+    struct execution *execution; /* it updates the weights */
 };
 
 /* Lists the networks, the one that is validated and saved first; weights and executions are NULL

@@ -132,7 +132,7 @@ uint64_t forecast_free(const struct forecast *forecast)
     return forecast->memory_free > 0 ? forecast->program_bytes + forecast->memory_free : 0;
 }
 
-/* --- what fits --- */
+/* --- sizes that fit --- */
 
 /* Returns the bytes of a run with this batch, of which `least` are for everything but plan and
  * batches; UINT64_MAX if it cannot be planned. */

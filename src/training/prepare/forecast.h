@@ -24,7 +24,7 @@ struct forecast {
     uint64_t program_bytes;        /* in use by the process now, and its code not loaded yet */
     uint64_t validation_available; /* left for validation; UINT64_MAX: unknown */
     uint64_t memory_free;          /* what a run may use in addition without swapping; 0: unknown */
-    enum memory_bound memory_bound; /* the reason why it is no more */
+    enum memory_bound memory_bound; /* the bound that limits memory_free */
     uint64_t memory_limit;          /* addresses that BOUND_ULIMIT leaves; 0 for other bounds */
     uint64_t reserved_bytes;        /* addresses that its threads reserve under such a limit */
     size_t largest_batch; /* largest batch that fits memory_free if this one does not; 0: none */
@@ -43,11 +43,11 @@ uint64_t forecast_peak(const struct forecast *forecast);
  * memory; 0 if unknown. */
 uint64_t forecast_free(const struct forecast *forecast);
 
-/* --- what fits --- */
+/* --- sizes that fit --- */
 
 /* The run whose memory is checked. */
 struct memory_check_request {
-    const struct method *method; /* enough for method_forecast */
+    const struct method *method; /* opened far enough for method_forecast */
     const struct device_driver *driver;
     const struct plan_settings *settings;
     const char *device;     /* name of the device, whose own memory is checked if it has any */

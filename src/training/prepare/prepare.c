@@ -69,7 +69,7 @@ static bool check_stop_metric(const struct preparation *prepared, struct error *
 }
 
 /* Returns whether the normalisation is that of the run's record or of the model that it follows, if
- * this one has as many channels. */
+ * that model has as many channels. */
 static bool follows_normalisation(const struct preparation *prepared)
 {
     const char *name = prepared->settings.data.normalise;

@@ -109,7 +109,7 @@ bool prepare_test(struct preparation *prepared, const char *model, evaluator_pro
         execution_recording_refusals(prepared->evaluator.execution);
     recording_refusals_add(&prepared->refused, &refused);
     prepared->refused.why = "";           /* the text belonged to the evaluator */
-    evaluator_free(&prepared->evaluator); /* whose memory this one takes */
+    evaluator_free(&prepared->evaluator); /* the new evaluator takes its memory */
     bool tested = weights_create(&weights, &prepared->network->graph, error) &&
                   weights_load(&weights, model, error);
     const struct evaluator_settings settings =

@@ -26,9 +26,9 @@ bool ranks_name_error(const struct cluster *cluster, struct error *error);
 
 /* --- rank 0 --- */
 
-/* Measures a few iterations of all ranks, and of this one alone, with its threads and with those of
- * all ranks on its host. Writes a sentence into `text`, or "" if all together are faster, or if
- * that cannot be measured: then the training fails, too, and reports why. */
+/* Measures a few iterations of all ranks, and of rank 0 alone, with its own threads and with the
+ * threads of all ranks on its host. Writes a sentence into `text`, or "" if all ranks are faster or
+ * the measurement fails: then the training fails, too, and reports why. */
 void ranks_compare_with_one(struct cluster *cluster, const struct run_config *config, char *text,
                             size_t size);
 

@@ -14,7 +14,7 @@
 
 struct service {
     struct cluster *cluster;
-    size_t threads; /* that this rank was started with; 0: as rank 0 */
+    size_t threads; /* as given to this rank; 0: as many as rank 0 */
     const struct run_besides *besides;
     struct run_config config;
     struct preparation prepared;

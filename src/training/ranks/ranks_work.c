@@ -69,7 +69,7 @@ void ranks_record_begin(struct ranks_record *record, struct run *run, struct ran
     struct cluster *cluster = run->cluster;
     const struct run_ranks none = {0};
     *record = (struct ranks_record){0};
-    run_state_put_ranks(run, &none); /* a resumed run has those of earlier processes */
+    run_state_put_ranks(run, &none); /* a resumed run has the ranks of earlier processes */
     if (!cluster)
         return;
     const size_t count = recorded(cluster);

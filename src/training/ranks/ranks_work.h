@@ -29,7 +29,7 @@ void ranks_meter_stop(struct ranks_meter *meter);
 struct ranks_record {
     struct ranks_meter *meter;   /* borrowed: that of rank 0 */
     struct run *run;             /* NULL: nothing is recorded */
-    struct cluster_work *before; /* at the last record, of each rank */
+    struct cluster_work *before; /* of each rank, at the last record */
     struct run_ranks ranks;      /* as they were recorded last */
     uint64_t began, due;         /* clock_nanoseconds */
 };

@@ -44,8 +44,8 @@ struct amx_configuration {
 };
 _Static_assert(sizeof(struct amx_configuration) == 64, "LDTILECFG reads 64 bytes");
 
-/* Makes what was written before visible to instructions that read memory by a pointer: the compiler
- * does not know that tile loads read memory. */
+/* Makes earlier writes visible to instructions that read memory by a pointer: the compiler does not
+ * know that tile loads read memory. */
 static inline void amx_fence(void)
 {
     __asm__ volatile("" ::: "memory");

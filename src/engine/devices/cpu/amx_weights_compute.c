@@ -7,11 +7,11 @@
  *   input      [input block][lane][residue of y][residue of x][image][row][column]
  *   gradient   [output block][position / 2][lane][2]
  *
- * Both are copies. The input's has its padding, and one plane for each residue of a position by the
- * strides, so that the values under a window element are neighbours for neighbouring outputs, from
- * an offset of the element on. A position counts the columns, rows and images of such a plane; the
- * gradient is 0 where the plane has no output. So all outputs of a chunk are one long sum, and
- * small images fill the tiles as well.
+ * Both are copies. The copy of the input has its padding, and one plane for each residue of a
+ * position by the strides, so that the values under a window element are neighbours for
+ * neighbouring outputs, from an offset of the element on. A position counts the columns, rows and
+ * images of such a plane; the gradient is 0 where the plane has no output. So all outputs of a
+ * chunk are one long sum, and small images fill the tiles as well.
  */
 #include "engine/devices/cpu/amx.h"
 #include "engine/devices/cpu/blocked_weights.h"
@@ -307,7 +307,7 @@ void KERNEL(weights_add_chunk)(const struct weights_job *job, const struct weigh
                                     .input = copy,
                                     .gradient = (float *)gradient,
                                     .steps = divide_up(end, STEP)};
-    if (chunk->image == share->first && chunk->begin == 0) /* tiles read what no copy writes */
+    if (chunk->image == share->first && chunk->begin == 0) /* tiles read more than copies write */
         blocked_clear(copy, sizes.input);
     copy_input(job, &sizes, share, chunk, scratch, copy);
     for (size_t block = 0; block < job->conv.out_blocks; block++)

@@ -526,9 +526,9 @@ static void gradient_input(const struct kernel_call *call, const float *g, size_
         gradient_values(x, g, to, count, f, s, false, false);
 }
 
-/* Writes the gradients of both summands for values that belong to one channel. The input's may
- * overwrite g, and the summand's g or the output: both are read first. If the two are one array,
- * the summand's is added. */
+/* Writes the gradients of both summands for values that belong to one channel. The input's gradient
+ * may overwrite g, and the summand's gradient g or the output: both are read first. If the
+ * gradients are one array, the summand's is added. */
 static void gradient_sum(const struct kernel_call *call, size_t at, size_t count, struct factors f,
                          struct slopes s)
 {

@@ -222,7 +222,7 @@ struct affine {
     float scale, shift;
 };
 
-/* Returns what all fused norms of a call do to an output channel whose bias is `bias`. */
+/* Returns the effect of all fused norms of a call on an output channel whose bias is `bias`. */
 struct affine KERNEL(blocked_affine)(const struct kernel_call *call, size_t channel, float bias);
 
 /* Returns the same for a batch norm with these parameters. */

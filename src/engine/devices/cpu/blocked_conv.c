@@ -196,7 +196,7 @@ bool KERNEL(blocked_conv_groups_fit)(const struct blocked_conv *c)
 
 const element *KERNEL(blocked_conv_source)(const struct blocked_conv *c, size_t image, size_t begin)
 {
-    const size_t pad = c->in.pad; /* as large as what is read outside */
+    const size_t pad = c->in.pad; /* as large as the part that is read outside */
     const size_t row = pad - c->source.top + begin * c->y.step;
     return c->in.values + image * c->in.image + row * c->source.row +
            (pad - c->source.left) * c->source.block;

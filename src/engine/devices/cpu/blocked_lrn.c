@@ -26,7 +26,7 @@ static size_t workspace_lrn(const struct kernel_site *site)
     return row_floats(site) * sizeof(float) * site->threads;
 }
 
-/* Writes `vectors` vectors of scale^-beta into values[]. */
+/* Writes `count` values of scale^-beta into values[]. */
 static void raise(float *values, size_t count, float beta)
 {
     if (beta == 0.75f) {

@@ -223,8 +223,9 @@ static void store_gradient(const struct blocked *array, size_t image, size_t pla
     element_store(to, accumulate ? element_load(to) + value : value);
 }
 
-/* Writes the gradients of a plane. The input's may overwrite g, and the summand's g or y: each
- * position is read before it is written. If both are one array, the summand's is added. */
+/* Writes the gradients of a plane. The input's gradient may overwrite g, and the summand's gradient
+ * g or y: each position is read before it is written. If both are one array, the summand's gradient
+ * is added. */
 static void gradient_plane(const struct blocked_norm *b, size_t image, size_t plane)
 {
     const struct factors *factors = &b->factors[plane];

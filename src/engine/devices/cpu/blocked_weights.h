@@ -2,9 +2,9 @@
  * kernels of this folder use it.
  *
  * The results are terms: [input block][window element][lane], or [input channel][window element]
- * for a plain input, each for all output channels. If a block of output channels has those of two
- * groups, its terms are those of both groups, and the results of an output channel with the other
- * group are left out.
+ * for a plain input, each for all output channels. If a block has output channels of two groups, it
+ * gets the terms of both groups, and the results of a channel for the other group's terms are left
+ * out.
  *
  * blocked_weights.c divides the sums into tasks, and those into chunks of positions.
  * blocked_weights_compute.c adds a chunk with vectors, amx_weights_compute.c with AMX.
@@ -73,8 +73,8 @@ static inline void weights_planes_needed(const struct weights_job *job,
     *end = min_size(share->plane + share->planes, divide_up(last * c->from_channels, job->lanes));
 }
 
-/* Sets the size of chunks, the number of offsets, and the copies. `images`: those of the largest
- * share. */
+/* Sets the size of chunks, the number of offsets, and the copies. `images` is the number of the
+ * largest share. */
 void KERNEL(weights_arrange)(struct weights_job *job, size_t images);
 
 /* Writes the offsets. */

@@ -193,8 +193,8 @@ struct product {
     size_t next_of_block; /* floats of `next` that each block of input channels prefetches */
 };
 
-/* Fetches weights into the level-2 cache: the level-1 cache may be too small for those of two
- * values. The processor ignores addresses behind the end of the memory. */
+/* Fetches weights into the level-2 cache: the level-1 cache may be too small for the weights of two
+ * products. The processor ignores addresses behind the end of the memory. */
 static inline void prefetch(const float *from, size_t floats)
 {
     enum {

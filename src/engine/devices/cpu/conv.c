@@ -395,8 +395,8 @@ static void correlation_pack(const struct correlation *c)
  * panel's residue; in a backward pass with a fused channel move, to the place that each channel
  * came from. */
 
-/* Stores whole rows of the destination, whose results lie `pitch` apart. Rows are stored in whole
- * vectors if memory follows them: the next row overwrites the excess. */
+/* Stores whole rows of the destination, whose results lie layout.pitch apart. Rows are stored in
+ * whole vectors if memory follows them: the next row overwrites the excess. */
 static void store_rows(const struct correlation *c, const float *results, float *to, size_t rows)
 {
     const size_t width = c->destination.width, whole = round_up(width, LANES);

@@ -52,7 +52,7 @@ void KERNEL(conv_input_offsets)(const struct conv_sizes *s, const struct layout 
 
 enum {
     WANTED_TASKS = 32,
-    WANTED_POSITIONS = 256, /* images are taken together until they have so many */
+    WANTED_POSITIONS = 256, /* images are taken together up to this number of positions */
     MAX_TOGETHER = 8,
     CHUNK_POSITIONS = 200, /* their gradient for a tile's columns fits a level-1 cache */
     TRANSPOSE = 8,
@@ -303,8 +303,8 @@ static void add_chunk(const struct weights_job *job, const struct tile_positions
     }
 }
 
-/* Adds images [n, n + images), chunk by chunk. Unless `shared` has their gradients, each chunk's is
- * prepared in `prepared` first. */
+/* Adds images [n, n + images), chunk by chunk. Unless `shared` has their gradients, each chunk's
+ * gradient is first prepared in `prepared`. */
 static void add_many(const struct weights_job *job, const struct share *share, size_t n,
                      size_t images, const float *sources, const float *shared, float *prepared)
 {

@@ -49,7 +49,7 @@ static size_t first_value(const struct kernel_call *call)
     return micro_batch_first(call->micro_batch) * shape_count(call->site->node->output);
 }
 
-enum { STRIP = DRAWN - 4 }; /* values that one draw has, wherever it begins */
+enum { STRIP = DRAWN - 4 }; /* values that one draw has at least, wherever it begins */
 
 /* Draws the factors of values [at, end), as many as one draw has; returns their number, and sets
  * *factors to where they are in drawn[DRAWN]. */

@@ -64,7 +64,7 @@ static inline float fast_expm1(float x)
     return x > -0.5f ? near : fast_exp(x) - 1.0f;
 }
 
-/* Returns the error function: a rational function, as it is +-1 in float32 beyond 4. */
+/* Returns the error function by a rational approximation; beyond 4 it is +-1 in float32. */
 static inline float fast_erf(float x)
 {
     float clipped = x < -4.0f ? -4.0f : x;

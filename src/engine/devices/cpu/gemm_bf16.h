@@ -56,7 +56,7 @@ struct gemm_bf16_call {
     size_t depth;      /* to sum over: a multiple of GEMM_STEP */
     const element *a;  /* of the first row */
     size_t a_stride;   /* elements from row to row */
-    const float *b;    /* whose groups have the same depth */
+    const float *b;    /* its groups have the same depth */
     const float *bias; /* of the columns; NULL: none */
     bool accumulate;   /* adds to c; without a bias */
     float *c;

@@ -136,7 +136,7 @@ static size_t conv_workspace(const struct kernel_site *site)
     return max_size(1, site->threads) * c.buffer_bytes;
 }
 
-/* --- what `prepare` makes: weights, columns, offsets; and its scratch --- */
+/* --- memory that `prepare` fills (weights, columns, offsets), and its scratch --- */
 
 static size_t weights_bytes(const struct amx_conv *c)
 {
@@ -276,7 +276,7 @@ static void copy_row(const struct job *job, size_t image, ptrdiff_t y, uint8_t *
            (c->row_positions - left - inside) * c->position_bytes);
 }
 
-/* Copies what output rows [begin, end) of an image read. */
+/* Copies the source rows that output rows [begin, end) of an image read. */
 static void copy_strip(const struct job *job, size_t image, size_t begin, size_t end, uint8_t *to)
 {
     const struct amx_conv *c = &job->c;

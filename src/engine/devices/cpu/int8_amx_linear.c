@@ -41,7 +41,7 @@ static size_t linear_workspace(const struct kernel_site *site)
     return max_size(1, site->threads) * buffer_bytes(&l);
 }
 
-/* --- what `prepare` makes: weights, columns, offsets; and its scratch --- */
+/* --- memory that `prepare` fills (weights, columns, offsets), and its scratch --- */
 
 static size_t weights_bytes(const struct linear *l)
 {

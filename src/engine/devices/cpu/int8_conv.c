@@ -254,7 +254,7 @@ static void copy_row(const struct job *job, size_t image, ptrdiff_t y, factor *t
     fill(to + (left + inside) * c->position_factors, job->zero_point, right * c->position_factors);
 }
 
-/* Copies what output rows [begin, end) of an image read. */
+/* Copies the source rows that output rows [begin, end) of an image read. */
 static void copy_strip(const struct job *job, size_t image, size_t begin, size_t end, factor *to)
 {
     const struct int8_conv *c = &job->c;

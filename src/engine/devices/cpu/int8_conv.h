@@ -23,7 +23,7 @@ struct int8_conv {
     size_t row_positions;    /* positions of a row */
     size_t row_factors;
     size_t read_step_height,
-        read_step_width;            /* source rows and positions from one copied one to the next */
+        read_step_width;            /* source rows and positions between neighbouring copied ones */
     size_t step_height, step_width; /* buffer rows and positions from output to output */
     size_t span;                    /* rows under one output row */
     size_t strip_rows;              /* output rows of a strip */

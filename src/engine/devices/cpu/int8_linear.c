@@ -1,12 +1,12 @@
-/* A linear layer of integers (int8.h). For few images it takes as long as its weights are read from
- * memory, so that they stay in 8 bits, row by row as in the parameter. A task computes some rows:
- * it copies the images' factors to a buffer of its thread, in the order of the parameter, and goes
- * through the rows, four at a time, for one image after the other. */
+/* A linear layer of integers (int8.h). For few images most of its time is the reading of its
+ * weights from memory, so they stay in 8 bits, row by row as in the parameter. A task computes some
+ * rows: it copies the images' factors to a buffer of its thread, in the order of the parameter, and
+ * goes through the rows, four at a time, for one image after the other. */
 #include "engine/devices/cpu/int8_results.h"
 
 #include "engine/graph/machine_model.h"
 
-/* Weights of a row that are read at once, and rows that share what is read of the image. */
+/* Weights of a row that are read at once, and rows that are computed from one read of the image. */
 enum { STEP = 64, ROWS = 4 };
 
 struct linear {

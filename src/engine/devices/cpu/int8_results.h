@@ -43,7 +43,7 @@ static inline struct int8_place int8_place_of(const struct int8_results *r, size
                                min_size(INT8_BLOCK, r->shape.channels - first), position};
 }
 
-/* Returns where the channels of a place begin in an array; they are those of a block. */
+/* Returns the address of a place's block of channels in an array. */
 static inline uint8_t *int8_place_at(const struct int8_array *array, const struct int8_place *place)
 {
     return array->values + place->image * array->image + place->first / INT8_BLOCK * array->plane +

@@ -37,7 +37,7 @@ multiply_run(const factor *const *at, size_t offset, size_t terms, const term_we
     }
 }
 
-/* Computes the sums of a tile; `at` has the first factor under the window of each position. */
+/* Computes the sums of a tile. from[p] is the first factor under the window of position p. */
 static inline __attribute__((always_inline)) void
 multiply_tile_of(const struct int8_conv *c, const factor *const *from, const term_weight *weights,
                  size_t positions, size_t blocks, sums (*to)[TILE_BLOCKS * BLOCK_VECTORS])

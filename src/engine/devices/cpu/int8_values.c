@@ -14,7 +14,7 @@ struct values {
     size_t items, tasks; /* rows of all blocks of all images */
 };
 
-/* Computes row `y` of block `block` of an image: `count` blocks of integers at `to`. */
+/* Computes row `y` of block `block` of an image, and stores its integers at `to`. */
 typedef void row_function(const struct values *v, size_t image, size_t block, size_t y,
                           uint8_t *to);
 

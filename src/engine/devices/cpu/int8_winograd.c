@@ -4,10 +4,10 @@
  *   4 y = A^T ((2G w (2G)^T) . (B^T x B)) A
  *
  * 2G has integers alone, so that transformed weights are integers below 9 * 127, transformed values
- * integers of up to 4 * 255, and their products those of vpmaddwd (int8.h). What the transformation
- * of the results gives is 4 times the sum of the direct convolution, to the last bit, and is below
- * 2^31 for MOST_CHANNELS; carries that are lost before cancel. A result takes 4 products per input
- * channel instead of 9.
+ * integers of up to 4 * 255, and their products those of vpmaddwd (int8.h). The transformed result
+ * is 4 times the sum of the direct convolution, to the last bit, and is below 2^31 for
+ * MOST_CHANNELS; carries that are lost before cancel. A result takes 4 products per input channel
+ * instead of 9.
  *
  * A task goes through some tiles of 2x2 results in chunks, whose transformed values and sums stay
  * in the level-2 cache, and computes some columns (blocks of output channels) for them. */

@@ -53,7 +53,7 @@ static size_t workspace_bytes(const struct kernel_site *site)
     return site->batch * stride_of(site) * sizeof(element);
 }
 
-/* Rounds a row of `inputs` values, and fills it up with zeros. */
+/* Rounds a row of l->inputs values, and fills it up with zeros. */
 static void round_row(const struct linear *l, const float *from, element *to)
 {
     elements_store(to, from, l->inputs, false);

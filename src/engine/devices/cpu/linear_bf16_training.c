@@ -2,12 +2,11 @@
  *
  * Three products of bf16 with sums in float32 (gemm_bf16.h); x' is the gradient of x:
  *   y = x W^T      x' = y' W      W' = y'^T x
- * x, y' and W are float32, and W changes with each iteration. Copying W as a whole to bf16 would
- * write and read half as many bytes as W has, and W is what such a layer reads from memory at all:
- * with few images, the time of a pass is that of reading it once. Therefore each task copies a
- * panel of W that fits a level-2 cache, multiplies it with all images, and goes on to the next one
- * along the sum. The copy takes about 1 / 16 of an instruction for a weight, the product 1 / 32 for
- * a weight and an image.
+ * x, y' and W are float32, and W changes with each iteration. With few images, a pass takes as long
+ * as reading W once from memory, and copying W as a whole to bf16 would write and read half as many
+ * bytes again. Therefore each task copies a panel of W that fits a level-2 cache, multiplies it
+ * with all images, and goes on to the next one along the sum. The copy takes about 1 / 16 of an
+ * instruction for a weight, the product 1 / 32 for a weight and an image.
  *
  * The gradient of the bias adds rounded values, as the reference does.
  */

@@ -103,7 +103,7 @@ static double hand_over_seconds(struct pool *pool, struct pool *one)
     return (double)NAN;
 }
 
-/* Sets what a job costs beyond its tasks. One thread hands nothing over. */
+/* Sets the cost of a job beyond its tasks. One thread hands nothing over. */
 static void measure_jobs(struct pool *pool, struct pool *one, struct machine_model *model)
 {
     const size_t threads = pool_threads(pool);
@@ -194,8 +194,7 @@ static void run_conv(void *subject)
     trial->kernel->forward(&trial->call);
 }
 
-/* A convolution in figures: what it takes, and how often the kernel's prediction has each figure.
- */
+/* A convolution in figures: its time, and how often the kernel's prediction has each figure. */
 struct conv_time {
     double seconds, units[MACHINE_FIGURES];
 };
@@ -246,8 +245,8 @@ static bool time_conv(const struct cpu_table *table, const char *kernel, struct 
     return true;
 }
 
-/* Returns what is left of a time for one figure when the other one is known; a quarter of it at
- * least, because two measured times can disagree. */
+/* Returns the part of a time that remains for one figure when the other one is known; a quarter of
+ * it at least, because two measured times can disagree. */
 static double remaining(const struct conv_time *time, enum machine_figure figure,
                         enum machine_figure known, double seconds)
 {

@@ -1,5 +1,5 @@
-/* The kernels of the device cpu that multiply integers of 8 bits with VNNI or AMX (int8.h). Those
- * of the instruction set below do everything else. */
+/* The kernels of the device cpu that multiply integers of 8 bits with VNNI or AMX (int8.h). The
+ * kernels of the next weaker instruction set compute everything else. */
 #include "engine/devices/cpu/cpu.h"
 #include "engine/devices/cpu/int8.h"
 

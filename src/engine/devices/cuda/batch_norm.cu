@@ -203,9 +203,9 @@ static __global__ void sum_gradients(const float *x, struct gradient gradient, c
         parts[blockIdx.x] = s;
 }
 
-/* Writes the gradients. The input's may overwrite g, and the other summand's g or y. Both may be
- * the same array; then the other one is added. The gradients of the weights are averaged over the
- * GPUs afterwards; here every GPU has the same sum already. */
+/* Writes the gradients. The input's gradient may overwrite g, and the other summand's gradient g or
+ * y. Both may be the same array; then the other summand's is added. The gradients of the weights
+ * are averaged over the GPUs afterwards; here every GPU has the same sum already. */
 template <int WIDE>
 static __global__ void normalise_back(const float *x, struct gradient gradient, const float *weight,
                                       const float *saved, const struct sums *parts,

@@ -287,8 +287,8 @@ static __global__ void combine_gradients(const struct sums *parts, struct sums *
         to.bias[blockIdx.x] = s.gradient / norm.ranks;
 }
 
-/* Writes the gradients. The input's may overwrite g, and the other summand's g or y, as in
- * batch_norm.cu; both may be the same array. */
+/* Writes the gradients. The input's gradient may overwrite g, and the other summand's gradient g or
+ * y, as in batch_norm.cu; both may be the same array. */
 template <int WIDE>
 static __global__ void normalise_back(const float *x, struct gradient gradient, const float *weight,
                                       const float *saved, const struct sums *totals,

@@ -120,7 +120,7 @@ enum cuda_failure_kind cuda_failure_kind_of(cudaError_t status);
 /* Selects the GPU for this thread (cudaSetDevice). */
 void cuda_enter(struct cuda_context *context);
 
-/* backend.cu, iteration.cu and update.cu: the functions of device_backend.h. Those that set an
+/* backend.cu, iteration.cu and update.cu: the functions of device_backend.h. Functions that set an
  * error are NULL in this table; cuda.c adds them. */
 extern const struct device_backend cuda_backend_functions;
 void cuda_set_iteration_values(struct device *device, const struct iteration_values *values);

@@ -56,8 +56,8 @@ size_t conv_gemm_workspace_bytes(const struct kernel_site *site, size_t partial)
     return partial > 0 ? partial_begin(site) + partial : conv_packed_bytes(site);
 }
 
-/* Returns the bytes for the pass that needs most, since the passes use the workspace in turn: for
- * packed weights and the sums of parts, for the weights' gradient, and for that of the bias. */
+/* Returns the bytes for the pass that needs most, since the passes use the workspace in turn:
+ * packed weights and sums of parts, the weights' gradient, or the gradient of the bias. */
 size_t conv_workspace(const struct kernel_site *site)
 {
     const struct conv_shape conv = shape_of(site);

@@ -194,8 +194,8 @@ static void close_trial(struct trial *t)
 }
 
 /* Allocates the arrays. Every layer with bias is measured with a relu, which nearly always follows
- * and which may be fused later: the pointer only says that one is fused. Returns false if there is
- * no memory now. */
+ * and which may be fused later: of the pointer, only whether it is NULL matters. Returns false if
+ * there is no memory now. */
 static bool open_trial(struct trial *t, struct cuda_context *context,
                        const struct kernel_site *site, const struct conv_choice *choice)
 {
@@ -367,7 +367,7 @@ static void measure_pass(const struct trial *t, enum dnn_pass pass, struct conv_
     context->autotune->add(context->autotune, key, value, least);
 }
 
-/* Measures the passes of a site that are not known, each once: what could not be measured then
+/* Measures the passes of a site that are not known, each once; a pass that cannot be measured then
  * follows the heuristics as long as the device is open. */
 static void measure(struct cuda_context *context, const struct kernel_site *site,
                     struct conv_choice *choice)

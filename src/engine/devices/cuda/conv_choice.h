@@ -57,8 +57,8 @@ size_t dnn_list(const struct cuda_dnn *dnn, const struct dnn_shape *shape, enum 
  * and what alignment costs; 0 if the filter is not packed. */
 size_t dnn_packed_bytes(const struct kernel_site *site);
 
-/* Returns whether cuDNN fuses what follows the convolution into a forward pass by the algorithm: a
- * bias with a relu or, by one algorithm, alone. */
+/* Returns whether cuDNN fuses the operations after the convolution into a forward pass by the
+ * algorithm: a bias with a relu or, by one algorithm, alone. */
 bool dnn_fuses(const struct kernel_site *site, const struct dnn_option *option);
 
 /* Queues a pass. Returns false if cuDNN does not compute it: another kernel must. Other failures
@@ -98,14 +98,14 @@ struct conv_choice *conv_choice_plan(struct cuda_context *context, const struct 
 struct conv_choice *conv_choice_find(struct cuda_context *context, const struct kernel_site *site);
 
 /* Returns the best option of a pass whose algorithm needs at most `limit` bytes. The general kernel
- * and cuBLAS always can. */
+ * and cuBLAS need none. */
 const struct conv_option *conv_choice_best(const struct conv_choice *choice, enum dnn_pass pass,
                                            size_t limit);
 
 /* Returns whether cuDNN is used in this precision: it does not round float32 to bfloat16. */
 bool conv_may_use_cudnn(const struct cuda_context *context);
 
-/* Returns what computes a pass without cuDNN, where nothing was measured. */
+/* Returns the kernel that computes a pass without cuDNN, where nothing was measured. */
 enum conv_source conv_own_source(const struct kernel_site *site, enum dnn_pass pass);
 
 /* Returns whether the site computes the pass at all. */
@@ -114,8 +114,8 @@ bool conv_needs(const struct kernel_site *site, enum dnn_pass pass);
 /* Returns the most workspace that an algorithm may need. */
 size_t conv_workspace_limit(const struct cuda_context *context, const struct kernel_site *site);
 
-/* Queues a pass, with bias and fused relu, by an option. Returns false if cuDNN refuses; what it
- * has refused is noted in refused[DNN_CALLS] and not asked for again. */
+/* Queues a pass, with bias and fused relu, by an option. Returns false if cuDNN refuses; a refused
+ * call is noted in refused[DNN_CALLS] and not made again. */
 bool conv_run(const struct kernel_call *call, const struct dnn_shape *shape, enum dnn_pass pass,
               const struct conv_option *option, bool *refused);
 

@@ -118,7 +118,8 @@ static size_t workspace_choice(const struct kernel_site *site)
     return bytes;
 }
 
-/* Returns the name of what computes passes by products, and the others by cuDNN or ours. */
+/* Returns the name of the kernels if some passes are products, and the others are cuDNN's or ours.
+ */
 static const char *products_name(const struct kernel_site *site, const size_t *sources)
 {
     static const char *const names[][3] = {
@@ -131,8 +132,8 @@ static const char *products_name(const struct kernel_site *site, const size_t *s
     return names[sources[CONV_BY_CUDNN] ? 1 : ours ? 2 : 0][!by_wgmma ? 0 : !by_blas ? 1 : 2];
 }
 
-/* Returns what computes the site: cuDNN, perhaps with a pass of ours over its output, or another
- * kernel for some passes. */
+/* Returns the name of the kernels that compute the site: cuDNN, perhaps with a pass of ours over
+ * its output, or another kernel for some passes. */
 static const char *runs_as_choice(const struct kernel_site *site)
 {
     const struct planned p = plan_passes(site);

@@ -19,7 +19,7 @@
 
 enum { POINTWISE_AREA = 64 }; /* least positions of an image for one product for each image */
 
-/* --- what is supported --- */
+/* --- supported sites --- */
 
 static bool is_pointwise(const struct conv_attributes *conv)
 {
@@ -159,7 +159,7 @@ const char *conv_next_name(const struct kernel_site *site)
 
 /* --- the kernel of plain values ---
  *
- * The general kernel computes the gradient of the weights, and what reads through a channel move.
+ * The general kernel computes the gradient of the weights, and sites with a fused channel move.
  */
 
 static void forward_pointwise(const struct kernel_call *call)

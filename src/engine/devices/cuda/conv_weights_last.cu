@@ -1,12 +1,12 @@
 /* The gradients of a convolution's weights on tensor cores, from channels-last arrays
  * (conv_weights.cu, tensor_tile.h).
  *
- * The sum is over positions, and what lies in memory side by side are channels: the rows of the
- * product on one side, and the terms of a tap on the other. Both operands therefore lie in shared
- * memory position by position, and a thread loads four channels of a position with 16 bytes. A
- * thread always loads the same four rows and the same four terms; a table in shared memory says
- * where the positions lie (gather.h). Terms are counted as in implicit_gemm_last.cu, and results
- * are stored in the order of the weights.
+ * The sum is over positions, and channels lie side by side in memory: the rows of the product on
+ * one side, and the terms of a tap on the other. Both operands therefore lie in shared memory
+ * position by position, and a thread loads four channels of a position with 16 bytes. A thread
+ * always loads the same four rows and the same four terms; a table in shared memory says where the
+ * positions lie (gather.h). Terms are counted as in implicit_gemm_last.cu, and results are stored
+ * in the order of the weights.
  *
  * Channels of a group must be a multiple of 4 on both sides, and no channel move is fused. */
 #include "engine/devices/cuda/conv_tensor.h"
@@ -116,7 +116,7 @@ template <class P> struct last_load {
         }
     }
 
-    /* Stores what load has brought to registers. */
+    /* Stores the values that load has left in registers. */
     __device__ __forceinline__ void put(typename P::memory *memory, int stage) const
     {
         if constexpr (!P::O::ASYNC) {

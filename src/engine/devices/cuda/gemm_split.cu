@@ -27,7 +27,7 @@ static const struct {
 };
 enum {
     CYCLE =
-        1920, /* what a multiprocessor computes in a cycle: 128 products at a doubled cost of 15 */
+        1920, /* cost of the products of a multiprocessor in a cycle: 128, of cost 15, doubled */
     LATENCY = 1000, /* cycles from the loads of a step to its products */
     JOIN = 1500,    /* cycles to write sums, to count the arrival and to begin to read */
     JOINED = 16,    /* sums that a multiprocessor reads in a cycle */
@@ -62,8 +62,8 @@ dim3 gemm_grid(const struct implicit_gemm *w, enum gemm_tile tile)
 }
 
 /* Returns twice the cost of a value. Below float32, tiles without tensor cores cost twice as much
- * beside those that have them. Of a channels-last source the large ones among them would load lines
- * of channels for one value each: they cost four times as much. */
+ * as tiles with them. With a channels-last source, large tiles without tensor cores would load
+ * lines of channels for one value each, and cost four times as much. */
 static size_t cost_of(enum gemm_tile tile, enum gemm_operands operands)
 {
     const size_t cost = estimates[tile].cost;
@@ -74,7 +74,7 @@ static size_t cost_of(enum gemm_tile tile, enum gemm_operands operands)
     return operands == GEMM_TENSOR_LAST && tile != GEMM_SLICED ? 4 * cost : 2 * cost;
 }
 
-/* Returns the time of a division into parts of so many terms. */
+/* Returns the time of a division into parts of `terms` terms. */
 static size_t time_of(enum gemm_tile tile, enum gemm_operands operands, size_t blocks, size_t parts,
                       size_t terms)
 {

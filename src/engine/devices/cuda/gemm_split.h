@@ -15,7 +15,7 @@
 
 /* --- the choice: gemm_split.cu --- */
 
-/* The tiles, largest first. Those of GEMM_SLICED divide their terms among the warps of a block. */
+/* The tiles, largest first. Tiles of GEMM_SLICED divide their terms among the warps of a block. */
 enum gemm_tile { GEMM_LARGE, GEMM_SMALL, GEMM_LOW, GEMM_LOWEST, GEMM_SLICED, GEMM_TILES };
 
 struct gemm_tile_size {
@@ -40,8 +40,8 @@ dim3 gemm_grid(const struct implicit_gemm *w, enum gemm_tile tile);
 
 /* --- in kernels --- */
 
-/* Only tiles of up to so many values are divided: with larger ones the last block would read for
- * too long, and their kernels have no register left. */
+/* The most values of a tile that is divided: with larger ones the last block would read for too
+ * long, and their kernels have no register left. */
 enum { GEMM_MOST_DIVIDED = 4096 };
 
 /* The part of a block: the terms [first, end). `z` is the block's index along z in a grid without
@@ -71,8 +71,8 @@ static __device__ __forceinline__ void gemm_part_limit(struct gemm_part *part, u
     part->end = min(part->end, terms);
 }
 
-/* Returns blockIdx.z without the compiler's knowledge that it is that, so that the part is computed
- * again after the loop over the terms, not held in registers, which that loop needs. */
+/* Returns blockIdx.z and hides this from the compiler, which then computes the part again after the
+ * loop over the terms, and leaves the registers to that loop. */
 static __device__ __forceinline__ uint32_t gemm_block_z(void)
 {
 #ifdef CUDA_EMULATED

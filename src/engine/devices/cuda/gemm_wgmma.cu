@@ -73,7 +73,7 @@ static __device__ __forceinline__ void mbarrier_publish(void)
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* Arrives, and lets the phase also wait for so many bytes ("mbarrier.arrive", .expect_tx). */
+/* Arrives, and lets the phase also wait for `bytes` bytes ("mbarrier.arrive", .expect_tx). */
 static __device__ __forceinline__ void mbarrier_expect(uint64_t *barrier, uint32_t bytes)
 {
     asm volatile(
@@ -146,7 +146,8 @@ static __device__ __forceinline__ void wgmma_hold(float d[WGMMA_SUMS])
 }
 
 /* The text of a product; it always adds to the sums (scale-d is true), and takes the operands with
- * their signs. Those of 16 bits are followed by whether they are transposed: not. */
+ * their signs. Instructions for operands of 16 bits have two more arguments, which say that no
+ * operand is transposed. */
 #define WGMMA(kind, ending)                                                                        \
     asm volatile(                                                                                  \
         "{\n.reg .pred add;\nsetp.ne.b32 add, 1, 0;\n"                                             \
@@ -277,7 +278,7 @@ struct wide_job {
     uint32_t rows, columns, terms;
     struct divisor image; /* columns of an image */
     uint32_t right_image, to_image;
-    bool add; /* to what is there */
+    bool add; /* to the values there */
 };
 
 /* The part of the right operand that a thread loads. Where columns lie outside of the product it
@@ -380,8 +381,8 @@ static __device__ __forceinline__ void add_stage(float sums[WGMMA_SUMS], uint32_
     wgmma_commit();
 }
 
-/* Stores the sums, or adds them to what is there: two neighbours at a time, because a column has an
- * even number and images have multiples of four. */
+/* Stores the sums, or adds them to the values there: two neighbours at a time, because a column has
+ * an even number and images have multiples of four. */
 static __device__ __forceinline__ void
 store_sums(const struct wide_job *job, struct tile_place place, const float sums[WGMMA_SUMS])
 {

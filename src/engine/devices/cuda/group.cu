@@ -33,11 +33,11 @@ enum { SPIN_POLLS = 200, SLEEP_NANOSECONDS = 20000 };
 
 struct cuda_group {
     size_t count;   /* ranks */
-    size_t members; /* those of this process, whose entries the arrays have */
+    size_t members; /* ranks of this process, by which the arrays are indexed */
     int failed;     /* a rank has failed; read and written by all threads */
     ncclComm_t communicators[DEVICE_MAX_RANKS]; /* NULL: aborted */
     struct cuda_context *ranks[DEVICE_MAX_RANKS];
-    bool (*is_sound)(void *owner); /* of the other processes; NULL: there are none */
+    bool (*is_sound)(void *owner); /* whether the other processes are well; NULL: there are none */
     void *owner;
 };
 

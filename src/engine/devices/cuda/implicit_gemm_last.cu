@@ -98,7 +98,7 @@ template <class P> struct last_load {
         }
     }
 
-    /* Stores what load has brought to registers. */
+    /* Stores the values that load has left in registers. */
     __device__ __forceinline__ void put(typename P::memory *memory, int stage) const
     {
         if constexpr (!P::O::ASYNC) {

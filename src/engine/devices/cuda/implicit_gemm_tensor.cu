@@ -114,7 +114,7 @@ template <class P, bool WIDE_WEIGHTS, bool WIDE_VALUES> struct tensor_load {
         }
     }
 
-    /* Stores what load has brought to registers. */
+    /* Stores the values that load has left in registers. */
     __device__ __forceinline__ void put(typename P::memory *memory, int stage) const
     {
         if constexpr (!P::O::ASYNC) {

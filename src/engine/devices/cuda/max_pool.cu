@@ -309,8 +309,8 @@ gradients_store(const struct gradients<T> *of, float *gradient, bool accumulate,
         }
 }
 
-/* Adds the gradients of the windows that cover a tile. These begin BEFORE rows and columns of
- * windows before the one whose first tap is the tile's first element. */
+/* Adds the gradients of the windows that cover a tile. The first window lies BEFORE rows and
+ * columns of windows before the window whose first tap is the tile's first element. */
 template <class T>
 static __global__ void __launch_bounds__(BLOCK)
     gather_tiles(const float *g, const uint8_t *taps, float *gradient, bool accumulate,

@@ -22,7 +22,7 @@
 #include "engine/devices/cuda/launch.h"
 #include "engine/devices/cuda/mma.h"
 
-/* A multiprocessor runs so many threads of these kernels at once: each has 128 registers. */
+/* The threads of these kernels that a multiprocessor runs at once: each has 128 registers. */
 enum { RESIDENT_THREADS = 512 };
 
 /* DOWN x ACROSS warps. STAGES is the number of buffers for asynchronous copies. */
@@ -333,8 +333,8 @@ static __device__ __forceinline__ void put_rounded(uint16_t *to, const float val
         *(uint2 *)to = make_uint2(O::pack(values[0], values[1]), O::pack(values[2], values[3]));
 }
 
-/* Stores what a thread has loaded of a side of the product in one stage: COUNT groups of SIZE
- * values, in every STEP-th line from `line` on. */
+/* Stores the values that a thread has loaded of a side of the product in one stage: COUNT groups of
+ * SIZE values, in every STEP-th line from `line` on. */
 template <class O, int STEP, class SIDE, int COUNT, int SIZE>
 static __device__ __forceinline__ void put_side(SIDE &side, int line, int place,
                                                 const float (&values)[COUNT][SIZE])

@@ -104,7 +104,7 @@ static __host__ __device__ __forceinline__ struct tile_place tile_place_of(uint3
  * different banks.
  *
  *   by columns (a column's terms are neighbours in memory): eight threads have the chunks of one
- *       line, so they read its 128 bytes of TF32, or twice as many.
+ *       line, so they read its 128 bytes of TF32 (256 for 16-bit operands).
  *   by terms (a term's columns are neighbours): a thread's four lines are neighbours, and it loads
  *       four columns at a time for each term of the chunk. Eight threads have four chunks of two
  *       such groups; a warp reads 128 bytes of each of its terms. */
