@@ -335,14 +335,14 @@ bench-runs: tinca$(EXEEXT) runs_bench$(EXEEXT)
 .PHONY: bench-runs
 # how fast a run of a million iterations is read: make bench-long-run
 EXTRA_DIST += %D%/bench/long_run.py %D%/bench/long_run.sh
-bench-long-run: tinca$(EXEEXT)
+bench-long-run: tinca$(EXEEXT) journal_lines$(EXEEXT)
 	TINCA='$(abs_top_builddir)/tinca' srcdir='$(srcdir)' \
 		$(SHELL) $(srcdir)/%D%/bench/long_run.sh
 .PHONY: bench-long-run
 
 # --- tests: session ---
-check_PROGRAMS += config_test error_analysis_test export_test finding_test gan_run_test journal_columns_test journal_test overfitting_test run_confusion_test run_test series_test
-TESTS += config_test error_analysis_test export_test finding_test gan_run_test journal_columns_test journal_test overfitting_test run_confusion_test run_test series_test
+check_PROGRAMS += config_test error_analysis_test export_test finding_test gan_run_test journal_test overfitting_test run_confusion_test run_test series_test
+TESTS += config_test error_analysis_test export_test finding_test gan_run_test journal_test overfitting_test run_confusion_test run_test series_test
 run_confusion_test_SOURCES = %D%/unit/run_confusion_test.c %D%/confuse.h %D%/unit/session_files.h
 run_confusion_test_LDADD = $(STUDIES_LIBS)
 check_PROGRAMS += chart_test
@@ -381,8 +381,6 @@ check_PROGRAMS += inspection_test
 TESTS += inspection_test
 inspection_test_SOURCES = %D%/unit/inspection_test.c %D%/unit/session_files.h
 inspection_test_LDADD = $(STUDIES_LIBS)
-journal_columns_test_SOURCES = %D%/unit/journal_columns_test.c %D%/unit/session_files.h
-journal_columns_test_LDADD = $(STUDIES_LIBS)
 journal_test_SOURCES = %D%/unit/journal_test.c %D%/unit/session_files.h
 journal_test_LDADD = $(STUDIES_LIBS)
 check_PROGRAMS += resume_test
@@ -663,6 +661,10 @@ cast:
 check_PROGRAMS += json_look
 json_look_SOURCES = %D%/cli/json_look.c
 json_look_LDADD = $(BASE_LIBS)
+# journal_lines prints a journal as lines of JSON, and writes one of such lines
+check_PROGRAMS += journal_lines
+journal_lines_SOURCES = %D%/cli/journal_lines.c
+journal_lines_LDADD = $(STUDIES_LIBS)
 # event_look and npz_look read TensorBoard's event files and NumPy's archives without the program's code
 check_PROGRAMS += event_look npz_look
 event_look_SOURCES = %D%/cli/event_look.c
@@ -701,7 +703,7 @@ CLI_TESTS = %D%/cli/shared_folder_test.sh %D%/cli/runs_check_test.sh %D%/cli/any
 	%D%/cli/signals_test.sh %D%/cli/slurm_test.sh %D%/cli/sweep_test.sh %D%/cli/told_test.sh \
 	%D%/cli/tutorial_test.sh %D%/cli/operators_test.sh %D%/cli/pixels_test.sh %D%/cli/followed_pixels_test.sh %D%/cli/predict_test.sh %D%/cli/seeds_test.sh \
 	%D%/cli/tables_test.sh %D%/cli/models_test.sh %D%/cli/mpi_test.sh %D%/cli/mpi_failures_test.sh %D%/cli/mpi_blocks_test.sh %D%/cli/mpi_cuda_test.sh %D%/cli/cuda_reports_test.sh %D%/cli/configure_test.sh %D%/cli/mpi_overlap_test.sh %D%/cli/mpich_test.sh %D%/cli/mpi_devices_test.sh %D%/cli/mpi_sweep_test.sh %D%/cli/mpi_scaling_test.sh %D%/cli/mpi_validation_test.sh %D%/cli/mpi_methods_test.sh %D%/cli/sweep_after_test.sh %D%/cli/advise_other_test.sh \
-	%D%/cli/damaged_journal_test.sh %D%/cli/check_lines_test.sh %D%/cli/run_hold_test.sh \
+	%D%/cli/damaged_journal_test.sh %D%/cli/run_hold_test.sh \
 	%D%/check_test.sh %D%/structure_test.sh
 TESTS += $(CLI_TESTS)
 EXTRA_DIST += %D%/parity/make_torch.py %D%/cli/torch/small.json %D%/cli/torch/image.png \
@@ -723,6 +725,8 @@ EXTRA_DIST += $(CLI_TESTS) %D%/cli/tap.sh %D%/cli/mpi.sh %D%/cli/keras_events.py
 	%D%/cli/old_runs/2026-11-23-done.run %D%/cli/old_runs/2026-11-23-imported.run \
 	%D%/cli/old_runs/2026-11-23-stopped.run %D%/cli/old_runs/2026-11-25-done.run \
 	%D%/cli/old_runs/2026-11-25-imported.run %D%/cli/old_runs/2026-11-25-stopped.run \
+	%D%/cli/old_runs/2026-11-30-done.run \
+	%D%/cli/old_runs/2026-11-30-imported.run %D%/cli/old_runs/2026-11-30-stopped.run \
 	%D%/cli/old_runs/make.sh %D%/cli/old_runs/unpack.awk \
 	%D%/cli/old_checkpoints/2026-11-30-adversarial.run %D%/cli/old_checkpoints/2026-11-30-bf16.run \
 	%D%/cli/old_checkpoints/2026-11-30-distilled.run %D%/cli/old_checkpoints/2026-11-30-supervised.run \
@@ -746,7 +750,7 @@ FAULT_TESTS = %D%/faults/faults_test.sh %D%/faults/torture_test.sh %D%/faults/cr
 TESTS += $(FAULT_TESTS)
 EXTRA_DIST += $(FAULT_TESTS) %D%/faults/faults.c %D%/faults/record.c %D%/faults/record.h \
 	%D%/faults/commands.py %D%/faults/commands_faults.py %D%/faults/commands_faults_test.sh \
-	%D%/faults/crash_states.py %D%/faults/disk.py %D%/faults/same_run.sh %D%/faults/hold.sh \
+	%D%/faults/crash_states.py %D%/journal_lines.py %D%/faults/disk.py %D%/faults/same_run.sh %D%/faults/hold.sh \
 	%D%/cli/control_group.sh
 if SANITIZED
 FAULTS_LIBRARY = faults_without_memory.so

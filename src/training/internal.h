@@ -50,11 +50,11 @@ struct data_counts {
 
 /* What a checkpoint says of the run as a whole, and what a resumed run finds. */
 struct resumption {
-    struct safetensors file; /* the checkpoint to resume from, until it has been read */
-    bool previous;           /* it is checkpoint.previous: the last one is unusable */
-    bool known;              /* network.json and data.json have been compared */
-    bool journal_damaged;    /* the run starts once more with its first iteration */
-    uint64_t journal;        /* bytes of the journal at that time */
+    struct safetensors file;     /* the checkpoint to resume from, until it has been read */
+    bool previous;               /* it is checkpoint.previous: the last one is unusable */
+    bool known;                  /* network.json and data.json have been compared */
+    bool journal_damaged;        /* the run starts once more with its first iteration */
+    struct journal_mark journal; /* its end at that time */
     struct data_counts data;
     double seconds; /* that the run had taken */
     struct method_counters counters;

@@ -264,7 +264,7 @@ of_kind() {
     case $1 in
     run) ls "$confused"/*.json "$confused"/*.jsonl ;;
     stopped)
-        ls "$stopped"/killed.json "$stopped"/data.json "$stopped"/config.json "$stopped"/journal.jsonl \
+        ls "$stopped"/killed.json "$stopped"/data.json "$stopped"/config.json "$stopped"/journal \
             "$stopped"/checkpoint.safetensors
         ;;
     sweep) ls state/tinca/sweeps/*/grid.json state/tinca/sweeps/*/*/cell.json state/tinca/sweeps/*/*/after/*/*.json ;;

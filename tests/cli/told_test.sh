@@ -9,16 +9,16 @@ job="lenet --data digits --batch 20 --iterations 500000 --threads 1 --checkpoint
 # shellcheck disable=SC2086 # a list of options
 "$TINCA" train $job --run-dir "$T/killed" -q >"$T/out" 2>"$T/err" </dev/null &
 child=$!
-under_way() { [ "$(grep -c '"loss"' "$T/killed/journal.jsonl" 2>/dev/null)" -gt 5 ] 2>/dev/null; }
+under_way() { [ "$(journal_lines "$T/killed/journal" | grep -c '"loss"')" -gt 5 ] 2>/dev/null; }
 wait_until under_way
 kill -9 $child
 wait $child 2>/dev/null
 rm -f "$T/killed/checkpoint.safetensors"
-recorded=$(grep -c '"loss"' "$T/killed/journal.jsonl")
+recorded=$(journal_lines "$T/killed/journal" | grep -c '"loss"')
 "$TINCA" resume "$T/killed" -q >"$T/out" 2>"$T/err" </dev/null &
 child=$!
 wait_until test -e "$T/killed/journal.previous.jsonl"
-wait_until has_line '"loss"' "$T/killed/journal.jsonl"
+wait_until has_line '"loss"' "$T/killed/journal"
 wait_until test -s "$T/err" # progress is shown a few times per second
 kill -TERM $child
 wait $child

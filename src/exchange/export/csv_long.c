@@ -6,7 +6,7 @@
 #include "base/json/json.h"
 #include "base/text.h"
 #include "exchange/export/export_tables.h"
-#include "runs/columns/run_rows.h"
+#include "runs/folder/run_rows.h"
 #include "runs/values/series.h"
 
 #include <math.h>

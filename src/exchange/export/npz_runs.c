@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "exchange/export/export_tables.h"
 #include "exchange/export/internal.h"
-#include "runs/columns/run_rows.h"
+#include "runs/folder/run_rows.h"
 #include "runs/values/series.h"
 
 #include <stdio.h>

@@ -351,7 +351,7 @@ static bool begin_journal(struct import_run *imported, const struct imported_log
     imported->shown.count = imported->shown.validation_count = 0;
     if (run->journal.path)
         journal_abandon(&run->journal);
-    return journal_open(&run->journal, run->directory, 0, error) &&
+    return journal_open(&run->journal, run->directory, NULL, error) &&
            write_start(imported, log, error);
 }
 

@@ -429,6 +429,9 @@ bool run_directory_is_own_file(const char *name)
     static const char *const own[] = {"config.json",
                                       "network.json",
                                       "data.json",
+                                      "journal",
+                                      "journal.previous",
+                                      "journal.damaged",
                                       "journal.jsonl",
                                       "journal.columns",
                                       "journal.previous.jsonl",
@@ -461,8 +464,8 @@ bool run_directory_is_own_file(const char *name)
 
 static bool makes_run(const char *name)
 {
-    return strcmp(name, "config.json") == 0 || strcmp(name, "journal.jsonl") == 0 ||
-           strcmp(name, "lock") == 0;
+    return strcmp(name, "config.json") == 0 || strcmp(name, "journal") == 0 ||
+           strcmp(name, "journal.jsonl") == 0 || strcmp(name, "lock") == 0;
 }
 
 void run_directory_discard(const char *directory, bool whole)

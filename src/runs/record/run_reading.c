@@ -143,11 +143,8 @@ static void take_event(struct run_reading *reading, const char *event, const str
 
 static void take_json(struct run_reading *reading, const char *event, const struct json *json)
 {
-    struct series_validation validation;
     struct finding finding;
-    if (journal_read_validation(json, &validation))
-        take_validation(reading, &validation);
-    else if (journal_read_finding(json, &finding))
+    if (journal_read_finding(json, &finding))
         reading->snapshot->finding_count += run_state_add_finding(reading->run, &finding);
     else if (event)
         take_event(reading, event, json);
@@ -156,10 +153,12 @@ static void take_json(struct run_reading *reading, const char *event, const stru
 bool run_reading_take(void *context, const struct journal_line *line, struct error *error)
 {
     struct run_reading *reading = context;
-    if (reading->started && line->point) {
+    if (reading->started && line->point)
         take_point(reading, line->point);
+    if (reading->started && line->validation)
+        take_validation(reading, line->validation);
+    if (line->point || line->validation)
         return true;
-    }
     const char *event = json_string(json_member(line->json, "event"));
     if (!reading->started)
         return !event || strcmp(event, "start") != 0 || take_start(reading, line->json, error);

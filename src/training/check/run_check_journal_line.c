@@ -1,8 +1,7 @@
-/* Checks one line of a journal: its members, and its iteration against the lines before it. */
+/* Checks one entry of a journal: its values, and its iteration against the entries before it. */
 #include "training/check/internal.h"
 
 #include "base/language.h"
-#include "runs/folder/journal.h"
 #include "runs/folder/run_files.h"
 #include "runs/values/run_ranks.h"
 
@@ -12,76 +11,6 @@
 #include <string.h>
 
 enum { DETAIL = 200 };
-
-/* --- members --- */
-
-enum number_kind {
-    ALWAYS_COUNT,  /* 0, 1, 2, ... */
-    ALWAYS_NUMBER, /* null in imported runs only */
-    NUMBER_OR_NULL,
-    SOMETIMES, /* optional */
-};
-
-struct member {
-    const char *key;
-    enum number_kind kind;
-};
-
-static const struct member point_members[] = {{"iteration", ALWAYS_COUNT},
-                                              {"epoch", ALWAYS_NUMBER},
-                                              {"loss", NUMBER_OR_NULL},
-                                              {"loss_caffe", NUMBER_OR_NULL},
-                                              {"loss_mean", NUMBER_OR_NULL},
-                                              {"loss_discriminator", SOMETIMES},
-                                              {"loss_l1", SOMETIMES},
-                                              {"loss_labels", SOMETIMES},
-                                              {"loss_teacher", SOMETIMES},
-                                              {"lr", ALWAYS_NUMBER},
-                                              {"ms_per_image", ALWAYS_NUMBER},
-                                              {"seconds", ALWAYS_NUMBER},
-                                              {"memory_bytes", ALWAYS_COUNT},
-                                              {"gpu_memory_bytes", SOMETIMES},
-                                              {NULL, SOMETIMES}};
-
-static const struct member validation_members[] = {
-    {"event", NUMBER_OR_NULL},     {"iteration", ALWAYS_COUNT},
-    {"epoch", ALWAYS_NUMBER},      {"loss", NUMBER_OR_NULL},
-    {"top1", NUMBER_OR_NULL},      {"top5", NUMBER_OR_NULL},
-    {"pixel_accuracy", SOMETIMES}, {"loss_error", SOMETIMES},
-    {"seconds", ALWAYS_NUMBER},    {NULL, SOMETIMES}};
-
-static bool is_good(const struct member *member, const struct json *value, bool imported)
-{
-    double number;
-    size_t count;
-    if (strcmp(member->key, "event") == 0)
-        return true;
-    if (!value)
-        return member->kind == SOMETIMES;
-    if (member->kind == ALWAYS_COUNT)
-        return json_count(value, &count);
-    if (json_is_null(value))
-        return member->kind != ALWAYS_NUMBER || imported;
-    return json_number(value, &number);
-}
-
-/* Returns whether the line has exactly these members, with valid values. Writes the first invalid
- * one to `detail`. */
-static bool has_members(const struct json *line, const struct member *members, bool imported,
-                        char *detail)
-{
-    size_t known = 0;
-    for (; members->key; members++) {
-        const struct json *value = json_member(line, members->key);
-        known += value != NULL;
-        if (!is_good(members, value, imported)) {
-            snprintf(detail, DETAIL, "\"%s\"", members->key);
-            return false;
-        }
-    }
-    snprintf(detail, DETAIL, _("%zu members are not known"), json_member_count(line) - known);
-    return known == json_member_count(line);
-}
 
 /* --- iterations --- */
 
@@ -116,10 +45,13 @@ static const char *compare_point(const struct check_record *record,
     return wrong;
 }
 
-/* Adds an iteration whose members are complete. */
-static const char *add_point(struct check_record *record, const struct series_point *point,
-                             bool imported, char *detail)
+static const char *take_point(struct check_record *record, const struct series_point *point,
+                              bool imported, char *detail)
 {
+    const bool whole = isfinite(point->epoch) && isfinite(point->learning_rate) &&
+                       isfinite(point->ms_per_image) && isfinite(point->seconds);
+    if (!whole && !imported)
+        return _("it is not a complete record of an iteration");
     const char *wrong = compare_point(record, point, imported, detail);
     if (wrong && point->iteration <= record->last.iteration)
         return wrong;
@@ -129,15 +61,6 @@ static const char *add_point(struct check_record *record, const struct series_po
     return wrong;
 }
 
-static const char *take_point(struct check_record *record, const struct json *json, bool imported,
-                              char *detail)
-{
-    struct series_point point;
-    if (!has_members(json, point_members, imported, detail) || !journal_read_point(json, &point))
-        return _("it is not a complete record of an iteration");
-    return add_point(record, &point, imported, detail);
-}
-
 /* --- events --- */
 
 static bool is_percent(float value)
@@ -145,28 +68,27 @@ static bool is_percent(float value)
     return isnan(value) || (value >= 0 && value <= 100);
 }
 
-static const char *take_validation(struct check_record *record, const struct json *json,
-                                   bool imported, char *detail)
+static const char *take_validation(struct check_record *record,
+                                   const struct series_validation *validation, bool imported,
+                                   char *detail)
 {
-    struct series_validation validation;
-    if (!has_members(json, validation_members, imported, detail) ||
-        !journal_read_validation(json, &validation))
+    if (!imported && (!isfinite(validation->epoch) || !isfinite(validation->seconds)))
         return _("it is not a complete record of a validation");
-    snprintf(detail, DETAIL, "%llu", (unsigned long long)validation.iteration);
-    if (!is_percent(validation.top1) || !is_percent(validation.top5) ||
-        !is_percent(validation.pixel_accuracy))
+    snprintf(detail, DETAIL, "%llu", (unsigned long long)validation->iteration);
+    if (!is_percent(validation->top1) || !is_percent(validation->top5) ||
+        !is_percent(validation->pixel_accuracy))
         return _("its accuracy is not a percentage");
-    if (!imported && validation.iteration != record->last.iteration)
+    if (!imported && validation->iteration != record->last.iteration)
         return _("it does not belong to the iteration before it");
-    if (!imported && (!is_epoch_of(record, validation.iteration, validation.epoch) ||
-                      validation.seconds < record->last.seconds))
+    if (!imported && (!is_epoch_of(record, validation->iteration, validation->epoch) ||
+                      validation->seconds < record->last.seconds))
         return _("its epoch or time does not belong to its iteration");
     record->validations++;
-    if (isfinite(validation.loss) && !((double)validation.loss >= record->best_validation_loss))
-        record->best_validation_loss = (double)validation.loss;
-    record->last_validation = validation;
-    if (!isnan(validation.top1) && !((double)validation.top1 <= record->best_top1))
-        record->best_top1 = (double)validation.top1;
+    if (isfinite(validation->loss) && !((double)validation->loss >= record->best_validation_loss))
+        record->best_validation_loss = (double)validation->loss;
+    record->last_validation = *validation;
+    if (!isnan(validation->top1) && !((double)validation->top1 <= record->best_top1))
+        record->best_top1 = (double)validation->top1;
     return NULL;
 }
 
@@ -215,14 +137,13 @@ static const char *check_ranks(const struct json *json)
     return good ? NULL : _("it is not a complete list of ranks");
 }
 
-static const char *take_event(struct check_line *line, const char *event, const struct json *json,
-                              char *detail)
+static const char *take_event(struct check_record *record, const char *event,
+                              const struct json *json, char *detail)
 {
-    struct check_record *record = line->record;
     if (strcmp(event, "start") == 0)
         return take_start(record, json);
     if (strcmp(event, "validation") == 0)
-        return take_validation(record, json, line->imported, detail);
+        return _("it is not a complete record of a validation");
     if (strcmp(event, "finding") == 0)
         return take_finding(record, json);
     if (strcmp(event, "checkpoint") == 0 || strcmp(event, "resume") == 0)
@@ -244,34 +165,19 @@ static const char *take_event(struct check_line *line, const char *event, const 
     return _("its event is not known to this version of tinca");
 }
 
-bool check_journal_point(struct check_line *line, const char *text, size_t length, const char **why,
-                         char *detail)
+const char *check_journal_line(struct check_record *record, const struct journal_line *line,
+                               bool imported, char *detail)
 {
-    struct check_record *record = line->record;
-    struct series_point point;
-    if (!record->started || record->ended || !journal_parse_point(text, length, &point) ||
-        !isfinite(point.epoch) || !isfinite(point.learning_rate) || !isfinite(point.ms_per_image) ||
-        !isfinite(point.seconds))
-        return false;
-    record->goes_on_after_validation |= record->validations > 0;
+    const char *event = json_string(json_member(line->json, "event"));
     detail[0] = '\0';
-    *why = add_point(record, &point, line->imported, detail);
-    return true;
-}
-
-const char *check_journal_line(struct check_line *line, const struct json *json, char *detail)
-{
-    struct check_record *record = line->record;
-    const char *event = json_string(json_member(json, "event"));
-    detail[0] = '\0';
-    if (!json_is_object(json) || (!event && json_member(json, "event")))
+    if (line->json && !event)
         return _("it is not a record");
     if (record->ended)
         return _("it comes after the run's end");
     if (!record->started && (!event || (strcmp(event, "start") != 0 && strcmp(event, "end") != 0)))
         return _("it comes before the run's start");
     record->goes_on_after_validation |= record->validations > 0;
-    if (event)
-        return take_event(line, event, json, detail);
-    return take_point(record, json, line->imported, detail);
+    return line->point        ? take_point(record, line->point, imported, detail)
+           : line->validation ? take_validation(record, line->validation, imported, detail)
+                              : take_event(record, event, line->json, detail);
 }

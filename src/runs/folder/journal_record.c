@@ -1,0 +1,410 @@
+/* Tables give each value of an iteration or a validation its number and its place in the structure;
+ * writing and reading use the same tables. */
+#include "runs/folder/journal_record.h"
+
+#include "base/number.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* --- bytes --- */
+
+static void put_uint(unsigned char *at, uint64_t value, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        at[i] = (unsigned char)(value >> (8 * i));
+}
+
+static uint64_t get_uint(const unsigned char *at, size_t size)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < size; i++)
+        value |= (uint64_t)at[i] << (8 * i);
+    return value;
+}
+
+static void put_double(unsigned char *at, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    put_uint(at, bits, sizeof bits);
+}
+
+static double get_double(const unsigned char *at)
+{
+    double value;
+    const uint64_t bits = get_uint(at, sizeof bits);
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+enum { AT_TIME = 8, AT_VALUE = 16, AT_SERIES = 24, AT_SUM = 28 };
+
+/* Four 64-bit words, the last one of series and `before`, are each mixed in by a multiplication and
+ * a shift, both of which can be undone, so that no change of a single word is lost before the
+ * result is cut to 32 bits. A CRC-32 of 28 bytes takes many times as long, which would be most of
+ * the time to read a run. */
+uint32_t journal_record_compute(const unsigned char *record, uint32_t before)
+{
+    uint64_t sum = get_uint(record + AT_SERIES, 4) << 32 | before;
+    for (size_t i = 0; i < 4; i++) {
+        sum = (sum ^ (i < 3 ? get_uint(record + 8 * i, 8) : 0)) * UINT64_C(0x9e3779b97f4a7c15);
+        sum ^= sum >> 32;
+    }
+    return (uint32_t)sum;
+}
+
+uint32_t journal_record_sum(const unsigned char *record)
+{
+    return (uint32_t)get_uint(record + AT_SUM, 4);
+}
+
+static uint32_t series_of(const unsigned char *record)
+{
+    return (uint32_t)get_uint(record + AT_SERIES, 4) & ~(JOURNAL_LAST | JOURNAL_ALONE);
+}
+
+static bool has_flag(const unsigned char *record, uint32_t flag)
+{
+    return get_uint(record + AT_SERIES, 4) & flag;
+}
+
+bool journal_record_is_last(const unsigned char *record)
+{
+    return has_flag(record, JOURNAL_LAST);
+}
+
+static const char header[] = "tinca journal 1";
+
+/* --- tables --- */
+
+enum column_kind { COLUMN_FLOAT, COLUMN_OPTIONAL, COLUMN_COUNT, COLUMN_PER_EPOCH };
+
+struct column {
+    enum column_kind kind; /* an optional float may be infinite; others are then unknown */
+    size_t offset;
+};
+
+/* A kind of entry: the values that it may have, by their numbers from `series` on. The last value,
+ * which ends the entry, is the loss. */
+struct table {
+    uint32_t series, count;
+    size_t iteration, seconds; /* offsets */
+    const struct column *columns;
+};
+
+#define OF(type, kind, member)                                                                     \
+    {                                                                                              \
+        kind, offsetof(struct type, member)                                                        \
+    }
+#define POINT(kind, member)      OF(series_point, kind, member)
+#define VALIDATION(kind, member) OF(series_validation, kind, member)
+
+enum { PER_EPOCH, EPOCH, LOSS }; /* the first three columns of both tables */
+
+static const struct column point_columns[] = {{COLUMN_PER_EPOCH, 0},
+                                              POINT(COLUMN_FLOAT, epoch),
+                                              POINT(COLUMN_FLOAT, loss),
+                                              POINT(COLUMN_FLOAT, loss_caffe),
+                                              POINT(COLUMN_FLOAT, loss_mean),
+                                              POINT(COLUMN_OPTIONAL, loss_discriminator),
+                                              POINT(COLUMN_OPTIONAL, loss_l1),
+                                              POINT(COLUMN_OPTIONAL, loss_labels),
+                                              POINT(COLUMN_OPTIONAL, loss_teacher),
+                                              POINT(COLUMN_FLOAT, learning_rate),
+                                              POINT(COLUMN_FLOAT, ms_per_image),
+                                              POINT(COLUMN_COUNT, memory_bytes),
+                                              POINT(COLUMN_COUNT, gpu_memory_bytes)};
+
+static const struct column validation_columns[] = {{COLUMN_PER_EPOCH, 0},
+                                                   VALIDATION(COLUMN_FLOAT, epoch),
+                                                   VALIDATION(COLUMN_FLOAT, loss),
+                                                   VALIDATION(COLUMN_FLOAT, top1),
+                                                   VALIDATION(COLUMN_FLOAT, top5),
+                                                   VALIDATION(COLUMN_OPTIONAL, pixel_accuracy),
+                                                   VALIDATION(COLUMN_OPTIONAL, loss_error)};
+
+#define TABLE(type, first, list)                                                                   \
+    {                                                                                              \
+        first, sizeof(list) / sizeof *(list), offsetof(struct type, iteration),                    \
+            offsetof(struct type, seconds), list                                                   \
+    }
+
+static const struct table point_table = TABLE(series_point, JOURNAL_POINT, point_columns);
+static const struct table validation_table =
+    TABLE(series_validation, JOURNAL_VALIDATION, validation_columns);
+
+_Static_assert(sizeof(point_columns) / sizeof *point_columns <= JOURNAL_VALIDATION - JOURNAL_POINT,
+               "iterations and validations share no number");
+
+static double value_of(const struct column *column, const void *values)
+{
+    float value;
+    uint64_t count;
+    const char *at = (const char *)values + column->offset;
+    if (column->kind == COLUMN_COUNT) {
+        memcpy(&count, at, sizeof count);
+        return (double)count;
+    }
+    memcpy(&value, at, sizeof value);
+    const bool known = column->kind == COLUMN_OPTIONAL ? !isnan(value) : isfinite(value);
+    return known ? (double)value : (double)NAN; /* one pattern for all NaN */
+}
+
+static void set_value(const struct column *column, void *values, double value)
+{
+    char *at = (char *)values + column->offset;
+    if (column->kind == COLUMN_COUNT)
+        memcpy(at, &(uint64_t){number_to_uint64(value)}, sizeof(uint64_t));
+    else
+        memcpy(at, &(float){(float)value}, sizeof(float));
+}
+
+/* Forgets the values before: all are absent. */
+static void begin_alone(const struct table *table, struct journal_row *row)
+{
+    for (size_t i = EPOCH; i < table->count; i++)
+        set_value(&table->columns[i], &row->values,
+                  table->columns[i].kind == COLUMN_COUNT ? 0 : (double)NAN);
+    row->per_epoch = 0;
+    row->known = true;
+}
+
+/* Returns the epoch after an iteration, as the training computes it; NaN if it is not known. */
+static double epoch_after(uint64_t iteration, double per_epoch)
+{
+    return per_epoch > 0 ? (double)(float)((double)iteration / per_epoch) : (double)NAN;
+}
+
+/* Returns whether two values have the same bits. */
+static bool is_same(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+void journal_codec_free(struct journal_codec *codec)
+{
+    text_free(&codec->text);
+    *codec = (struct journal_codec){0};
+}
+
+/* --- writing --- */
+
+static void put_record(struct journal_codec *codec, struct text *to, unsigned char *record,
+                       uint32_t series)
+{
+    put_uint(record + AT_SERIES, series, 4);
+    codec->sum = journal_record_compute(record, codec->sum);
+    put_uint(record + AT_SUM, codec->sum, 4);
+    text_append_bytes(to, (const char *)record, JOURNAL_RECORD);
+}
+
+/* An iteration or a validation that is being written. */
+struct entry {
+    const struct table *table;
+    struct journal_codec *codec;
+    struct text *to;
+    uint64_t iteration;
+    float seconds;
+    uint32_t flags; /* of the next record */
+};
+
+static void put_value(struct entry *entry, uint32_t column, double value, uint32_t flags)
+{
+    unsigned char record[JOURNAL_RECORD];
+    put_uint(record, entry->iteration, 8);
+    put_double(record + AT_TIME, (double)entry->seconds);
+    put_double(record + AT_VALUE, value);
+    put_record(entry->codec, entry->to, record,
+               (entry->table->series + column) | entry->flags | flags);
+    entry->flags = 0;
+}
+
+/* Writes the epoch, unless it follows from the iteration: if possible, the iterations of an epoch.
+ * `candidate` is their number before the values were forgotten. */
+static void put_epoch(struct entry *entry, struct journal_row *row, double epoch, double candidate)
+{
+    if (is_same(epoch, epoch_after(entry->iteration, row->per_epoch)))
+        return;
+    if (!is_same(epoch, epoch_after(entry->iteration, candidate)))
+        candidate = round((double)entry->iteration / epoch);
+    if (candidate >= 1 && is_same(epoch, epoch_after(entry->iteration, candidate)))
+        put_value(entry, PER_EPOCH, row->per_epoch = candidate, 0);
+    else
+        put_value(entry, EPOCH, epoch, 0);
+}
+
+static void put_row(struct entry *entry, struct journal_row *row, const void *values, bool alone)
+{
+    const struct table *table = entry->table;
+    const double candidate = row->per_epoch;
+    memcpy(&entry->iteration, (const char *)values + table->iteration, sizeof entry->iteration);
+    memcpy(&entry->seconds, (const char *)values + table->seconds, sizeof entry->seconds);
+    if (alone || !row->known) {
+        begin_alone(table, row);
+        entry->flags = JOURNAL_ALONE;
+    }
+    put_epoch(entry, row, value_of(&table->columns[EPOCH], values), candidate);
+    for (uint32_t i = LOSS + 1; i < table->count; i++) {
+        const double value = value_of(&table->columns[i], values);
+        if (is_same(value, value_of(&table->columns[i], &row->values)))
+            continue;
+        put_value(entry, i, value, 0);
+        set_value(&table->columns[i], &row->values, value);
+    }
+    put_value(entry, LOSS, value_of(&table->columns[LOSS], values), JOURNAL_LAST);
+}
+
+void journal_put_point(struct journal_codec *codec, struct text *to,
+                       const struct series_point *point)
+{
+    struct entry entry = {.table = &point_table, .codec = codec, .to = to};
+    const bool alone = codec->since == 0;
+    codec->since = (codec->since + 1) % JOURNAL_ALONE_EVERY;
+    put_row(&entry, &codec->point, point, alone);
+}
+
+void journal_put_validation(struct journal_codec *codec, struct text *to,
+                            const struct series_validation *validation)
+{
+    struct entry entry = {.table = &validation_table, .codec = codec, .to = to};
+    put_row(&entry, &codec->validation, validation, true);
+}
+
+void journal_put_text(struct journal_codec *codec, struct text *to, const char *json, size_t length)
+{
+    do {
+        unsigned char record[JOURNAL_RECORD] = {0};
+        const size_t count = length < JOURNAL_TEXT_BYTES ? length : JOURNAL_TEXT_BYTES;
+        memcpy(record, json, count);
+        json += count;
+        length -= count;
+        put_record(codec, to, record, JOURNAL_TEXT | (length == 0 ? JOURNAL_LAST : 0));
+    } while (length > 0);
+}
+
+void journal_put_header(struct journal_codec *codec, struct text *to)
+{
+    journal_put_text(codec, to, header, sizeof header - 1);
+}
+
+/* --- reading --- */
+
+static bool is_of(const struct table *table, uint32_t series)
+{
+    return series >= table->series && series - table->series < table->count;
+}
+
+uint64_t journal_record_iteration(const unsigned char *record)
+{
+    const bool ends = journal_record_is_last(record) && is_of(&point_table, series_of(record));
+    return ends ? get_uint(record, 8) : 0;
+}
+
+/* Takes a value. Returns whether it completes a line, whose values are then those of the row. */
+static bool take_value(const struct table *table, struct journal_row *row,
+                       const unsigned char *record)
+{
+    const uint32_t column = series_of(record) - table->series;
+    const double value = get_double(record + AT_VALUE);
+    if (has_flag(record, JOURNAL_ALONE))
+        begin_alone(table, row);
+    if (column == PER_EPOCH)
+        row->per_epoch = value;
+    else
+        set_value(&table->columns[column], &row->values, value);
+    row->has_epoch |= column == EPOCH;
+    if (!journal_record_is_last(record) || !row->known)
+        return false;
+    const uint64_t iteration = get_uint(record, 8);
+    const float seconds = (float)get_double(record + AT_TIME);
+    memcpy((char *)&row->values + table->iteration, &iteration, sizeof iteration);
+    memcpy((char *)&row->values + table->seconds, &seconds, sizeof seconds);
+    if (!row->has_epoch)
+        set_value(&table->columns[EPOCH], &row->values, epoch_after(iteration, row->per_epoch));
+    row->has_epoch = false;
+    return true;
+}
+
+/* Takes a part of an event. Returns whether it completes the event, which is then in the text. */
+static bool take_text(struct journal_codec *codec, const unsigned char *record)
+{
+    struct text *text = &codec->text;
+    size_t count = JOURNAL_TEXT_BYTES;
+    while (count > 0 && record[count - 1] == '\0')
+        count--;
+    text_append_bytes(text, (const char *)record, count);
+    if (text->length > JOURNAL_LINE_MOST)
+        text->length = 0;
+    return journal_record_is_last(record);
+}
+
+static void note_fault(struct journal_codec *codec, uint64_t end)
+{
+    if (codec->faults++ == 0)
+        codec->first_fault = end - JOURNAL_RECORD;
+}
+
+/* Skips the rest of a damaged entry, and then the values that are told apart from its values. */
+static void skip_damaged(struct journal_codec *codec, uint64_t end)
+{
+    note_fault(codec, end);
+    codec->damaged = true;
+    codec->point.known = codec->validation.known = false;
+    codec->text.length = 0;
+}
+
+/* Visits the event in the text, which it empties. */
+static bool visit_event(struct journal_codec *codec, uint64_t end, const char *path,
+                        journal_visit *visit, void *context, struct error *error)
+{
+    bool is_json = true;
+    const size_t length = codec->text.length;
+    if (codec->text.failed)
+        return error_set_memory(error, "the journal", 0);
+    codec->text.length = 0;
+    if (end == JOURNAL_RECORD) /* the header */
+        is_json = length == sizeof header - 1 && memcmp(codec->text.data, header, length) == 0;
+    else if (!journal_visit_text(codec->text.data, length, end, path, visit, context, &is_json,
+                                 error))
+        return false;
+    if (!is_json)
+        note_fault(codec, end);
+    return true;
+}
+
+static bool take_sound(struct journal_codec *codec, const unsigned char *record, uint64_t end,
+                       const char *path, journal_visit *visit, void *context, struct error *error)
+{
+    const uint32_t series = series_of(record);
+    struct journal_line line = {.end = end};
+    if (is_of(&point_table, series)) {
+        line.point = &codec->point.values.point;
+        return !take_value(&point_table, &codec->point, record) || line.point->iteration == 0 ||
+               visit(context, &line, error);
+    }
+    if (is_of(&validation_table, series)) {
+        line.validation = &codec->validation.values.validation;
+        return !take_value(&validation_table, &codec->validation, record) ||
+               visit(context, &line, error);
+    }
+    if (series != JOURNAL_TEXT || !take_text(codec, record))
+        return true; /* a series of a later version, or the beginning of an event */
+    return visit_event(codec, end, path, visit, context, error);
+}
+
+bool journal_take_record(struct journal_codec *codec, const unsigned char *record, uint64_t end,
+                         const char *path, journal_visit *visit, void *context, struct error *error)
+{
+    const bool good = journal_record_compute(record, codec->sum) == journal_record_sum(record);
+    codec->sum = journal_record_sum(record);
+    if (!good)
+        skip_damaged(codec, end);
+    if (!good || (codec->damaged && !has_flag(record, JOURNAL_ALONE))) {
+        codec->damaged = !good || !journal_record_is_last(record);
+        return true;
+    }
+    codec->damaged = false;
+    return take_sound(codec, record, end, path, visit, context, error);
+}
