@@ -323,7 +323,7 @@ else
 fi
 goes_on
 often='--checkpoint 0 --checkpoint-share 0.01'
-saved() { [ -s state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json ] && grep -qs '^{"iteration":9,' "$(journal)"; }
+saved() { [ -s state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json ] && has_line '^{"iteration":9,' "$(journal)"; }
 kill_cell early '' KILL interrupted interrupted
 shows 'tinca sweep --name early starts its run over, as it has no checkpoint' "  without a checkpoint, which is said"
 kill_cell shaky '' SEGV failed interrupted

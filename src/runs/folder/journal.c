@@ -13,12 +13,57 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static const uint64_t flush_interval = 250000000; /* nanoseconds */
+
+/* --- conversion --- */
+
+/* A journal that is being written as a whole. */
+struct conversion {
+    struct journal_codec codec;
+    struct text text;
+    FILE *stream;
+};
+
+static bool convert_line(void *context, const struct journal_line *line, struct error *error)
+{
+    struct conversion *conversion = context;
+    struct text *text = &conversion->text;
+    if (line->point)
+        journal_put_point(&conversion->codec, text, line->point);
+    else if (line->validation)
+        journal_put_validation(&conversion->codec, text, line->validation);
+    else
+        journal_put_text(&conversion->codec, text, line->text, line->length);
+    if (text->failed)
+        return error_set_memory(error, "the journal", 0);
+    text_drain(text, conversion->stream);
+    return true;
+}
+
+bool journal_text_convert(const char *from, const char *to, uint64_t limit, struct error *error)
+{
+    struct file_writer writer;
+    if (!file_writer_open(&writer, to, true, error))
+        return false;
+    struct journal_found found = {0};
+    struct conversion conversion = {.stream = writer.stream};
+    journal_put_header(&conversion.codec, &conversion.text);
+    bool good = journal_text_read(from, limit, convert_line, &conversion, &found, error);
+    text_drain(&conversion.text, writer.stream);
+    text_free(&conversion.text);
+    if (good)
+        good = file_writer_commit(&writer, error);
+    else
+        file_writer_abandon(&writer);
+    return good && (file_sync_directory_of(to) ||
+                    error_set_errno(error, to, "check the disk", "cannot be written"));
+}
 
 /* --- the file --- */
 

@@ -10,31 +10,51 @@
 
 /* --- bytes --- */
 
-static void put_uint(unsigned char *at, uint64_t value, size_t size)
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define LITTLE64(value) __builtin_bswap64(value)
+#define LITTLE32(value) __builtin_bswap32(value)
+#else
+#define LITTLE64(value) (value)
+#define LITTLE32(value) (value)
+#endif
+
+static void put_64(unsigned char *at, uint64_t value)
 {
-    for (size_t i = 0; i < size; i++)
-        at[i] = (unsigned char)(value >> (8 * i));
+    value = LITTLE64(value);
+    memcpy(at, &value, sizeof value);
 }
 
-static uint64_t get_uint(const unsigned char *at, size_t size)
+static uint64_t get_64(const unsigned char *at)
 {
-    uint64_t value = 0;
-    for (size_t i = 0; i < size; i++)
-        value |= (uint64_t)at[i] << (8 * i);
-    return value;
+    uint64_t value;
+    memcpy(&value, at, sizeof value);
+    return LITTLE64(value);
+}
+
+static void put_32(unsigned char *at, uint32_t value)
+{
+    value = LITTLE32(value);
+    memcpy(at, &value, sizeof value);
+}
+
+static uint32_t get_32(const unsigned char *at)
+{
+    uint32_t value;
+    memcpy(&value, at, sizeof value);
+    return LITTLE32(value);
 }
 
 static void put_double(unsigned char *at, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    put_uint(at, bits, sizeof bits);
+    put_64(at, bits);
 }
 
 static double get_double(const unsigned char *at)
 {
     double value;
-    const uint64_t bits = get_uint(at, sizeof bits);
+    const uint64_t bits = get_64(at);
     memcpy(&value, &bits, sizeof value);
     return value;
 }
@@ -47,9 +67,9 @@ enum { AT_TIME = 8, AT_VALUE = 16, AT_SERIES = 24, AT_SUM = 28 };
  * the time to read a run. */
 uint32_t journal_record_compute(const unsigned char *record, uint32_t before)
 {
-    uint64_t sum = get_uint(record + AT_SERIES, 4) << 32 | before;
+    uint64_t sum = (uint64_t)get_32(record + AT_SERIES) << 32 | before;
     for (size_t i = 0; i < 4; i++) {
-        sum = (sum ^ (i < 3 ? get_uint(record + 8 * i, 8) : 0)) * UINT64_C(0x9e3779b97f4a7c15);
+        sum = (sum ^ (i < 3 ? get_64(record + 8 * i) : 0)) * UINT64_C(0x9e3779b97f4a7c15);
         sum ^= sum >> 32;
     }
     return (uint32_t)sum;
@@ -57,17 +77,17 @@ uint32_t journal_record_compute(const unsigned char *record, uint32_t before)
 
 uint32_t journal_record_sum(const unsigned char *record)
 {
-    return (uint32_t)get_uint(record + AT_SUM, 4);
+    return get_32(record + AT_SUM);
 }
 
 static uint32_t series_of(const unsigned char *record)
 {
-    return (uint32_t)get_uint(record + AT_SERIES, 4) & ~(JOURNAL_LAST | JOURNAL_ALONE);
+    return get_32(record + AT_SERIES) & ~(JOURNAL_LAST | JOURNAL_ALONE);
 }
 
 static bool has_flag(const unsigned char *record, uint32_t flag)
 {
-    return get_uint(record + AT_SERIES, 4) & flag;
+    return get_32(record + AT_SERIES) & flag;
 }
 
 bool journal_record_is_last(const unsigned char *record)
@@ -194,9 +214,9 @@ void journal_codec_free(struct journal_codec *codec)
 static void put_record(struct journal_codec *codec, struct text *to, unsigned char *record,
                        uint32_t series)
 {
-    put_uint(record + AT_SERIES, series, 4);
+    put_32(record + AT_SERIES, series);
     codec->sum = journal_record_compute(record, codec->sum);
-    put_uint(record + AT_SUM, codec->sum, 4);
+    put_32(record + AT_SUM, codec->sum);
     text_append_bytes(to, (const char *)record, JOURNAL_RECORD);
 }
 
@@ -213,7 +233,7 @@ struct entry {
 static void put_value(struct entry *entry, uint32_t column, double value, uint32_t flags)
 {
     unsigned char record[JOURNAL_RECORD];
-    put_uint(record, entry->iteration, 8);
+    put_64(record, entry->iteration);
     put_double(record + AT_TIME, (double)entry->seconds);
     put_double(record + AT_VALUE, value);
     put_record(entry->codec, entry->to, record,
@@ -299,7 +319,7 @@ static bool is_of(const struct table *table, uint32_t series)
 uint64_t journal_record_iteration(const unsigned char *record)
 {
     const bool ends = journal_record_is_last(record) && is_of(&point_table, series_of(record));
-    return ends ? get_uint(record, 8) : 0;
+    return ends ? get_64(record) : 0;
 }
 
 /* Takes a value. Returns whether it completes a line, whose values are then those of the row. */
@@ -317,7 +337,7 @@ static bool take_value(const struct table *table, struct journal_row *row,
     row->has_epoch |= column == EPOCH;
     if (!journal_record_is_last(record) || !row->known)
         return false;
-    const uint64_t iteration = get_uint(record, 8);
+    const uint64_t iteration = get_64(record);
     const float seconds = (float)get_double(record + AT_TIME);
     memcpy((char *)&row->values + table->iteration, &iteration, sizeof iteration);
     memcpy((char *)&row->values + table->seconds, &seconds, sizeof seconds);

@@ -73,7 +73,13 @@ bool journal_take_record(struct journal_codec *codec, const unsigned char *recor
                          const char *path, journal_visit *visit, void *context,
                          struct error *error);
 
-/* --- journals of earlier versions (journal_text.c) --- */
+/* --- journals of earlier versions --- */
+
+/* Writes the lines within the first `limit` bytes of the journal `from` of an earlier version as
+ * the journal `to`, as a whole. Returns false with an error. */
+bool journal_text_convert(const char *from, const char *to, uint64_t limit, struct error *error);
+
+/* --- lines of JSON (journal_text.c) --- */
 
 /* Reads journal.jsonl of earlier versions, which has a line of JSON for each iteration and each
  * event, and visits the lines that end within the first `limit` bytes. Lines that are not JSON are
@@ -85,9 +91,5 @@ bool journal_text_read(const char *path, uint64_t limit, journal_visit *visit, v
  * *is_json false, if the line is not JSON. */
 bool journal_visit_text(const char *json, size_t length, uint64_t end, const char *path,
                         journal_visit *visit, void *context, bool *is_json, struct error *error);
-
-/* Writes the lines within the first `limit` bytes of the journal `from` of an earlier version as
- * the journal `to`, as a whole. Returns false with an error. */
-bool journal_text_convert(const char *from, const char *to, uint64_t limit, struct error *error);
 
 #endif
