@@ -103,6 +103,8 @@ libruns_a_SOURCES = \
 	%D%/values/run_ranks.h \
 	%D%/values/run_snapshot.c \
 	%D%/values/run_snapshot.h \
+	%D%/values/scalars.c \
+	%D%/values/scalars.h \
 	%D%/values/series.c \
 	%D%/values/series.h \
 	%D%/values/statistics.c \

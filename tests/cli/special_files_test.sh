@@ -31,7 +31,7 @@ put() {
     folder) mkdir "$runs/$id/$2" ;;
     device) ln -s /dev/zero "$runs/$id/$2" ;;
     sparse)
-        case $2 in journal.*) size=800M ;; *) size=3G ;; esac # attach reads all of a journal
+        case $2 in journal*) size=800M ;; *) size=3G ;; esac # attach reads all of a journal
         if whole_list; then size=3G; fi
         truncate -s $size "$runs/$id/$2"
         ;;
@@ -70,7 +70,7 @@ every_command() {
 
 files="config.json journal summary.json name.txt lock measurements.json profile.json network.json
 data.json best.safetensors weights.safetensors checkpoint.safetensors
-checkpoint.previous.safetensors journal.previous.jsonl"
+checkpoint.previous.safetensors journal.previous"
 part=1
 for kind in fifo sparse; do
     for file in $files; do

@@ -352,6 +352,40 @@ static void test_lines(void)
     free(converted);
 }
 
+static bool count_scalars(void *context, const struct journal_line *line, struct error *error)
+{
+    double *sum = context;
+    (void)error;
+    if (line->scalar)
+        *sum += line->scalar->at.value * (strcmp(line->scalar->name, "a name") == 0 ? 1 : 1000);
+    return true;
+}
+
+/* Series have any names, also after the journal was opened once more. */
+static void test_scalars(void)
+{
+    struct journal journal;
+    struct error error;
+    struct journal_found found;
+    double sum = 0;
+    journal_open(&journal, test_home, NULL, &error);
+    journal_add_event(&journal, "start", NULL);
+    for (uint64_t i = 1; i <= 3; i++) {
+        const struct scalar_value value = {i, NAN, 1.0 / 3};
+        journal_add_scalar(&journal, "a name", &value);
+        journal_add_scalar(&journal, i > 1 ? "another \"name\"" : "a name", &value);
+    }
+    journal_sync(&journal);
+    journal_close(&journal);
+    go_on(&journal);
+    journal_add_scalar(&journal, "another \"name\"", &(struct scalar_value){4, 2, 2});
+    journal_add_scalar(&journal, "a name", &(struct scalar_value){4, 2, 2});
+    journal_close(&journal);
+    tap_ok(journal_read(test_home, NULL, count_scalars, &sum, &found, &error) &&
+               found.faults == 0 && fabs(sum - (4.0 / 3 + 2 + 2000.0 / 3 + 2000)) < 1e-9,
+           "values of any names are read back (%.9g)", sum);
+}
+
 /* A flipped bit anywhere is found, and costs few iterations, of which none is wrong. */
 static void test_flipped_bits(void)
 {
@@ -495,6 +529,7 @@ int main(void)
     test_dropped_pages();
     test_limit();
     test_lines();
+    test_scalars();
     test_flipped_bits();
     test_hostile();
     test_tail();

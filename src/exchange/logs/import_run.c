@@ -36,8 +36,10 @@ struct import_run {
     char *config;              /* the text of the settings in config.json */
     bool begun;                /* there is a config.json */
     struct imported_log shown; /* what the journal has */
-    size_t room, test_room;    /* for how many points and validations */
-    uint64_t iterations;       /* of the training, as the first line has them; 0: unknown */
+    size_t *scalars;           /* how many values of each of the log's scalars */
+    size_t scalar_capacity;
+    size_t room, test_room; /* for how many points and validations */
+    uint64_t iterations;    /* of the training, as the first line has them; 0: unknown */
     bool mean_only;
     unsigned rewritten; /* how often */
     struct watcher watcher;
@@ -310,6 +312,24 @@ static bool keep_validation(struct imported_log *shown, const struct series_vali
     return true;
 }
 
+/* Appends the values of other names that the journal does not have yet. */
+static bool append_scalars(struct import_run *imported, const struct imported_log *log,
+                           struct error *error)
+{
+    struct journal *journal = &imported->run->journal;
+    const struct scalars *scalars = &log->scalars;
+    if (!memory_grow(&imported->scalars, &imported->scalar_capacity, scalars->count,
+                     sizeof *imported->scalars, "the log's series", error))
+        return false;
+    for (size_t i = 0; i < scalars->count; i++) {
+        const struct scalar_series *series = &scalars->series[i];
+        for (; imported->scalars[i] < series->count; imported->scalars[i]++)
+            journal_add_scalar(journal, series->name, &series->values[imported->scalars[i]]);
+    }
+    journal_flush(journal);
+    return true;
+}
+
 /* Appends what the journal does not have yet. */
 static bool append(struct import_run *imported, const struct imported_log *log, struct error *error)
 {
@@ -332,8 +352,7 @@ static bool append(struct import_run *imported, const struct imported_log *log, 
             return false;
         journal_add_validation(&run->journal, &log->validations[i]);
     }
-    journal_flush(&run->journal);
-    return true;
+    return append_scalars(imported, log, error);
 }
 
 /* Begins the journal, or begins it anew. */
@@ -349,6 +368,8 @@ static bool begin_journal(struct import_run *imported, const struct imported_log
     imported->watcher = (struct watcher){0};
     imported->diverged = log->times_only;
     imported->shown.count = imported->shown.validation_count = 0;
+    for (size_t i = 0; i < imported->scalar_capacity; i++)
+        imported->scalars[i] = 0;
     if (run->journal.path)
         journal_abandon(&run->journal);
     return journal_open(&run->journal, run->directory, NULL, error) &&
@@ -542,5 +563,6 @@ void import_run_free(struct import_run *imported)
     free(imported->config);
     free(imported->shown.points);
     free(imported->shown.validations);
+    free(imported->scalars);
     free(imported);
 }

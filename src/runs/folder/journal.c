@@ -330,7 +330,8 @@ static bool begin_entry(struct journal *journal)
     return false;
 }
 
-/* An entry that is removed may be one that the next entries need: the next one stands alone. */
+/* An entry that is removed may be one that the next entries need: the next one stands alone, and
+ * series are named again. */
 static void end_entry(struct journal *journal, size_t length, uint32_t sum)
 {
     struct text *pending = &journal->pending;
@@ -341,6 +342,7 @@ static void end_entry(struct journal *journal, size_t length, uint32_t sum)
     pending->length = length;
     journal->codec.sum = sum;
     journal->codec.since = 0;
+    scalars_free(&journal->codec.names);
 }
 
 void journal_add_point(struct journal *journal, const struct series_point *point, uint64_t now)
@@ -364,6 +366,16 @@ void journal_add_validation(struct journal *journal, const struct series_validat
         end_entry(journal, length, sum);
     }
     journal_flush(journal);
+}
+
+void journal_add_scalar(struct journal *journal, const char *name, const struct scalar_value *value)
+{
+    const size_t length = journal->pending.length;
+    const uint32_t sum = journal->codec.sum;
+    if (begin_entry(journal)) {
+        journal->lost += !journal_put_scalar(&journal->codec, &journal->pending, name, value);
+        end_entry(journal, length, sum);
+    }
 }
 
 static struct json *new_event(const char *name)

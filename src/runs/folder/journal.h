@@ -20,6 +20,7 @@
 #include "base/json/json.h"
 #include "base/text.h"
 #include "runs/values/finding.h"
+#include "runs/values/scalars.h"
 #include "runs/values/series.h"
 
 #include <stddef.h>
@@ -51,6 +52,7 @@ struct journal_row {
 struct journal_codec {
     uint32_t sum; /* of the last record */
     struct journal_row point, validation;
+    struct scalars names; /* of the series from JOURNAL_NAMED on; without values */
     unsigned since;       /* iterations since one that stands alone */
     struct text text;     /* of the present event */
     bool damaged;         /* a record of the present entry is: it is skipped */
@@ -99,6 +101,9 @@ void journal_abandon(struct journal *journal);
 void journal_add_point(struct journal *journal, const struct series_point *point, uint64_t now);
 void journal_add_validation(struct journal *journal, const struct series_validation *validation);
 void journal_add_finding(struct journal *journal, const struct finding *finding);
+/* Appends a value of the series with a name, at a step. */
+void journal_add_scalar(struct journal *journal, const char *name,
+                        const struct scalar_value *value);
 /* Appends another event: `event`, an object with a member "event", which the function frees, or
  * NULL for an event with a name only. */
 void journal_add_event(struct journal *journal, const char *name, struct json *event);
@@ -120,10 +125,17 @@ void journal_forget_earlier(struct journal *journal);
 
 enum { JOURNAL_LINE_MOST = 1 << 20 }; /* bytes of an event; longer ones are invalid */
 
-/* An entry of a journal: one of the first three is set. */
+/* A value of a series with a name. */
+struct journal_scalar {
+    const char *name;
+    struct scalar_value at;
+};
+
+/* An entry of a journal: one of the first four is set. */
 struct journal_line {
     const struct series_point *point;
     const struct series_validation *validation;
+    const struct journal_scalar *scalar;
     const struct json *json; /* an event */
     const char *text;        /* the event's JSON, not terminated */
     size_t length;           /* of the text */

@@ -2,10 +2,12 @@
  * writing and reading use the same tables. */
 #include "runs/folder/journal_record.h"
 
+#include "base/memory.h"
 #include "base/number.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- bytes --- */
@@ -206,6 +208,7 @@ static bool is_same(double a, double b)
 void journal_codec_free(struct journal_codec *codec)
 {
     text_free(&codec->text);
+    scalars_free(&codec->names);
     *codec = (struct journal_codec){0};
 }
 
@@ -304,6 +307,35 @@ void journal_put_text(struct journal_codec *codec, struct text *to, const char *
     } while (length > 0);
 }
 
+/* Writes the event that gives the series at a place its name. */
+static bool put_name(struct journal_codec *codec, struct text *to, const char *name, size_t place)
+{
+    struct json *event = json_new_object();
+    const bool complete = json_add_string(event, "event", "series") &&
+                          json_add_count(event, "number", JOURNAL_NAMED + place) &&
+                          json_add_string(event, "name", name);
+    char *text = complete ? json_print(event, false, NULL) : NULL;
+    json_free(event);
+    if (text)
+        journal_put_text(codec, to, text, strlen(text));
+    free(text);
+    return text;
+}
+
+bool journal_put_scalar(struct journal_codec *codec, struct text *to, const char *name,
+                        const struct scalar_value *value)
+{
+    unsigned char record[JOURNAL_RECORD];
+    const size_t known = codec->names.count, place = scalars_find(&codec->names, name, NULL);
+    if (place == SIZE_MAX || (place == known && !put_name(codec, to, name, place)))
+        return false;
+    put_64(record, value->step);
+    put_double(record + AT_TIME, value->time);
+    put_double(record + AT_VALUE, value->value);
+    put_record(codec, to, record, (JOURNAL_NAMED + (uint32_t)place) | JOURNAL_LAST);
+    return true;
+}
+
 void journal_put_header(struct journal_codec *codec, struct text *to)
 {
     journal_put_text(codec, to, header, sizeof header - 1);
@@ -375,18 +407,67 @@ static void skip_damaged(struct journal_codec *codec, uint64_t end)
     codec->text.length = 0;
 }
 
+/* A visitor of the caller, before which the names of series are kept. */
+struct naming {
+    struct journal_codec *codec;
+    journal_visit *visit;
+    void *context;
+};
+
+/* Sets the name of the series at a place. A resumed run names its series anew. */
+static void set_name(struct scalars *names, size_t place, const char *name)
+{
+    char *copy =
+        place <= names->count && place < SCALARS_NAMES_MOST ? memory_copy_text(name, NULL) : NULL;
+    if (!copy || !memory_grow(&names->series, &names->capacity, place + 1, sizeof *names->series,
+                              "the names of series", NULL)) {
+        free(copy);
+        return;
+    }
+    free(names->series[place].name); /* NULL if it is new */
+    names->series[place].name = copy;
+    names->count += place == names->count;
+}
+
+static bool keep_name(void *context, const struct journal_line *line, struct error *error)
+{
+    struct naming *naming = context;
+    size_t number = 0;
+    const char *event = json_string(json_member(line->json, "event"));
+    const char *name = json_string(json_member(line->json, "name"));
+    const struct json *count = json_member(line->json, "number");
+    if (event && name && strcmp(event, "series") == 0 && count && json_count(count, &number) &&
+        number >= JOURNAL_NAMED)
+        set_name(&naming->codec->names, number - JOURNAL_NAMED, name);
+    return naming->visit(naming->context, line, error);
+}
+
+static bool visit_scalar(const struct journal_codec *codec, const unsigned char *record,
+                         uint64_t end, journal_visit *visit, void *context, struct error *error)
+{
+    const struct scalars *names = &codec->names;
+    const uint32_t place = series_of(record) - JOURNAL_NAMED;
+    if (place >= names->count)
+        return true; /* its name was damaged */
+    const struct journal_scalar scalar = {
+        names->series[place].name,
+        {get_64(record), get_double(record + AT_TIME), get_double(record + AT_VALUE)}};
+    return visit(context, &(struct journal_line){.scalar = &scalar, .end = end}, error);
+}
+
 /* Visits the event in the text, which it empties. */
 static bool visit_event(struct journal_codec *codec, uint64_t end, const char *path,
                         journal_visit *visit, void *context, struct error *error)
 {
     bool is_json = true;
+    struct naming naming = {codec, visit, context};
     const size_t length = codec->text.length;
     if (codec->text.failed)
         return error_set_memory(error, "the journal", 0);
     codec->text.length = 0;
     if (end == JOURNAL_RECORD) /* the header */
         is_json = length == sizeof header - 1 && memcmp(codec->text.data, header, length) == 0;
-    else if (!journal_visit_text(codec->text.data, length, end, path, visit, context, &is_json,
+    else if (!journal_visit_text(codec->text.data, length, end, path, keep_name, &naming, &is_json,
                                  error))
         return false;
     if (!is_json)
@@ -409,6 +490,8 @@ static bool take_sound(struct journal_codec *codec, const unsigned char *record,
         return !take_value(&validation_table, &codec->validation, record) ||
                visit(context, &line, error);
     }
+    if (series >= JOURNAL_NAMED)
+        return visit_scalar(codec, record, end, visit, context, error);
     if (series != JOURNAL_TEXT || !take_text(codec, record))
         return true; /* a series of a later version, or the beginning of an event */
     return visit_event(codec, end, path, visit, context, error);

@@ -50,6 +50,10 @@ void journal_put_point(struct journal_codec *codec, struct text *to,
                        const struct series_point *point);
 void journal_put_validation(struct journal_codec *codec, struct text *to,
                             const struct series_validation *validation);
+/* Precedes the first value of a series by the event that names it. Returns false if it is left out,
+ * as there are too many names, or memory is out. */
+bool journal_put_scalar(struct journal_codec *codec, struct text *to, const char *name,
+                        const struct scalar_value *value);
 void journal_put_text(struct journal_codec *codec, struct text *to, const char *json,
                       size_t length);
 

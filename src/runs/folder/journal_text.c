@@ -322,12 +322,31 @@ static void put_validation(struct text *text, const struct series_validation *va
     text_append(text, "}");
 }
 
+static void put_scalar(struct text *text, const struct journal_scalar *scalar)
+{
+    struct json *event = json_new_object();
+    const bool complete = json_add_string(event, "event", "scalar") &&
+                          json_add_string(event, "name", scalar->name) &&
+                          json_add_count(event, "iteration", scalar->at.step) &&
+                          json_add_number(event, "seconds", scalar->at.time) &&
+                          json_add_number(event, "value", scalar->at.value);
+    char *line = complete ? json_print(event, false, NULL) : NULL;
+    json_free(event);
+    if (line)
+        text_append_bytes(text, line, strlen(line));
+    else
+        text->failed = true;
+    free(line);
+}
+
 void journal_print_line(struct text *text, const struct journal_line *line)
 {
     if (line->point)
         put_point(text, line->point);
     else if (line->validation)
         put_validation(text, line->validation);
+    else if (line->scalar)
+        put_scalar(text, line->scalar);
     else
         text_append_bytes(text, line->text, line->length);
 }

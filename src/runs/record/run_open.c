@@ -88,8 +88,10 @@ static bool rebuild(struct run *run, struct error *error)
     if (!opening)
         return false;
     struct run_reading *reading = &opening->reading;
-    *reading =
-        (struct run_reading){.run = run, .snapshot = &opening->snapshot, .tempo = &opening->tempo};
+    *reading = (struct run_reading){.run = run,
+                                    .snapshot = &opening->snapshot,
+                                    .tempo = &opening->tempo,
+                                    .keeps_scalars = true};
     opening->snapshot.eta_seconds = -1;
     opening->snapshot.feed_wait_seconds = NAN; /* only the summary has it */
     bool rebuilt = run_state_read_config(run->directory, &run->config, &run->early_facts, error) &&

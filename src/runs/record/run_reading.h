@@ -14,6 +14,7 @@ struct run_reading {
     struct tempo *tempo;
     struct pace pace;           /* since the run was begun or resumed */
     struct run_facts facts;     /* the facts in the start event */
+    bool keeps_scalars;         /* they are kept in the run */
     bool started;               /* the start event was read, so there is a series */
     struct journal_found found; /* what the journal was found to be */
     enum run_status phase;      /* state of a live run: running, paused or validating */

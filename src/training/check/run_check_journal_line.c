@@ -160,7 +160,8 @@ static const char *take_event(struct check_record *record, const char *event,
         return check_ranks(json);
     snprintf(detail, DETAIL, "\"%.64s\"", event);
     if (strcmp(event, "pause") == 0 || strcmp(event, "go-on") == 0 || strcmp(event, "save") == 0 ||
-        strcmp(event, "loss-scale") == 0 || strcmp(event, "tensorboard") == 0)
+        strcmp(event, "loss-scale") == 0 || strcmp(event, "series") == 0 ||
+        strcmp(event, "tensorboard") == 0)
         return NULL;
     return _("its event is not known to this version of tinca");
 }
@@ -177,6 +178,8 @@ const char *check_journal_line(struct check_record *record, const struct journal
     if (!record->started && (!event || (strcmp(event, "start") != 0 && strcmp(event, "end") != 0)))
         return _("it comes before the run's start");
     record->goes_on_after_validation |= record->validations > 0;
+    if (line->scalar)
+        return NULL;
     return line->point        ? take_point(record, line->point, imported, detail)
            : line->validation ? take_validation(record, line->validation, imported, detail)
                               : take_event(record, event, line->json, detail);
