@@ -4,8 +4,8 @@ import math
 import struct
 
 POINT = ["per_epoch", "epoch", "loss", "loss_caffe", "loss_mean", "loss_discriminator", "loss_l1", "loss_labels",
-         "loss_teacher", "lr", "ms_per_image", "memory_bytes", "gpu_memory_bytes"]
-VALIDATION = ["per_epoch", "epoch", "loss", "top1", "top5", "pixel_accuracy", "loss_error"]
+         "loss_teacher", "lr", "ms_per_image", "seconds", "memory_bytes", "gpu_memory_bytes"]
+VALIDATION = ["per_epoch", "epoch", "loss", "top1", "top5", "pixel_accuracy", "loss_error", "seconds"]
 KINDS = ((1, POINT), (32, VALIDATION))
 RECORD, LAST, ALONE = 32, 1 << 31, 1 << 30
 MASK = (1 << 64) - 1

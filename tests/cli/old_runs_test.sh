@@ -61,6 +61,16 @@ for file in "$old"/*.run; do
     esac
 done
 
+# the entries of their journals are the lines that they were written as, also after they have become records
+wrong=
+for id in $all; do
+    journal_lines "$home/$id/journal.jsonl" >lines
+    journal_lines -w records lines && journal_lines records >again
+    cmp -s lines "$home/$id/journal.jsonl" && cmp -s lines again || wrong="$wrong $id"
+done
+[ -z "$wrong" ] && ok "records give the lines of JSON of earlier versions" ||
+    not_ok "records give the lines of JSON of earlier versions" "$wrong"
+
 succeeds "compare puts all of them side by side" compare $all
 succeeds "  and as JSON" compare $all --json
 succeeds "advise reads them" advise $done --need faster

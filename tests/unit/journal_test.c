@@ -468,56 +468,6 @@ static void test_tail(void)
     tap_ok(journal_last_iteration(test_home) == 4, "the last iteration is found");
 }
 
-/* The fast parser of iterations and the JSON parser give the same bits, or the fast one declines.
- */
-static void test_parser(void)
-{
-    static const char *const numbers[] = {"0",
-                                          "-0",
-                                          "1",
-                                          "0.1",
-                                          "123456789",
-                                          "1.23456789e-05",
-                                          "1e+20",
-                                          "3.5e22",
-                                          "9.99999e-9",
-                                          "0.30000000003",
-                                          "1e30",
-                                          "1e-40",
-                                          "-2.5e1",
-                                          "null",
-                                          "01",
-                                          "1.",
-                                          "123456789012345",
-                                          "1234567890123456",
-                                          "1e",
-                                          "--1",
-                                          ".5",
-                                          "+1",
-                                          "16777217",
-                                          "0.000244140625"};
-    bool same = true;
-    size_t fast = 0;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        char line[400];
-        bool is_json;
-        struct series_point one;
-        struct reading other = {0};
-        snprintf(line, sizeof line,
-                 "{\"iteration\":7,\"epoch\":1,\"loss\":%s,\"loss_caffe\":1,\"loss_mean\":1,"
-                 "\"lr\":1,\"ms_per_image\":1,\"seconds\":1,\"memory_bytes\":12}",
-                 numbers[i]);
-        if (!journal_parse_point(line, strlen(line), &one))
-            continue;
-        fast++;
-        journal_visit_text(line, strlen(line), 0, "", visit, &other, &is_json, NULL);
-        same &= is_json && other.point_count == 1 &&
-                memcmp(&one.loss, &other.points[0].loss, sizeof one.loss) == 0 &&
-                one.iteration == 7 && one.memory_bytes == 12;
-    }
-    tap_ok(same && fast == 15, "lines parsed without JSON have the same bits");
-}
-
 int main(void)
 {
     if (!make_home())
@@ -533,7 +483,6 @@ int main(void)
     test_flipped_bits();
     test_hostile();
     test_tail();
-    test_parser();
     remove_home();
     return tap_done();
 }

@@ -187,10 +187,6 @@ bool journal_read_finding(const struct json *event, struct finding *finding);
 /* Appends an entry as one line of JSON, without a newline: that of tinca train --json. */
 void journal_print_line(struct text *text, const struct journal_line *line);
 
-/* Parses the line of an iteration of the form that journal_print_line writes. Returns false if it
- * has another form, which may still be that of an iteration; `point` is then undefined. */
-bool journal_parse_point(const char *line, size_t length, struct series_point *point);
-
 /* --- a journal that grows --- */
 
 /* Reads a journal piece by piece while another process writes it.

@@ -1,5 +1,5 @@
-/* Tables give each value of an iteration or a validation its number and its place in the structure;
- * writing and reading use the same tables. */
+/* Tables (journal_text.c) give each value of an iteration or a validation its number and its place
+ * in the structure; writing and reading use the same tables. */
 #include "runs/folder/journal_record.h"
 
 #include "base/memory.h"
@@ -99,96 +99,11 @@ bool journal_record_is_last(const unsigned char *record)
 
 static const char header[] = "tinca journal 1";
 
-/* --- tables --- */
-
-enum column_kind { COLUMN_FLOAT, COLUMN_OPTIONAL, COLUMN_COUNT, COLUMN_PER_EPOCH };
-
-struct column {
-    enum column_kind kind; /* an optional float may be infinite; others are then unknown */
-    size_t offset;
-};
-
-/* A kind of entry: the values that it may have, by their numbers from `series` on. The last value,
- * which ends the entry, is the loss. */
-struct table {
-    uint32_t series, count;
-    size_t iteration, seconds; /* offsets */
-    const struct column *columns;
-};
-
-#define OF(type, kind, member)                                                                     \
-    {                                                                                              \
-        kind, offsetof(struct type, member)                                                        \
-    }
-#define POINT(kind, member)      OF(series_point, kind, member)
-#define VALIDATION(kind, member) OF(series_validation, kind, member)
-
-enum { PER_EPOCH, EPOCH, LOSS }; /* the first three columns of both tables */
-
-static const struct column point_columns[] = {{COLUMN_PER_EPOCH, 0},
-                                              POINT(COLUMN_FLOAT, epoch),
-                                              POINT(COLUMN_FLOAT, loss),
-                                              POINT(COLUMN_FLOAT, loss_caffe),
-                                              POINT(COLUMN_FLOAT, loss_mean),
-                                              POINT(COLUMN_OPTIONAL, loss_discriminator),
-                                              POINT(COLUMN_OPTIONAL, loss_l1),
-                                              POINT(COLUMN_OPTIONAL, loss_labels),
-                                              POINT(COLUMN_OPTIONAL, loss_teacher),
-                                              POINT(COLUMN_FLOAT, learning_rate),
-                                              POINT(COLUMN_FLOAT, ms_per_image),
-                                              POINT(COLUMN_COUNT, memory_bytes),
-                                              POINT(COLUMN_COUNT, gpu_memory_bytes)};
-
-static const struct column validation_columns[] = {{COLUMN_PER_EPOCH, 0},
-                                                   VALIDATION(COLUMN_FLOAT, epoch),
-                                                   VALIDATION(COLUMN_FLOAT, loss),
-                                                   VALIDATION(COLUMN_FLOAT, top1),
-                                                   VALIDATION(COLUMN_FLOAT, top5),
-                                                   VALIDATION(COLUMN_OPTIONAL, pixel_accuracy),
-                                                   VALIDATION(COLUMN_OPTIONAL, loss_error)};
-
-#define TABLE(type, first, list)                                                                   \
-    {                                                                                              \
-        first, sizeof(list) / sizeof *(list), offsetof(struct type, iteration),                    \
-            offsetof(struct type, seconds), list                                                   \
-    }
-
-static const struct table point_table = TABLE(series_point, JOURNAL_POINT, point_columns);
-static const struct table validation_table =
-    TABLE(series_validation, JOURNAL_VALIDATION, validation_columns);
-
-_Static_assert(sizeof(point_columns) / sizeof *point_columns <= JOURNAL_VALIDATION - JOURNAL_POINT,
-               "iterations and validations share no number");
-
-static double value_of(const struct column *column, const void *values)
-{
-    float value;
-    uint64_t count;
-    const char *at = (const char *)values + column->offset;
-    if (column->kind == COLUMN_COUNT) {
-        memcpy(&count, at, sizeof count);
-        return (double)count;
-    }
-    memcpy(&value, at, sizeof value);
-    const bool known = column->kind == COLUMN_OPTIONAL ? !isnan(value) : isfinite(value);
-    return known ? (double)value : (double)NAN; /* one pattern for all NaN */
-}
-
-static void set_value(const struct column *column, void *values, double value)
-{
-    char *at = (char *)values + column->offset;
-    if (column->kind == COLUMN_COUNT)
-        memcpy(at, &(uint64_t){number_to_uint64(value)}, sizeof(uint64_t));
-    else
-        memcpy(at, &(float){(float)value}, sizeof(float));
-}
-
 /* Forgets the values before: all are absent. */
-static void begin_alone(const struct table *table, struct journal_row *row)
+static void begin_alone(const struct journal_table *table, struct journal_row *row)
 {
-    for (size_t i = EPOCH; i < table->count; i++)
-        set_value(&table->columns[i], &row->values,
-                  table->columns[i].kind == COLUMN_COUNT ? 0 : (double)NAN);
+    for (size_t i = JOURNAL_EPOCH; i < table->count; i++)
+        journal_set_value(&table->columns[i], &row->values, (double)NAN);
     row->per_epoch = 0;
     row->known = true;
 }
@@ -225,7 +140,7 @@ static void put_record(struct journal_codec *codec, struct text *to, unsigned ch
 
 /* An iteration or a validation that is being written. */
 struct entry {
-    const struct table *table;
+    const struct journal_table *table;
     struct journal_codec *codec;
     struct text *to;
     uint64_t iteration;
@@ -253,14 +168,14 @@ static void put_epoch(struct entry *entry, struct journal_row *row, double epoch
     if (!is_same(epoch, epoch_after(entry->iteration, candidate)))
         candidate = round((double)entry->iteration / epoch);
     if (candidate >= 1 && is_same(epoch, epoch_after(entry->iteration, candidate)))
-        put_value(entry, PER_EPOCH, row->per_epoch = candidate, 0);
+        put_value(entry, JOURNAL_PER_EPOCH, row->per_epoch = candidate, 0);
     else
-        put_value(entry, EPOCH, epoch, 0);
+        put_value(entry, JOURNAL_EPOCH, epoch, 0);
 }
 
 static void put_row(struct entry *entry, struct journal_row *row, const void *values, bool alone)
 {
-    const struct table *table = entry->table;
+    const struct journal_table *table = entry->table;
     const double candidate = row->per_epoch;
     memcpy(&entry->iteration, (const char *)values + table->iteration, sizeof entry->iteration);
     memcpy(&entry->seconds, (const char *)values + table->seconds, sizeof entry->seconds);
@@ -268,21 +183,23 @@ static void put_row(struct entry *entry, struct journal_row *row, const void *va
         begin_alone(table, row);
         entry->flags = JOURNAL_ALONE;
     }
-    put_epoch(entry, row, value_of(&table->columns[EPOCH], values), candidate);
-    for (uint32_t i = LOSS + 1; i < table->count; i++) {
-        const double value = value_of(&table->columns[i], values);
-        if (is_same(value, value_of(&table->columns[i], &row->values)))
+    put_epoch(entry, row, journal_value(&table->columns[JOURNAL_EPOCH], values), candidate);
+    for (uint32_t i = JOURNAL_LOSS + 1; i < table->count; i++) {
+        const double value = journal_value(&table->columns[i], values);
+        if (table->columns[i].kind == JOURNAL_TIME ||
+            is_same(value, journal_value(&table->columns[i], &row->values)))
             continue;
         put_value(entry, i, value, 0);
-        set_value(&table->columns[i], &row->values, value);
+        journal_set_value(&table->columns[i], &row->values, value);
     }
-    put_value(entry, LOSS, value_of(&table->columns[LOSS], values), JOURNAL_LAST);
+    put_value(entry, JOURNAL_LOSS, journal_value(&table->columns[JOURNAL_LOSS], values),
+              JOURNAL_LAST);
 }
 
 void journal_put_point(struct journal_codec *codec, struct text *to,
                        const struct series_point *point)
 {
-    struct entry entry = {.table = &point_table, .codec = codec, .to = to};
+    struct entry entry = {.table = &journal_points, .codec = codec, .to = to};
     const bool alone = codec->since == 0;
     codec->since = (codec->since + 1) % JOURNAL_ALONE_EVERY;
     put_row(&entry, &codec->point, point, alone);
@@ -291,7 +208,7 @@ void journal_put_point(struct journal_codec *codec, struct text *to,
 void journal_put_validation(struct journal_codec *codec, struct text *to,
                             const struct series_validation *validation)
 {
-    struct entry entry = {.table = &validation_table, .codec = codec, .to = to};
+    struct entry entry = {.table = &journal_validations, .codec = codec, .to = to};
     put_row(&entry, &codec->validation, validation, true);
 }
 
@@ -343,30 +260,30 @@ void journal_put_header(struct journal_codec *codec, struct text *to)
 
 /* --- reading --- */
 
-static bool is_of(const struct table *table, uint32_t series)
+static bool is_of(const struct journal_table *table, uint32_t series)
 {
     return series >= table->series && series - table->series < table->count;
 }
 
 uint64_t journal_record_iteration(const unsigned char *record)
 {
-    const bool ends = journal_record_is_last(record) && is_of(&point_table, series_of(record));
+    const bool ends = journal_record_is_last(record) && is_of(&journal_points, series_of(record));
     return ends ? get_64(record) : 0;
 }
 
 /* Takes a value. Returns whether it completes a line, whose values are then those of the row. */
-static bool take_value(const struct table *table, struct journal_row *row,
+static bool take_value(const struct journal_table *table, struct journal_row *row,
                        const unsigned char *record)
 {
     const uint32_t column = series_of(record) - table->series;
     const double value = get_double(record + AT_VALUE);
     if (has_flag(record, JOURNAL_ALONE))
         begin_alone(table, row);
-    if (column == PER_EPOCH)
+    if (column == JOURNAL_PER_EPOCH)
         row->per_epoch = value;
     else
-        set_value(&table->columns[column], &row->values, value);
-    row->has_epoch |= column == EPOCH;
+        journal_set_value(&table->columns[column], &row->values, value);
+    row->has_epoch |= column == JOURNAL_EPOCH;
     if (!journal_record_is_last(record) || !row->known)
         return false;
     const uint64_t iteration = get_64(record);
@@ -374,7 +291,8 @@ static bool take_value(const struct table *table, struct journal_row *row,
     memcpy((char *)&row->values + table->iteration, &iteration, sizeof iteration);
     memcpy((char *)&row->values + table->seconds, &seconds, sizeof seconds);
     if (!row->has_epoch)
-        set_value(&table->columns[EPOCH], &row->values, epoch_after(iteration, row->per_epoch));
+        journal_set_value(&table->columns[JOURNAL_EPOCH], &row->values,
+                          epoch_after(iteration, row->per_epoch));
     row->has_epoch = false;
     return true;
 }
@@ -480,14 +398,14 @@ static bool take_sound(struct journal_codec *codec, const unsigned char *record,
 {
     const uint32_t series = series_of(record);
     struct journal_line line = {.end = end};
-    if (is_of(&point_table, series)) {
+    if (is_of(&journal_points, series)) {
         line.point = &codec->point.values.point;
-        return !take_value(&point_table, &codec->point, record) || line.point->iteration == 0 ||
+        return !take_value(&journal_points, &codec->point, record) || line.point->iteration == 0 ||
                visit(context, &line, error);
     }
-    if (is_of(&validation_table, series)) {
+    if (is_of(&journal_validations, series)) {
         line.validation = &codec->validation.values.validation;
-        return !take_value(&validation_table, &codec->validation, record) ||
+        return !take_value(&journal_validations, &codec->validation, record) ||
                visit(context, &line, error);
     }
     if (series >= JOURNAL_NAMED)

@@ -23,20 +23,78 @@
 #ifndef TINCA_RUNS_FOLDER_JOURNAL_RECORD_H
 #define TINCA_RUNS_FOLDER_JOURNAL_RECORD_H
 
+#include "base/number.h"
 #include "runs/folder/journal.h"
+
+#include <math.h>
+#include <string.h>
 
 enum { JOURNAL_RECORD = 32, JOURNAL_TEXT_BYTES = 24, JOURNAL_ALONE_EVERY = 64 };
 #define JOURNAL_LAST  UINT32_C(0x80000000)
 #define JOURNAL_ALONE UINT32_C(0x40000000)
 
 /* Numbers of series. They are part of the format: numbers are added, and never used otherwise.
- * Numbers of iterations and of validations follow the tables in journal_record.c. */
+ * Those of iterations and of validations follow the tables in journal_text.c. */
 enum journal_series {
     JOURNAL_TEXT = 0,        /* an event, and the header */
     JOURNAL_POINT = 1,       /* the first one of iterations */
     JOURNAL_VALIDATION = 32, /* the first one of validations */
     JOURNAL_NAMED = 64,      /* the first one whose name an event "series" gives */
 };
+
+/* --- the values of an iteration or a validation --- */
+
+enum journal_kind {
+    JOURNAL_RATIO,    /* the iterations of an epoch, from which epochs follow; it has no name */
+    JOURNAL_FLOAT,    /* unknown if it is not finite */
+    JOURNAL_OPTIONAL, /* a float that only some networks have; NaN: it does not exist */
+    JOURNAL_TIME,     /* the seconds, which every record has */
+    JOURNAL_COUNT,
+    JOURNAL_OPTIONAL_COUNT /* 0: it does not exist */
+};
+
+struct journal_column {
+    const char *name; /* in JSON */
+    enum journal_kind kind;
+    size_t offset; /* in struct series_point or struct series_validation */
+};
+
+/* Column i has the number `series` + i. The last value of an entry is the loss. */
+struct journal_table {
+    uint32_t series, count;
+    size_t iteration, seconds; /* offsets */
+    const struct journal_column *columns;
+};
+extern const struct journal_table journal_points, journal_validations;
+enum { JOURNAL_PER_EPOCH, JOURNAL_EPOCH, JOURNAL_LOSS }; /* the first columns of both tables */
+
+/* Returns a value; NaN, of one pattern, if it is unknown or does not exist. */
+static inline double journal_value(const struct journal_column *column, const void *values)
+{
+    float value;
+    uint64_t count;
+    const char *at = (const char *)values + column->offset;
+    if (column->kind >= JOURNAL_COUNT) {
+        memcpy(&count, at, sizeof count);
+        return (double)count;
+    }
+    memcpy(&value, at, sizeof value);
+    const bool known = column->kind == JOURNAL_OPTIONAL ? !isnan(value) : isfinite(value);
+    return known ? (double)value : (double)NAN;
+}
+
+/* Sets a value; a count that is NaN becomes 0. */
+static inline void journal_set_value(const struct journal_column *column, void *values,
+                                     double value)
+{
+    char *at = (char *)values + column->offset;
+    if (column->kind >= JOURNAL_COUNT)
+        memcpy(at, &(uint64_t){number_to_uint64(value)}, sizeof(uint64_t));
+    else
+        memcpy(at, &(float){(float)value}, sizeof(float));
+}
+
+/* --- the state between two records --- */
 
 /* Frees what the state holds. */
 void journal_codec_free(struct journal_codec *codec);

@@ -1,150 +1,69 @@
-/* The lines of JSON that stand for the entries of a journal: what tinca train --json prints, and
- * what journal.jsonl of earlier versions consists of. An iteration is a line without "event". */
+/* The tables of values, and the lines of JSON that stand for the entries of a journal: what tinca
+ * train --json prints, and what journal.jsonl of earlier versions consists of. An iteration is a
+ * line without "event". */
 #include "runs/folder/journal_record.h"
 
 #include "base/files/file.h"
 #include "base/files/lines.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- an iteration without a tree --- */
+/* --- tables --- */
 
-/* Parses the line of an iteration without building a JSON tree, which takes a tenth of the time.
- *
- * Only lines that look exactly as journal_print_line writes them are accepted: the members in
- * that order, without spaces, each number at most 15 digits long. All others are left to the JSON
- * parser, so that both give the same values. A decimal of at most 15 digits is an integer below
- * 2^53 times a power of ten; if that power is at most 10^22, both are exact as doubles and one
- * multiplication or division gives the correctly rounded value (Clinger 1990), which strtod gives,
- * too. */
-
-enum { DIGITS = 15, POWERS = 22 };
-
-static const double powers[POWERS + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                          1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                          1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-
-/* The part of a line that is not read yet. */
-struct rest {
-    const char *at, *end;
-};
-
-static bool skip(struct rest *rest, const char *text, size_t length)
-{
-    if ((size_t)(rest->end - rest->at) < length || memcmp(rest->at, text, length) != 0)
-        return false;
-    rest->at += length;
-    return true;
-}
-
-static bool is_digit(const struct rest *rest)
-{
-    return rest->at < rest->end && *rest->at >= '0' && *rest->at <= '9';
-}
-
-/* Reads digits into *value, and returns how many there were. */
-static int read_digits(struct rest *rest, uint64_t *value)
-{
-    const char *from = rest->at;
-    while (is_digit(rest) && rest->at - from <= DIGITS)
-        *value = 10 * *value + (uint64_t)(*rest->at++ - '0');
-    return (int)(rest->at - from);
-}
-
-/* Reads the integer part of a number, which has no leading zero. */
-static int read_integer(struct rest *rest, uint64_t *value)
-{
-    const char *from = rest->at;
-    const int digits = read_digits(rest, value);
-    return digits > 1 && *from == '0' ? 0 : digits;
-}
-
-static bool read_exponent(struct rest *rest, int *exponent)
-{
-    uint64_t value = 0;
-    *exponent = 0;
-    if (!skip(rest, "e", 1))
-        return true;
-    const bool negative = skip(rest, "-", 1);
-    if (!negative)
-        skip(rest, "+", 1);
-    const int digits = read_digits(rest, &value);
-    *exponent = negative ? -(int)value : (int)value;
-    return digits >= 1 && digits <= 3;
-}
-
-/* Reads a number, or null as NaN. */
-static bool parse_float(struct rest *rest, float *result)
-{
-    uint64_t value = 0;
-    int exponent;
-    if (skip(rest, "null", 4)) {
-        *result = NAN;
-        return true;
+#define POINT(name, kind, member)                                                                  \
+    {                                                                                              \
+        name, kind, offsetof(struct series_point, member)                                          \
     }
-    const bool negative = skip(rest, "-", 1);
-    int digits = read_integer(rest, &value), fraction = 0;
-    if (digits == 0)
-        return false;
-    if (skip(rest, ".", 1) && (fraction = read_digits(rest, &value)) == 0)
-        return false;
-    if (digits + fraction > DIGITS || !read_exponent(rest, &exponent))
-        return false;
-    exponent -= fraction;
-    if (exponent < -POWERS || exponent > POWERS)
-        return false;
-    const double whole = negative ? -(double)value : (double)value;
-    *result = (float)(exponent < 0 ? whole / powers[-exponent] : whole * powers[exponent]);
-    return true;
-}
+#define VALIDATION(name, kind, member)                                                             \
+    {                                                                                              \
+        name, kind, offsetof(struct series_validation, member)                                     \
+    }
 
-static bool parse_count(struct rest *rest, uint64_t *count)
-{
-    *count = 0;
-    const int digits = read_integer(rest, count);
-    return digits > 0 && digits <= DIGITS;
-}
+/* New rows come last: the place of a row is part of the format. */
+static const struct journal_column point_columns[] = {
+    {NULL, JOURNAL_RATIO, 0},
+    POINT("epoch", JOURNAL_FLOAT, epoch),
+    POINT("loss", JOURNAL_FLOAT, loss),
+    POINT("loss_caffe", JOURNAL_FLOAT, loss_caffe),
+    POINT("loss_mean", JOURNAL_FLOAT, loss_mean),
+    POINT("loss_discriminator", JOURNAL_OPTIONAL, loss_discriminator),
+    POINT("loss_l1", JOURNAL_OPTIONAL, loss_l1),
+    POINT("loss_labels", JOURNAL_OPTIONAL, loss_labels),
+    POINT("loss_teacher", JOURNAL_OPTIONAL, loss_teacher),
+    POINT("lr", JOURNAL_FLOAT, learning_rate),
+    POINT("ms_per_image", JOURNAL_FLOAT, ms_per_image),
+    POINT("seconds", JOURNAL_TIME, seconds),
+    POINT("memory_bytes", JOURNAL_COUNT, memory_bytes),
+    POINT("gpu_memory_bytes", JOURNAL_OPTIONAL_COUNT, gpu_memory_bytes)};
 
-#define SKIP(rest, text) skip(rest, text, sizeof(text) - 1)
+static const struct journal_column validation_columns[] = {
+    {NULL, JOURNAL_RATIO, 0},
+    VALIDATION("epoch", JOURNAL_FLOAT, epoch),
+    VALIDATION("loss", JOURNAL_FLOAT, loss),
+    VALIDATION("top1", JOURNAL_FLOAT, top1),
+    VALIDATION("top5", JOURNAL_FLOAT, top5),
+    VALIDATION("pixel_accuracy", JOURNAL_OPTIONAL, pixel_accuracy),
+    VALIDATION("loss_error", JOURNAL_OPTIONAL, loss_error),
+    VALIDATION("seconds", JOURNAL_TIME, seconds)};
 
-bool journal_parse_point(const char *line, size_t length, struct series_point *point)
-{
-    struct rest rest = {line, line + length};
-    point->gpu_memory_bytes = 0;
-    point->loss_discriminator = point->loss_l1 = point->loss_labels = point->loss_teacher = NAN;
-    return FLT_EVAL_METHOD == 0 && SKIP(&rest, "{\"iteration\":") &&
-           parse_count(&rest, &point->iteration) && point->iteration > 0 &&
-           SKIP(&rest, ",\"epoch\":") && parse_float(&rest, &point->epoch) &&
-           SKIP(&rest, ",\"loss\":") && parse_float(&rest, &point->loss) &&
-           SKIP(&rest, ",\"loss_caffe\":") && parse_float(&rest, &point->loss_caffe) &&
-           SKIP(&rest, ",\"loss_mean\":") && parse_float(&rest, &point->loss_mean) &&
-           (!SKIP(&rest, ",\"loss_discriminator\":") ||
-            parse_float(&rest, &point->loss_discriminator)) &&
-           (!SKIP(&rest, ",\"loss_l1\":") || parse_float(&rest, &point->loss_l1)) &&
-           (!SKIP(&rest, ",\"loss_labels\":") || parse_float(&rest, &point->loss_labels)) &&
-           (!SKIP(&rest, ",\"loss_teacher\":") || parse_float(&rest, &point->loss_teacher)) &&
-           SKIP(&rest, ",\"lr\":") && parse_float(&rest, &point->learning_rate) &&
-           SKIP(&rest, ",\"ms_per_image\":") && parse_float(&rest, &point->ms_per_image) &&
-           SKIP(&rest, ",\"seconds\":") && parse_float(&rest, &point->seconds) &&
-           SKIP(&rest, ",\"memory_bytes\":") && parse_count(&rest, &point->memory_bytes) &&
-           (!SKIP(&rest, ",\"gpu_memory_bytes\":") ||
-            parse_count(&rest, &point->gpu_memory_bytes)) &&
-           SKIP(&rest, "}") && rest.at == rest.end;
-}
+#define TABLE(type, first, list)                                                                   \
+    {                                                                                              \
+        first, sizeof(list) / sizeof *(list), offsetof(struct type, iteration),                    \
+            offsetof(struct type, seconds), list                                                   \
+    }
+
+const struct journal_table journal_points = TABLE(series_point, JOURNAL_POINT, point_columns);
+const struct journal_table journal_validations =
+    TABLE(series_validation, JOURNAL_VALIDATION, validation_columns);
+
+_Static_assert(sizeof(point_columns) / sizeof *point_columns <= JOURNAL_VALIDATION - JOURNAL_POINT,
+               "iterations and validations share no number");
 
 /* --- lines --- */
-
-static float read_float(const struct json *line, const char *key)
-{
-    double value;
-    const struct json *member = json_member(line, key);
-    return member && json_number(member, &value) ? (float)value : NAN;
-}
 
 static bool read_count(const struct json *line, const char *key, uint64_t *value)
 {
@@ -162,35 +81,25 @@ static bool is_event(const struct json *line, const char *name)
     return event && strcmp(event, name) == 0;
 }
 
-static bool read_point(const struct json *line, struct series_point *point)
+/* Reads the values of a table. Returns false if a count is missing, or is none. */
+static bool read_values(const struct json *line, const struct journal_table *table, void *values)
 {
-    *point = (struct series_point){.epoch = read_float(line, "epoch"),
-                                   .loss = read_float(line, "loss"),
-                                   .loss_caffe = read_float(line, "loss_caffe"),
-                                   .loss_mean = read_float(line, "loss_mean"),
-                                   .loss_discriminator = read_float(line, "loss_discriminator"),
-                                   .loss_l1 = read_float(line, "loss_l1"),
-                                   .loss_labels = read_float(line, "loss_labels"),
-                                   .loss_teacher = read_float(line, "loss_teacher"),
-                                   .learning_rate = read_float(line, "lr"),
-                                   .ms_per_image = read_float(line, "ms_per_image"),
-                                   .seconds = read_float(line, "seconds")};
-    return !json_member(line, "event") && read_count(line, "memory_bytes", &point->memory_bytes) &&
-           (!json_member(line, "gpu_memory_bytes") ||
-            read_count(line, "gpu_memory_bytes", &point->gpu_memory_bytes)) &&
-           read_count(line, "iteration", &point->iteration) && point->iteration > 0;
-}
-
-static bool read_validation(const struct json *line, struct series_validation *validation)
-{
-    *validation = (struct series_validation){.epoch = read_float(line, "epoch"),
-                                             .loss = read_float(line, "loss"),
-                                             .top1 = read_float(line, "top1"),
-                                             .top5 = read_float(line, "top5"),
-                                             .pixel_accuracy = read_float(line, "pixel_accuracy"),
-                                             .loss_error = read_float(line, "loss_error"),
-                                             .seconds = read_float(line, "seconds")};
-    return is_event(line, "validation") && read_count(line, "iteration", &validation->iteration);
+    uint64_t iteration, count;
+    bool read = read_count(line, "iteration", &iteration);
+    if (read)
+        memcpy((char *)values + table->iteration, &iteration, sizeof iteration);
+    for (size_t i = JOURNAL_EPOCH; read && i < table->count; i++) {
+        const struct journal_column *column = &table->columns[i];
+        const struct json *member = json_member(line, column->name);
+        double value = (double)NAN;
+        if (column->kind >= JOURNAL_COUNT)
+            read = member ? read_count(line, column->name, &count)
+                          : column->kind == JOURNAL_OPTIONAL_COUNT;
+        if (member && !json_number(member, &value))
+            value = (double)NAN;
+        journal_set_value(column, values, value);
+    }
+    return read;
 }
 
 bool journal_read_finding(const struct json *line, struct finding *finding)
@@ -223,9 +132,11 @@ bool journal_visit_text(const char *json, size_t length, uint64_t end, const cha
     if (!*is_json)
         return true;
     struct journal_line line = {.end = end};
-    if (read_point(document.root, &point))
+    if (!json_member(document.root, "event") &&
+        read_values(document.root, &journal_points, &point) && point.iteration > 0)
         line.point = &point;
-    else if (read_validation(document.root, &validation))
+    else if (is_event(document.root, "validation") &&
+             read_values(document.root, &journal_validations, &validation))
         line.validation = &validation;
     else {
         line.json = document.root;
@@ -242,7 +153,6 @@ bool journal_text_read(const char *path, uint64_t limit, journal_visit *visit, v
 {
     struct lines lines;
     struct error trouble = {0};
-    struct series_point point;
     bool good = true, is_json;
     size_t length;
     if (!lines_open(&lines, path, JOURNAL_LINE_MOST, error))
@@ -251,10 +161,6 @@ bool journal_text_read(const char *path, uint64_t limit, journal_visit *visit, v
         const uint64_t end = lines_offset(&lines);
         if (end > limit)
             break;
-        if (journal_parse_point(line, length, &point)) {
-            good = visit(context, &(struct journal_line){.point = &point, .end = end}, error);
-            continue;
-        }
         good = journal_visit_text(line, length, end, path, visit, context, &is_json, error);
         if (!is_json && found->faults++ == 0)
             found->first_fault = end - length - 1;
@@ -270,55 +176,30 @@ bool journal_text_read(const char *path, uint64_t limit, journal_visit *visit, v
 
 /* --- printing --- */
 
-/* Writes null for NaN and infinity, which JSON does not have. */
-static void put_number(struct text *text, const char *key, double value, int digits)
-{
-    if (isfinite(value))
-        text_append(text, ",\"%s\":%.*g", key, digits, value);
-    else
-        text_append(text, ",\"%s\":null", key);
-}
-
 enum { FLOAT_DIGITS = 9 }; /* enough to read back every float exactly */
 
-/* Adds a member that only some networks have, unless it is NaN; readers take a missing one as NaN.
+/* Writes null for NaN and infinity, which JSON does not have. Readers take a missing member as NaN.
  */
-static void put_if_number(struct text *text, const char *key, double value)
+static void put_value(struct text *text, const struct journal_column *column, const void *values)
 {
-    if (!isnan(value))
-        put_number(text, key, value, FLOAT_DIGITS);
+    const double value = journal_value(column, values);
+    if (column->kind >= JOURNAL_COUNT) {
+        if (column->kind == JOURNAL_COUNT || value > 0)
+            text_append(text, ",\"%s\":%" PRIu64, column->name, number_to_uint64(value));
+    } else if (isfinite(value))
+        text_append(text, ",\"%s\":%.*g", column->name, FLOAT_DIGITS, value);
+    else if (column->kind != JOURNAL_OPTIONAL || !isnan(value))
+        text_append(text, ",\"%s\":null", column->name);
 }
 
-static void put_point(struct text *text, const struct series_point *point)
+static void put_values(struct text *text, const char *before, const struct journal_table *table,
+                       const void *values)
 {
-    text_append(text, "{\"iteration\":%" PRIu64, point->iteration);
-    put_number(text, "epoch", (double)point->epoch, FLOAT_DIGITS);
-    put_number(text, "loss", (double)point->loss, FLOAT_DIGITS);
-    put_number(text, "loss_caffe", (double)point->loss_caffe, FLOAT_DIGITS);
-    put_number(text, "loss_mean", (double)point->loss_mean, FLOAT_DIGITS);
-    put_if_number(text, "loss_discriminator", (double)point->loss_discriminator);
-    put_if_number(text, "loss_l1", (double)point->loss_l1);
-    put_if_number(text, "loss_labels", (double)point->loss_labels);
-    put_if_number(text, "loss_teacher", (double)point->loss_teacher);
-    put_number(text, "lr", (double)point->learning_rate, FLOAT_DIGITS);
-    put_number(text, "ms_per_image", (double)point->ms_per_image, FLOAT_DIGITS);
-    put_number(text, "seconds", (double)point->seconds, FLOAT_DIGITS);
-    text_append(text, ",\"memory_bytes\":%" PRIu64, point->memory_bytes);
-    if (point->gpu_memory_bytes > 0)
-        text_append(text, ",\"gpu_memory_bytes\":%" PRIu64, point->gpu_memory_bytes);
-    text_append(text, "}");
-}
-
-static void put_validation(struct text *text, const struct series_validation *validation)
-{
-    text_append(text, "{\"event\":\"validation\",\"iteration\":%" PRIu64, validation->iteration);
-    put_number(text, "epoch", (double)validation->epoch, FLOAT_DIGITS);
-    put_number(text, "loss", (double)validation->loss, FLOAT_DIGITS);
-    put_number(text, "top1", (double)validation->top1, FLOAT_DIGITS);
-    put_number(text, "top5", (double)validation->top5, FLOAT_DIGITS);
-    put_if_number(text, "pixel_accuracy", (double)validation->pixel_accuracy);
-    put_if_number(text, "loss_error", (double)validation->loss_error);
-    put_number(text, "seconds", (double)validation->seconds, FLOAT_DIGITS);
+    uint64_t iteration;
+    memcpy(&iteration, (const char *)values + table->iteration, sizeof iteration);
+    text_append(text, "{%s\"iteration\":%" PRIu64, before, iteration);
+    for (size_t i = JOURNAL_EPOCH; i < table->count; i++)
+        put_value(text, &table->columns[i], values);
     text_append(text, "}");
 }
 
@@ -342,9 +223,9 @@ static void put_scalar(struct text *text, const struct journal_scalar *scalar)
 void journal_print_line(struct text *text, const struct journal_line *line)
 {
     if (line->point)
-        put_point(text, line->point);
+        put_values(text, "", &journal_points, line->point);
     else if (line->validation)
-        put_validation(text, line->validation);
+        put_values(text, "\"event\":\"validation\",", &journal_validations, line->validation);
     else if (line->scalar)
         put_scalar(text, line->scalar);
     else
