@@ -130,6 +130,17 @@ static bool open_and_cut(struct journal *journal, uint64_t keep, struct error *e
     return journal->descriptor >= 0 && cut(journal, keep, error);
 }
 
+/* Converts the journal of an earlier version, and removes its column file, which was a cache. */
+static bool convert(const struct journal *journal, const char *directory, uint64_t length,
+                    struct error *error)
+{
+    char *columns = file_join(directory, JOURNAL_COLUMNS_FILE);
+    if (columns)
+        unlink(columns);
+    free(columns);
+    return journal_text_convert(journal->earlier, journal->path, length, error);
+}
+
 bool journal_open(struct journal *journal, const char *directory, const struct journal_mark *keep,
                   struct error *error)
 {
@@ -140,7 +151,7 @@ bool journal_open(struct journal *journal, const char *directory, const struct j
         (journal->path && journal->earlier) || error_set_memory(error, "the journal's path", 0);
     uint64_t length = keep ? keep->length : 0;
     if (good && keep && keep->is_text) {
-        good = journal_text_convert(journal->earlier, journal->path, length, error);
+        good = convert(journal, directory, length, error);
         length = UINT64_MAX;
     }
     if (good && open_and_cut(journal, length, error))

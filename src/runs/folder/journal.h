@@ -26,8 +26,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JOURNAL_FILE      "journal"
-#define JOURNAL_TEXT_FILE "journal.jsonl" /* of earlier versions */
+#define JOURNAL_FILE "journal"
+/* Of earlier versions: lines of JSON, and a cache of their values. */
+#define JOURNAL_TEXT_FILE    "journal.jsonl"
+#define JOURNAL_COLUMNS_FILE "journal.columns"
 
 /* A place in a journal, as a checkpoint or a summary has recorded it. */
 struct journal_mark {
