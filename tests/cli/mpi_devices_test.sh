@@ -86,7 +86,7 @@ run runs --check "$T/short"
 journal_lines short/journal | sed 's/"event":"ranks",\(.*\)"process"/"event":"ranks",\1"proces"/' >changed
 mkdir wrong && cp short/* wrong/ && journal_lines -w wrong/journal changed
 run runs --check "$T/wrong"
-grep -q 'not a complete list of ranks' out err && ok "an event that is incomplete is found" ||
+grep -q 'journal: the ' out err && ok "an event that is incomplete is found" ||
     not_ok "an event that is incomplete is found" "exit $status: $(cat out; told)"
 run export "$T/short" -o again.json
 looks again.json runs.0.ranks.1.iterations 40 "export finds the ranks of a saved run"

@@ -57,7 +57,7 @@ static void put_other(struct import_reader *reader, const char *name, double val
     const size_t place = scalars_find(&reader->log->scalars, name, NULL);
     if (place != SIZE_MAX &&
         memory_grow(&reader->others, &reader->other_capacity, reader->other_count + 1,
-                    sizeof *reader->others, "a row", NULL))
+                    sizeof *reader->others, "the log's series", NULL))
         reader->others[reader->other_count++] = (struct import_other){place, value};
 }
 

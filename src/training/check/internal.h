@@ -168,13 +168,6 @@ bool check_read_json(struct check *check, const char *file, size_t limit, enum c
 void check_checksum(struct check *check, const char *file, enum check_remedy remedy,
                     const struct json_document *document);
 
-/* --- run_check_journal_line.c --- */
-
-/* Checks an entry of a journal against those before it, and adds it to the record. Returns what is
- * wrong with it, translated, or NULL. Writes a detail, or "", to `detail`, which has 200 bytes. */
-const char *check_journal_line(struct check_record *record, const struct journal_line *line,
-                               bool imported, char *detail);
-
 /* --- run_check_consistency.c and run_check_report.c --- */
 
 /* Checks that the files agree and that none is missing. */

@@ -1,26 +1,23 @@
-/* Reads the journal once, checks each entry, and compares it with the places that the checkpoints
- * and the summary have recorded (struct check_mark). */
+/* Reads the journal once, verifies its records, and compares it with the places that the
+ * checkpoints and the summary have recorded (struct check_mark). */
 #include "training/check/internal.h"
 
-#include "base/files/file.h"
 #include "base/language.h"
+#include "runs/folder/run_files.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { SHOWN = 3, DETAIL = 200 };
-
 struct reading {
     struct check *check;
     const char *file;
     struct check_record *record;
-    uint64_t number; /* of the entry, from 1 */
-    uint64_t end;    /* of the last entry */
-    uint64_t faults; /* wrong entries */
-    bool is_text;    /* it is a journal of an earlier version */
-    bool is_aside;   /* it is the journal from before the run began again */
+    uint64_t size; /* of the file */
+    uint64_t end;  /* of the last entry */
+    bool is_text;  /* it is a journal of an earlier version */
+    bool is_aside; /* it is the journal from before the run began again */
 };
 
 /* Reports what is wrong with the file. A journal that was put aside was not synced before the kill
@@ -33,6 +30,57 @@ struct reading {
          : check_damage((reading)->check, (reading)->file, REMEDY_RECORD, __VA_ARGS__))
 
 /* --- entries --- */
+
+/* What the other checks compare with is collected here. Whether the entries are those that the run
+ * wrote is what their checksums say. */
+
+static void take_point(struct check_record *record, const struct series_point *point)
+{
+    record->has_null_loss |= !isfinite(point->loss);
+    record->last = *point;
+    record->points++;
+}
+
+static void take_validation(struct check_record *record, const struct series_validation *validation)
+{
+    record->validations++;
+    if (isfinite(validation->loss) && !((double)validation->loss >= record->best_validation_loss))
+        record->best_validation_loss = (double)validation->loss;
+    record->last_validation = *validation;
+    if (!isnan(validation->top1) && !((double)validation->top1 <= record->best_top1))
+        record->best_top1 = (double)validation->top1;
+}
+
+static void take_event(struct check_record *record, const struct json *json)
+{
+    struct finding finding;
+    const char *event = json_string(json_member(json, "event"));
+    if (!record->started && run_files_read_start(json, &record->facts, &record->snapshot))
+        record->started = true;
+    if (journal_read_finding(json, &finding)) {
+        record->has_divergence |= finding.kind == FINDING_DIVERGENCE;
+        record->has_plateau |=
+            finding.kind == FINDING_PLATEAU || finding.kind == FINDING_EARLY_STOP;
+    }
+    if (!event)
+        return;
+    record->ended |= strcmp(event, "end") == 0;
+    record->checkpoints += strcmp(event, "checkpoint") == 0;
+    if (strcmp(event, "test") == 0)
+        run_files_read_test(json, &record->test);
+}
+
+/* Adds an entry to the record. */
+static void collect(struct check_record *record, const struct journal_line *line)
+{
+    record->goes_on_after_validation |= record->validations > 0;
+    if (line->point)
+        take_point(record, line->point);
+    if (line->validation)
+        take_validation(record, line->validation);
+    if (line->json)
+        take_event(record, line->json);
+}
 
 /* Records for the marks of this form of journal that an entry ends at their place. */
 static void meet_marks(struct reading *reading)
@@ -49,27 +97,12 @@ static void meet_marks(struct reading *reading)
 
 static bool take_entry(void *context, const struct journal_line *line, struct error *error)
 {
-    char detail[DETAIL];
     struct reading *reading = context;
-    const bool imported = reading->check->facts.imported[0];
-    const char *why = check_journal_line(reading->record, line, imported, detail);
-    const unsigned long long number = ++reading->number, byte = reading->end;
     (void)error;
+    collect(reading->record, line);
     reading->end = line->end;
     meet_marks(reading);
-    if (!why || reading->faults++ >= SHOWN)
-        return true; /* only the first ones are reported, the others are counted */
-    if (detail[0])
-        report_journal(reading, _("entry %llu (byte %llu): %s: %s"), number, byte, why, detail);
-    else
-        report_journal(reading, _("entry %llu (byte %llu): %s"), number, byte, why);
     return true;
-}
-
-static uint64_t size_of(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
 /* Reads the file. A record or a line that is incomplete at its end is torn: the process was killed
@@ -77,6 +110,7 @@ static uint64_t size_of(const char *path)
 static void read_entries(struct reading *reading)
 {
     struct error error = {0};
+    struct stat status;
     struct journal_found found;
     struct check_record *record = reading->record;
     char *path = check_path(reading->check, reading->file);
@@ -84,6 +118,8 @@ static void read_entries(struct reading *reading)
     record->best_top1 = record->best_validation_loss = (double)NAN;
     record->read = path && journal_read_file(path, reading->is_text, UINT64_MAX, take_entry,
                                              reading, &found, &error);
+    if (path && stat(path, &status) == 0)
+        reading->size = (uint64_t)status.st_size;
     if (path && !record->read)
         report_journal(reading, "%s", error.why);
     reading->check->out_of_memory |= error.kind == ERROR_MEMORY;
@@ -91,17 +127,17 @@ static void read_entries(struct reading *reading)
         report_journal(reading, _("%llu of its records are damaged, the first one at byte %llu"),
                        (unsigned long long)found.faults, (unsigned long long)found.first_fault);
     else if (record->read)
-        record->torn = size_of(path) > reading->end;
-    if (reading->faults > SHOWN)
-        report_journal(reading, _("%llu more entries are wrong"),
-                       (unsigned long long)(reading->faults - SHOWN));
+        record->torn = reading->size > reading->end;
     free(path);
 }
 
 /* --- marks --- */
 
-static void compare_mark(struct check *check, const char *file, const struct check_mark *mark)
+static void compare_mark(const struct reading *reading, const struct check_mark *mark)
 {
+    struct check *check = reading->check;
+    const char *file = reading->file;
+    const bool is_end = mark == &check->marks[MARK_SUMMARY];
     uint32_t sum = 0;
     struct error error = {0};
     const unsigned long long length = mark->end.length;
@@ -113,6 +149,9 @@ static void compare_mark(struct check *check, const char *file, const struct che
                      _("the checksum of its first %llu bytes is %08x, but %s says %08x: they have "
                        "changed"),
                      length, (unsigned)sum, mark->file, (unsigned)mark->end.sum);
+    else if (is_end && reading->size > length)
+        check_damage(check, file, REMEDY_RECORD, _("it goes on after the end that %s records"),
+                     mark->file);
     else if (!mark->is_met)
         check_damage(check, file, REMEDY_RECORD,
                      _("no entry ends at byte %llu, where one ended when %s was written"), length,
@@ -139,7 +178,7 @@ void check_journal(struct check *check, const char *file)
     for (size_t i = 0; i < MARKS; i++)
         if (check->marks[i].file && check->marks[i].end.is_text == reading.is_text &&
             !(check->alive && i == MARK_SUMMARY))
-            compare_mark(check, file, &check->marks[i]);
+            compare_mark(&reading, &check->marks[i]);
 }
 
 /* Checks the journal that a run had before it began again from its first iteration. */
