@@ -1,11 +1,10 @@
 /* The points are written as a journal, so that all code that reads runs can read them. Settings
  * that the log does not contain are left out of config.json.
  *
- * While the log grows, `shown` has what the journal has. The journal's first line says how many
+ * While the log grows, `shown` has what the journal has. The journal's first event says how many
  * points and validations a reader should make room for; when a log outgrows that, or changes what
- * it has had before, the journal is written anew. Readers notice that by the bytes before the place
- * where they are (journal_tail_read); so that no earlier line comes to lie at the same place, the
- * first line has another length each time. */
+ * it has had before, the journal is written anew, with another number in its first event, so that
+ * readers notice it by the checksums (journal_tail_read). */
 #include "exchange/logs/import_run.h"
 
 #include "base/clock.h"
@@ -35,13 +34,13 @@ struct import_run {
     bool live;
     char *config;              /* the text of the settings in config.json */
     bool begun;                /* there is a config.json */
+    unsigned rewritten;        /* how often */
     struct imported_log shown; /* what the journal has */
     size_t *scalars;           /* how many values of each of the log's scalars */
     size_t scalar_capacity;
     size_t room, test_room; /* for how many points and validations */
     uint64_t iterations;    /* of the training, as the first line has them; 0: unknown */
     bool mean_only;
-    unsigned rewritten; /* how often */
     struct watcher watcher;
     bool diverged;
 };
@@ -273,18 +272,15 @@ static bool write_start(struct import_run *imported, const struct imported_log *
 {
     struct run *run = imported->run;
     struct run_snapshot start = end_of(log, false);
-    uint64_t length = 1;
     if (imported->live) {
         const double share = start.epoch / (double)start.iteration;
         start.iterations = imported->iterations;
         start.epochs = share > 0 ? share * (double)imported->iterations : 0;
     }
-    for (unsigned i = 0; i < imported->rewritten % 15; i++)
-        length *= 10; /* another number of digits, see above */
     struct json *event = run_files_start_event(&run->early_facts, &start);
     if (event && json_add_count(event, "validations", imported->test_room) &&
         json_add_count(event, "points", imported->room) &&
-        (!imported->live || json_add_count(event, "revision", length))) {
+        (!imported->live || json_add_count(event, "revision", imported->rewritten))) {
         journal_add_event(&run->journal, "start", event);
         return true;
     }

@@ -88,15 +88,15 @@ static int open_file(const struct journal *journal)
 static uint64_t end_of_entries(int descriptor, uint64_t size, uint32_t *sum)
 {
     unsigned char record[JOURNAL_RECORD];
-    *sum = 0;
     for (size -= size % JOURNAL_RECORD; size > 0; size -= JOURNAL_RECORD) {
         if (!file_read_at(descriptor, (char *)record, sizeof record, size - sizeof record))
-            return 0;
+            break;
         *sum = journal_record_sum(record);
         if (journal_record_is_last(record))
-            break;
+            return size;
     }
-    return size;
+    *sum = 0;
+    return 0;
 }
 
 /* Cuts the file to whole entries within the first `keep` bytes, and syncs it. */
