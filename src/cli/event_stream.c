@@ -2,8 +2,9 @@
  * present state. */
 #include "cli/internal.h"
 
-#include "base/files/file.h"
 #include "base/json/json.h"
+#include "base/memory.h"
+#include "base/text.h"
 #include "cli/output.h"
 #include "runs/values/run_facts.h"
 #include "runs/values/run_snapshot.h"
@@ -26,10 +27,10 @@ bool event_stream_begin(struct event_stream *stream, const struct run *run, stru
 {
     const struct run_facts *facts = run_facts(run);
     struct json *object = json_new_object();
-    *stream = (struct event_stream){.path = file_join(facts->directory, "journal.jsonl")};
-    if (!stream->path) {
+    *stream = (struct event_stream){.directory = memory_copy_text(facts->directory, error)};
+    if (!stream->directory) {
         json_free(object);
-        return error_set_memory(error, "a path", 0);
+        return false;
     }
     print_line(object, json_add_string(object, "event", "run") &&
                            json_add_string(object, "id", facts->id) &&
@@ -37,24 +38,28 @@ bool event_stream_begin(struct event_stream *stream, const struct run *run, stru
     return true;
 }
 
+static bool print_entry(void *context, const struct journal_line *line, struct error *error)
+{
+    struct text *text = context;
+    (void)error;
+    text->length = 0;
+    journal_print_line(text, line);
+    if (!text->failed)
+        output_print("%.*s\n", (int)text->length, text->data);
+    return true;
+}
+
 void event_stream_print(struct event_stream *stream)
 {
-    char *line = NULL;
-    size_t size = 0;
-    if (!stream->file && !(stream->file = fopen(stream->path, "r")))
-        return;
-    clearerr(stream->file);
-    for (;;) {
-        const long start = ftell(stream->file);
-        const ssize_t length = getline(&line, &size, stream->file);
-        if (length > 0 && line[length - 1] != '\n') /* the rest of it is not written yet */
-            fseek(stream->file, start, SEEK_SET);
-        if (length <= 0 || line[length - 1] != '\n')
-            break;
-        output_print("%.*s\n", (int)(length - 1), line);
-    }
+    enum journal_tail_result news;
+    struct text text = {0};
+    do {
+        news = journal_tail_read(&stream->tail, stream->directory, print_entry, &text, NULL);
+        if (news == JOURNAL_CUT)
+            journal_tail_free(&stream->tail);
+    } while (news == JOURNAL_MORE);
+    text_free(&text);
     fflush(stdout);
-    free(line);
 }
 
 void event_stream_end(struct event_stream *stream, const struct run *run)
@@ -71,8 +76,7 @@ void event_stream_end(struct event_stream *stream, const struct run *run)
                    (failed ? json_add_string(object, "error",
                                              error_format(&snapshot.error, message, sizeof message))
                            : json_add_null(object, "error")));
-    if (stream->file)
-        fclose(stream->file);
-    free(stream->path);
+    journal_tail_free(&stream->tail);
+    free(stream->directory);
     *stream = (struct event_stream){0};
 }

@@ -14,6 +14,7 @@
 #include "models/saved/error_analysis.h"
 #include "models/saved/predictions_file.h"
 #include "runs/folder/computed_with.h"
+#include "runs/folder/journal.h"
 #include "runs/folder/run_prune.h"
 #include "runs/history/run_filter.h"
 #include "runs/history/run_queue.h"
@@ -159,12 +160,12 @@ struct eval_errors {
 /* --- event_stream.c --- */
 
 /* Prints a run's events on standard output while it trains, a line of JSON each: first {"event":
- * "run", "id", "directory"}, then the lines of the run's journal (an iteration has no "event"), at
- * last {"event": "result", "status", "error"}. */
+ * "run", "id", "directory"}, then the entries of the run's journal (an iteration has no "event"),
+ * at last {"event": "result", "status", "error"}. */
 
 struct event_stream {
-    char *path; /* the journal; NULL: not begun */
-    FILE *file; /* NULL: the journal does not exist yet */
+    char *directory; /* of the run; NULL: not begun */
+    struct journal_tail tail;
 };
 
 /* Prints the first line. Returns false with an error if out of memory. */

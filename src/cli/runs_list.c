@@ -15,6 +15,7 @@
 #include "base/portable/portable.h"
 #include "base/text.h"
 #include "base/threads/pool.h"
+#include "runs/folder/journal.h"
 #include "runs/folder/run_directory.h"
 #include "runs/folder/run_prune.h"
 #include "runs/history/run_trash.h"
@@ -52,7 +53,7 @@ static bool is_summed_up(const struct run_outline *outline)
 {
     struct stat status;
     const struct run_snapshot *now = &outline->snapshot;
-    char *journal = file_join(outline->facts.directory, "journal.jsonl");
+    char *journal = journal_path(outline->facts.directory, NULL, NULL);
     const bool regular = journal && lstat(journal, &status) == 0 && S_ISREG(status.st_mode);
     free(journal);
     return regular && run_status_is_over(now->status) && now->status != RUN_INTERRUPTED &&

@@ -1,12 +1,6 @@
 # What a run is and what is kept of it: settings, run folder, history, findings, the machine's figures.
 noinst_LIBRARIES += libruns.a
 libruns_a_SOURCES = \
-	%D%/columns/internal.h \
-	%D%/columns/journal_columns.c \
-	%D%/columns/journal_columns.h \
-	%D%/columns/journal_columns_form.c \
-	%D%/columns/run_rows.c \
-	%D%/columns/run_rows.h \
 	%D%/figures.c \
 	%D%/figures.h \
 	%D%/figures.inc \
@@ -27,6 +21,9 @@ libruns_a_SOURCES = \
 	%D%/folder/journal.c \
 	%D%/folder/journal.h \
 	%D%/folder/journal_read.c \
+	%D%/folder/journal_record.c \
+	%D%/folder/journal_record.h \
+	%D%/folder/journal_text.c \
 	%D%/folder/run_directory.c \
 	%D%/folder/run_directory.h \
 	%D%/folder/run_directory_lock.c \
@@ -38,6 +35,8 @@ libruns_a_SOURCES = \
 	%D%/folder/run_name.h \
 	%D%/folder/run_prune.c \
 	%D%/folder/run_prune.h \
+	%D%/folder/run_rows.c \
+	%D%/folder/run_rows.h \
 	%D%/history/follow.c \
 	%D%/history/follow.h \
 	%D%/history/past_run.c \
@@ -107,6 +106,8 @@ libruns_a_SOURCES = \
 	%D%/values/run_ranks.h \
 	%D%/values/run_snapshot.c \
 	%D%/values/run_snapshot.h \
+	%D%/values/scalars.c \
+	%D%/values/scalars.h \
 	%D%/values/series.c \
 	%D%/values/series.h \
 	%D%/values/statistics.c \

@@ -148,7 +148,7 @@ struct checkpoint_state {
 static const struct saved_number numbers[] = {
     SAVED_OF_TRAINER(COUNT, "iteration", moment.iteration),
     SAVED_OF_TRAINER(NUMBER, "epoch", moment.epoch),
-    SAVED_OF_TRAINER(COUNT, "journal", resumption.journal),
+    SAVED_OF_TRAINER(COUNT, "journal", resumption.journal.length),
     SAVED_OF_TRAINER(COUNT, "per_epoch", resumption.data.per_epoch),
     SAVED_OF_TRAINER(COUNT, "images", resumption.data.images),
     SAVED_OF_TRAINER(COUNT, "validation_images", resumption.data.validation_images),
@@ -295,11 +295,11 @@ static void fill_metadata(const struct trainer *trainer, const char *class_names
         snprintf(metadata->keys[i], KEY_SIZE, "tinca.%s", metadata->here.keys[i]);
         add_text(metadata, metadata->keys[i], metadata->here.values[i]);
     }
-    snprintf(metadata->journal_sum, NUMBER_SIZE, "%" PRIu32, trainer->run->journal.crc32);
+    snprintf(metadata->journal_sum, NUMBER_SIZE, "%" PRIu32, trainer->run->journal.sum);
     add_text(metadata, "tinca.chosen", trainer->chosen);
     add_text(metadata, "tinca.parent", trainer->prepared.parent);
     add_text(metadata, "tinca.class_names", class_names);
-    add_text(metadata, "tinca.journal_crc32", metadata->journal_sum);
+    add_text(metadata, "tinca.journal_sum", metadata->journal_sum);
     visit_numbers(trainer->observers, trainer, add_number, metadata);
 }
 
@@ -320,7 +320,7 @@ static void collect_numbers(struct trainer *trainer)
     const struct preparation *prepared = &trainer->prepared;
     struct resumption *resumption = &trainer->resumption;
     resumption->data = data_counts_of(prepared);
-    resumption->journal = trainer->run->journal.synced;
+    resumption->journal.length = trainer->run->journal.synced;
     resumption->seconds = trainer_seconds(trainer, clock_nanoseconds());
     resumption->counters = method_save(&prepared->method);
     TELL_OBSERVERS(trainer, save);
@@ -591,6 +591,7 @@ static bool write_now(struct checkpoint_state *state, struct trainer *trainer)
     trainer->now.checkpoint.seconds += state->cost;
     if (written) {
         *unsaved = (struct error){0};
+        journal_note_checkpoint(&trainer->run->journal);
         note_checkpoint(trainer, state->cost, bytes);
     }
     trainer_report_unsaved(trainer);

@@ -145,14 +145,14 @@ struct best {
 static bool take_validation(void *context, const struct journal_line *line, struct error *error)
 {
     struct best *best = context;
-    struct series_validation validation;
+    const struct series_validation *validation = line->validation;
     (void)error;
-    if (line->point || !journal_read_validation(line->json, &validation))
+    if (!validation)
         return true;
     const double score =
-        isfinite(validation.top1) ? (double)validation.top1 : -(double)validation.loss;
+        isfinite(validation->top1) ? (double)validation->top1 : -(double)validation->loss;
     if (!isnan(score) && (best->iteration == 0 || score > best->score))
-        *best = (struct best){score, validation.iteration};
+        *best = (struct best){score, validation->iteration};
     return true;
 }
 
@@ -163,10 +163,7 @@ static uint64_t iteration_of_model(const struct fork_request *request)
     struct best best = {0};
     if (request->source == FORK_FINAL)
         return run_files_read_summary(request->directory, &end) ? end.iteration : 0;
-    char *path = file_join(request->directory, "journal.jsonl");
-    if (path)
-        journal_read(path, take_validation, &best, NULL);
-    free(path);
+    journal_read(request->directory, NULL, take_validation, &best, NULL, NULL);
     return best.iteration;
 }
 
@@ -174,7 +171,7 @@ static bool read_position(const struct fork_request *request, struct run_fork *f
                           struct error *error)
 {
     struct safetensors file;
-    uint64_t journal;
+    struct journal_mark journal;
     if (!is_checkpoint(request->source)) {
         fork->iteration = iteration_of_model(request);
         return true;
@@ -276,13 +273,15 @@ static bool copy_journal(const struct fork_request *request, const char *directo
                          struct run_fork *fork, struct error *error)
 {
     struct safetensors file;
-    uint64_t length;
+    struct journal_mark mark;
     if (!checkpoint_open(directory, false, &file, error))
         return false;
-    const bool good =
-        checkpoint_place(&file, &fork->iteration, &length, error) &&
-        copy(request, "journal.jsonl", directory, "journal.jsonl", length, true, error) &&
-        run_integrity_check_journal(directory, &file, error);
+    const char *name = checkpoint_place(&file, &fork->iteration, &mark, NULL) && mark.is_text
+                           ? JOURNAL_TEXT_FILE
+                           : JOURNAL_FILE;
+    const bool good = checkpoint_place(&file, &fork->iteration, &mark, error) &&
+                      copy(request, name, directory, name, mark.length, true, error) &&
+                      run_integrity_check_journal(directory, &file, error);
     safetensors_close(&file);
     return good;
 }
@@ -305,11 +304,9 @@ static bool copy_all(const struct fork_request *request, const char *directory,
 /* Removes the copies, so that a fork that could not begin takes no space. */
 static void remove_copies(const char *directory)
 {
-    static const char *const copies[] = {"ancestor.safetensors",
-                                         "checkpoint.safetensors",
-                                         "journal.jsonl",
-                                         "network.json",
-                                         "data.json",
+    static const char *const copies[] = {"ancestor.safetensors", "checkpoint.safetensors",
+                                         JOURNAL_FILE,           JOURNAL_TEXT_FILE,
+                                         "network.json",         "data.json",
                                          "best.safetensors"};
     for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
         char *path = file_join(directory, copies[i]);

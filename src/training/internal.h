@@ -51,11 +51,11 @@ struct data_counts {
 
 /* The state of the run as a whole in a checkpoint, and the state that a resumed run finds. */
 struct resumption {
-    struct safetensors file; /* the checkpoint to resume from, until it has been read */
-    bool previous;           /* it is checkpoint.previous: the last one is unusable */
-    bool known;              /* network.json and data.json have been compared */
-    bool journal_damaged;    /* the run begins again with its first iteration */
-    uint64_t journal;        /* bytes of the journal at the checkpoint */
+    struct safetensors file;     /* the checkpoint to resume from, until it has been read */
+    bool previous;               /* it is checkpoint.previous: the last one is unusable */
+    bool known;                  /* network.json and data.json have been compared */
+    bool journal_damaged;        /* the run starts once more with its first iteration */
+    struct journal_mark journal; /* its end at that time */
     struct data_counts data;
     double seconds; /* time that the run had taken */
     struct method_counters counters;

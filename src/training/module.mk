@@ -14,7 +14,6 @@ libtraining_a_SOURCES = \
 	%D%/check/run_check_consistency.c \
 	%D%/check/run_check_folder.c \
 	%D%/check/run_check_journal.c \
-	%D%/check/run_check_journal_line.c \
 	%D%/check/run_check_json.c \
 	%D%/check/run_check_models.c \
 	%D%/check/run_check_report.c \

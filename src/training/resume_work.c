@@ -65,9 +65,8 @@ static enum fitness try_checkpoint(struct trainer *trainer, bool previous, struc
  */
 static void note_missing_sum(struct trainer *trainer)
 {
-    uint32_t sum;
     struct error error;
-    if (checkpoint_journal_sum(&trainer->resumption.file, &sum))
+    if (trainer->resumption.journal.has_sum)
         return;
     error_set(
         &error, ERROR_UNSUPPORTED, trainer->run->early_facts.id, "nothing is to be done",
@@ -100,9 +99,10 @@ bool resume_find_checkpoint(struct trainer *trainer, uint64_t *iteration)
     notice(trainer, &first);
     if (fitness != FITS)
         return true;
+    if (!checkpoint_place(file, iteration, &trainer->resumption.journal, trainer->error))
+        return false;
     note_missing_sum(trainer);
-    return checkpoint_place(file, iteration, &trainer->resumption.journal, trainer->error) &&
-           kernel_choices_read(checkpoint_text(file, "chosen"), &trainer->resumption.choices,
+    return kernel_choices_read(checkpoint_text(file, "chosen"), &trainer->resumption.choices,
                                trainer->error);
 }
 
@@ -188,7 +188,7 @@ static bool remove_end(const struct trainer *trainer)
 }
 
 /* Prepares the folder for writing: from here on its files change. */
-static bool take_over(struct trainer *trainer, uint64_t journal)
+static bool take_over(struct trainer *trainer, const struct journal_mark *journal)
 {
     struct run *run = trainer->run;
     if (run->changed &&
@@ -213,7 +213,7 @@ static bool count_point(void *context, const struct journal_line *line, struct e
 static bool read_back(struct trainer *trainer)
 {
     struct run_snapshot *now = &trainer->now, read = *now;
-    if (!run_state_read_journal(trainer->run, trainer->resumption.journal, &read, &trainer->tempo,
+    if (!run_state_read_journal(trainer->run, &trainer->resumption.journal, &read, &trainer->tempo,
                                 trainer->error))
         return false;
     now->finding_count = read.finding_count;
@@ -257,16 +257,20 @@ static void note_beginning(struct trainer *trainer, const char *aside, uint64_t 
 static bool put_journal_aside(struct trainer *trainer)
 {
     struct run *run = trainer->run;
-    const char *name =
-        trainer->resumption.journal_damaged ? "journal.damaged.jsonl" : "journal.previous.jsonl";
-    char *path = file_join(run->directory, "journal.jsonl");
+    char name[32];
+    bool is_text;
+    char *path = journal_path(run->directory, &is_text, trainer->error);
+    snprintf(name, sizeof name, "journal.%s%s",
+             trainer->resumption.journal_damaged ? "damaged" : "previous",
+             path && is_text ? ".jsonl" : "");
     char *aside = file_join(run->directory, name);
     uint64_t points = 0;
     bool done = path && aside;
     if (!done)
         error_set_memory(trainer->error, "a path", 0);
     else {
-        const bool read = journal_read(path, count_point, &points, NULL);
+        const bool read =
+            journal_read_file(path, is_text, UINT64_MAX, count_point, &points, NULL, NULL);
         if (trainer->resumption.journal_damaged || (read && points > 0))
             done = rename(path, aside) == 0 || errno == ENOENT ||
                    error_set_errno(trainer->error, path, "check the disk", "cannot be renamed");
@@ -308,7 +312,7 @@ static bool start_over(struct trainer *trainer)
         return error_set(trainer->error, ERROR_INPUT, trainer->run->directory,
                          "fork the ancestor again",
                          "the checkpoint that this fork began with is missing or damaged");
-    return put_journal_aside(trainer) && take_over(trainer, 0);
+    return put_journal_aside(trainer) && take_over(trainer, NULL);
 }
 
 bool resume_restore(struct trainer *trainer)
@@ -328,7 +332,7 @@ bool resume_restore(struct trainer *trainer)
         return false;
     begin_schedule(trainer);
     if (!read_back(trainer) || (!*known && !experiment_make(trainer)) ||
-        !take_over(trainer, trainer->resumption.journal))
+        !take_over(trainer, &trainer->resumption.journal))
         return false;
     if (isnan(now->validation.best_loss)) /* none yet, or of an earlier version */
         now->validation.best_loss =

@@ -184,7 +184,7 @@ static bool make_files(struct run *run, const struct run_options *options, struc
     return write_labels(run->directory, options, error) &&
            write_outputs(run->directory, options, error) &&
            run_files_write_config(run->directory, &run->config, &run->early_facts, error) &&
-           (run->start.resumes || journal_open(&run->journal, run->directory, UINT64_MAX, error));
+           (run->start.resumes || journal_open(&run->journal, run->directory, NULL, error));
 }
 
 static bool start_worker(struct run *run, struct error *error)

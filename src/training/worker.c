@@ -6,7 +6,6 @@
 #include "base/host/host.h"
 #include "base/language.h"
 #include "engine/devices/rank_device.h"
-#include "runs/columns/journal_columns.h"
 #include "runs/folder/computed_with.h"
 #include "runs/folder/run_directory.h"
 #include "runs/folder/run_files.h"
@@ -252,10 +251,10 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
         now->status = RUN_FAILED;
         now->error = lost;
     }
-    if (now->status == RUN_DONE)
+    if (now->status == RUN_DONE) {
         checkpoint_remove(run->directory);
-    if (synced)
-        journal_columns_write(run->directory, NULL); /* without it, reading takes longer */
+        journal_forget_earlier(&run->journal);
+    }
 }
 
 static void free_trainer(struct trainer *trainer)

@@ -1,7 +1,6 @@
 #!/bin/sh
-# How long each command takes to read a run of a million iterations: while it writes the column file, while it
-# notes the journal's stamp in it, and with both; and how long the workbench takes from Enter on the list of runs
-# to the frame with the curve. Each figure is the least of REPEAT (5) measurements, since a loaded machine only
+# How long each command takes to read a run of a million iterations, and how long the workbench takes from Enter on
+# the list of runs to the frame with the curve. Each figure is the least of REPEAT (5) measurements, since a loaded machine only
 # adds to it. COUNT=N: so many iterations.
 set -e
 COUNT=${COUNT:-1000000}
@@ -14,7 +13,8 @@ export XDG_STATE_HOME="$work/state" XDG_CONFIG_HOME="$work/config" XDG_CACHE_HOM
     --epochs 3 --threads 1 -q
 id=20260101-000000-long-0001
 for short in "$work"/state/tinca/runs/*; do :; done
-python3 "$srcdir/tests/bench/long_run.py" "$short" "$work/state/tinca/runs/$id" "$COUNT"
+python3 "$srcdir/tests/bench/long_run.py" "$short" "$work/state/tinca/runs/$id" "$COUNT" \
+    "$(dirname "$TINCA")/journal_lines"
 rm -rf "$short"
 measure() { # measure WHAT TIMES ARGUMENT...: prints wall-clock and processor time of a command
     python3 - "$1" "$2" "$TINCA" "$@" <<'PYTHON'
@@ -50,9 +50,6 @@ open_run() { # prints the milliseconds from Enter on the list to the first frame
     tmux -L $socket kill-server
     sleep 0.5 # until its socket is gone
 }
-measure "compare, writes the columns" 1 compare "$id"
-sleep 3 # until the journal's times are past, so that its stamp can be noted
-measure "compare, notes the stamp" 1 compare "$id"
 measure "compare" "$REPEAT" compare "$id"
 measure "explain" "$REPEAT" explain "$id"
 measure "tables" "$REPEAT" tables trindade

@@ -19,7 +19,7 @@ bench-runs: tinca$(EXEEXT) runs_bench$(EXEEXT)
 .PHONY: bench-runs
 # how fast a run of a million iterations is read: make bench-long-run
 EXTRA_DIST += %D%/long_run.py %D%/long_run.sh
-bench-long-run: tinca$(EXEEXT)
+bench-long-run: tinca$(EXEEXT) journal_lines$(EXEEXT)
 	TINCA='$(abs_top_builddir)/tinca' srcdir='$(srcdir)' \
 		$(SHELL) $(srcdir)/%D%/long_run.sh
 .PHONY: bench-long-run

@@ -14,9 +14,9 @@
 
 enum { LIMIT = 1 << 26 };
 
-static const char *const copied[] = {"config.json",   "network.json", "data.json",
-                                     "journal.jsonl", "summary.json", "lock",
-                                     "name.txt",      "tags.txt",     "note.txt"};
+static const char *const copied[] = {"config.json", "network.json", "data.json",
+                                     "journal",     "summary.json", "lock",
+                                     "name.txt",    "tags.txt",     "note.txt"};
 
 static bool copy_file(const char *from, const char *to, const char *name)
 {

@@ -21,7 +21,7 @@ attached() {
 # newest_has PATTERN: whether the journal of a run other than $id (which is over) has a line that matches
 id=
 newest_has() {
-    for journal in "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl; do
+    for journal in "$XDG_STATE_HOME"/tinca/runs/*/journal; do
         case $journal in */"${id:-none}"/*) continue ;; esac
         has_line "$1" "$journal" && return 0
     done
@@ -65,13 +65,13 @@ refuses 2 "tinca runs" "without a name finished runs are ignored" attach
 "$TINCA" train lenet --data digits --batch 20 --epochs 1000 --threads 1 --run-dir "$T/elsewhere" \
     -q 2>/dev/null &
 child=$!
-wait_until has_line '"iteration":2,' "$T/elsewhere/journal.jsonl"
+wait_until has_line '"iteration":2,' "$T/elsewhere/journal"
 watched TERM 130 'stopped after [0-9]+ iterations' "status 130 for a run that is stopped" "$T/elsewhere"
 
 # --- a run that is killed ---
 "$TINCA" resume "$T/elsewhere" -q 2>/dev/null &
 child=$!
-wait_until has_line '"event":"resume"' "$T/elsewhere/journal.jsonl"
+wait_until has_line '"event":"resume"' "$T/elsewhere/journal"
 watched KILL 1 'interrupted.*tinca resume' "status 1 and advice for a run that is killed" "$T/elsewhere"
 
 # --- a run whose process is halted ---
@@ -106,14 +106,14 @@ fi
 "$TINCA" train lenet --data digits --batch 20 --epochs 1000 --threads 1 -q 2>/dev/null &
 child=$!
 if command -v strace >/dev/null; then
-    looks() { [ "$(grep -c journal.jsonl "$T/calls" 2>/dev/null)" -ge 3 ] 2>/dev/null; }
+    looks() { [ "$(grep -c '/journal"' "$T/calls" 2>/dev/null)" -ge 3 ] 2>/dev/null; }
     wait_until newest_has '"iteration":5,'
     strace -f -o "$T/calls" -e trace=openat,open "$TINCA" attach -q >/dev/null 2>&1 </dev/null &
     watcher=$!
     wait_until looks
     kill -KILL $child # this ends attach, too
     wait $watcher
-    if grep -q journal.jsonl "$T/calls" &&
+    if grep -q '/journal"' "$T/calls" &&
         ! grep 'tinca/runs/' "$T/calls" | grep -v '/lock"' | grep -Eq 'O_WRONLY|O_RDWR|O_CREAT'; then
         ok "the run's files are only read"
     else

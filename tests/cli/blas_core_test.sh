@@ -10,7 +10,7 @@ core() {
     rm -rf "$T/state/tinca/runs"
     env "$@" "$TINCA" train mlp --widths 1 --data digits,limit=40 --batch 20 --epochs 1 --threads 1 -q >"$T/out" 2>"$T/err" ||
         return 1
-    sed -n 's/.*"blas":"OpenBLAS [0-9.a-z]* \([^"]*\)".*/\1/p' "$T"/state/tinca/runs/*/journal.jsonl | head -n 1
+    journal_lines "$T"/state/tinca/runs/*/journal | sed -n 's/.*"blas":"OpenBLAS [0-9.a-z]* \([^"]*\)".*/\1/p' | head -n 1
 }
 
 chosen=$(core)

@@ -148,7 +148,7 @@ else
 fi
 # rates_of FOLDER GAMMA: the journal has 30 iterations, each with the rate of the formula, of which the first is 0
 rates_of() {
-    sed -n 's/^{"iteration":\([0-9]*\),.*"lr":\([0-9.e-]*\),.*/\1 \2/p' "$1/journal.jsonl" >rates
+    journal_lines "$1/journal" | sed -n 's/^{"iteration":\([0-9]*\),.*"lr":\([0-9.e-]*\),.*/\1 \2/p' >rates
     awk -v gamma="$2" '{ part = $2 / (0.01 * exp(-0.75 * log(1 + gamma * ($1 - 1)))) - 1
                          if ($1 == NR && part < 2e-7 && part > -2e-7) good++ }
                        END { exit !(NR == 30 && good == 30) }' rates

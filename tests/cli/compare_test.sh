@@ -230,7 +230,7 @@ while [ $i -lt 2000 ]; do
 done
 # shellcheck disable=SC2046,SC2086 # words; a process may have 1024 files open
 for those in "$half" "${copies#"$half"}"; do
-    (cd "$T/state/tinca/runs" && mkdir $those && for file in config.json summary.json journal.jsonl; do
+    (cd "$T/state/tinca/runs" && mkdir $those && for file in config.json summary.json journal; do
         tee $(printf "%s/$file " $those) <"$T/first/$file" >/dev/null || exit
     done) || not_ok "a thousand copies are made"
 done

@@ -36,7 +36,7 @@ is "the window fills up to its length" step.filling true
 run explain ./parts --iteration 41 --json
 is "  and is full from then on" step.filling false
 refuses 2 "1 to $length" "an iteration that the run does not have" explain ./parts --iteration $((length + 1))
-mkdir begun && cp whole/config.json begun/ && head -n 1 whole/journal.jsonl >begun/journal.jsonl
+mkdir begun && cp whole/config.json begun/ && journal_lines whole/journal | head -n 1 >lines && journal_lines -w begun/journal lines
 refuses 1 "no iteration on record" "a run that has just begun" explain ./begun
 
 # imported runs in other commands

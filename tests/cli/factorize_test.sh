@@ -136,7 +136,7 @@ held="--data digits,split=test,limit=100 --threads 2"
     done
     long="lenet.safetensors -o long.safetensors --energy 0.5 --epochs 100000 --data digits,limit=100 --batch 20 --threads 1 -q"
     trains() {
-        folder=$(head -n 1 long.safetensors.run 2>/dev/null) && has_line '"iteration"' "$folder/journal.jsonl"
+        folder=$(head -n 1 long.safetensors.run 2>/dev/null) && has_line '"iteration"' "$folder/journal"
     }
     "$TINCA" factorize $long >log 2>&1 </dev/null &
     process=$!
@@ -147,7 +147,7 @@ held="--data digits,split=test,limit=100 --threads 2"
     refuses 2 'another fine-tuning' "  another request is refused" factorize $long --lr 0.5
     "$TINCA" factorize $long --max-time 9h --checkpoint 7 --save-precision bf16 >log 2>&1 </dev/null &
     process=$!
-    wait_until has_line '"event":"resume","iteration":[1-9]' "$folder/journal.jsonl" &&
+    wait_until has_line '"event":"resume","iteration":[1-9]' "$folder/journal" &&
         ok "  the same one goes on, also with settings on which no weight depends" ||
         not_ok "  the same one goes on, also with settings on which no weight depends" "$(cat log)"
     kill -TERM $process

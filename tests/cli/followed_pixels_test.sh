@@ -169,7 +169,7 @@ logits() {
     cp -r earlier early && rm -f early/checkpoint*.safetensors
     succeeds "  is resumed" resume "$T/earlier" --quiet
     for run in plain earlier; do # the models differ in one word: that of the earlier version does not record grey
-        sed -n 's/.*"iteration":\([0-9]*\).*"loss":\([^,}]*\).*/\1 \2/p' $run/journal.jsonl >$run.txt
+        journal_lines $run/journal | sed -n 's/.*"iteration":\([0-9]*\).*"loss":\([^,}]*\).*/\1 \2/p' >$run.txt
     done
     same plain earlier "  to the same losses"
     succeeds "  from its start, too" resume "$T/early" --quiet

@@ -38,7 +38,7 @@ measure() {
         not_ok "$what" "exit $status: $(told)"
         return
     fi
-    head -n 1 "$T/run/journal.jsonl" >"$T/start.json"
+    journal_lines "$T/run/journal" | head -n 1 >"$T/start.json"
     "$JSON_LOOK" "$T/start.json" memory_peak >"$T/forecast"
     "$JSON_LOOK" "$T/run/summary.json" memory_highest >"$T/measured"
     figures=$(paste "$T/measured" "$T/forecast" | awk '{
@@ -201,7 +201,7 @@ if (ulimit -v 3000000) 2>/dev/null; then # shellcheck disable=SC3045
     for threads in 1 2; do
         kib=500000
         # OpenBLAS 0.3.29 maps 128 MiB more when it is loaded; the previous run recorded its version
-        blas=$(sed -n 's/.*"OpenBLAS \([0-9.]*\).*/\1/p' "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl | head -n 1)
+        blas=$(journal_lines "$XDG_STATE_HOME"/tinca/runs/*/journal | sed -n 's/.*"OpenBLAS \([0-9.]*\).*/\1/p' | head -n 1)
         newer=$(printf '%s\n' "$blas" 0.3.29 | sort -V | tail -n 1)
         if [ "$threads" = 2 ] && [ "$blas" = "$newer" ]; then kib=650000; fi
         limited $kib train lenet --data digits,limit=128 --batch 64 --epochs 1 --threads $threads -q
@@ -239,8 +239,8 @@ fi
 run sweep --networks mlp,lenet --data digits --batches 64 --iterations 2 --threads 1 --json -q
 for cell in 0 1; do
     forecast=$("$JSON_LOOK" "$T/out" cells.$cell.memory_forecast_bytes)
-    peak=$(head -n 1 "$XDG_STATE_HOME/tinca/runs/$("$JSON_LOOK" "$T/out" cells.$cell.run)/journal.jsonl" >"$T/start.json" &&
-        "$JSON_LOOK" "$T/start.json" memory_peak)
+    peak=$(journal_lines "$XDG_STATE_HOME/tinca/runs/$("$JSON_LOOK" "$T/out" cells.$cell.run)/journal" |
+        head -n 1 >"$T/start.json" && "$JSON_LOOK" "$T/start.json" memory_peak)
     if awk -v a="$forecast" -v b="$peak" 'BEGIN { wrong = a > b ? a - b : b - a; exit !(wrong < 1.5 * 1048576) }'; then
         ok "cell $cell of a sweep: $forecast bytes are forecast, and $peak by its run"
     else

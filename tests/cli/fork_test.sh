@@ -28,10 +28,10 @@ runs=$XDG_STATE_HOME/tinca/runs
 
     succeeds "a fork with a smaller rate" train --fork "$id" --lr 0.001 --epochs 15 --run-dir "$T/rate" --export rate.json -q
     is "  is as long as it was given, in all" "runs.0.series.iteration.#" 75 rate.json
-    grep -o '"iteration":75,.*' rate/journal.jsonl | grep -q '"lr":0.00100000005,' && ok "  has its rate" ||
-        not_ok "  has its rate" "$(tail -n 5 rate/journal.jsonl)"
-    grep -q '^{"iteration":1,.*"lr":0.00999999978,' rate/journal.jsonl && ok "  after the ancestor's" ||
-        not_ok "  after the ancestor's" "$(head -n 3 rate/journal.jsonl)"
+    journal_lines rate/journal | grep -o '"iteration":75,.*' | grep -q '"lr":0.00100000005,' && ok "  has its rate" ||
+        not_ok "  has its rate" "$(journal_lines rate/journal | tail -n 5)"
+    journal_lines rate/journal | grep -q '^{"iteration":1,.*"lr":0.00999999978,' && ok "  after the ancestor's" ||
+        not_ok "  after the ancestor's" "$(journal_lines rate/journal | head -n 3)"
     is "  and keeps the solver's state" "runs.0.fork.weights_only" false rate.json
     succeeds "a fork with a cycle of the momentum" train --fork "$id" --schedule onecycle --cycle-momentum 0.5 --export cycle.json -q
     is "  keeps it, too" "runs.0.fork.weights_only" false cycle.json

@@ -102,8 +102,7 @@ for cell in 0 1 2; do
     id=$("$JSON_LOOK" "$T/out" "cells.$cell.run")
     [ "$first" = null ] && continue
     checked=$((checked + 1))
-    grep -q "\"kind\":\"negative-loss\".*\"iteration\":$first\b" \
-        "$T/state/tinca/runs/$id/journal.jsonl" || wrong="$wrong $id:$first"
+    has_line "\"kind\":\"negative-loss\".*\"iteration\":$first\b" "$T/state/tinca/runs/$id/journal" || wrong="$wrong $id:$first"
 done
 [ -z "$wrong" ] && ok "  the first negative iteration is that of the finding" || not_ok "  first negative" "$wrong"
 [ $checked -gt 0 ] && ok "  $checked of them fell below zero" || not_ok "  none fell below zero"

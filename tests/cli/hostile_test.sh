@@ -78,7 +78,7 @@ else
 fi
 mkdir mine outside
 echo untouched >outside/file
-for name in journal.jsonl summary.json weights.safetensors best.safetensors lock; do
+for name in journal summary.json weights.safetensors best.safetensors lock; do
     ln -s ../outside/file "mine/$name"
 done
 run train mlp --data digits,limit=16 --batch 8 --iterations 1 --threads 1 -q --run-dir mine

@@ -20,6 +20,8 @@ hostile_folder() {
     [ "${hostile_short:-}" ] && # for settings with a maximum length
         printf 'O\\u001b]52;c;T\\u0007\302\233m\342\200\256\377\\n<img onerror=a>|`id`$(touch owned)' >"$T/payload"
     [ "${hostile_long:-}" ] && head -c 10000 /dev/zero | tr '\0' 'A' >>"$T/payload"
+    journal_lines "$folder/journal" >"$folder/journal.jsonl" # which is read where there is no other journal
+    rm -f "$folder/journal"
     cat >>"$folder/journal.jsonl" <<'END'
 {"event":"finding","kind":"plateau","iteration":6,"epoch":1.5,"text":"it"}
 {"event":"finding","kind":"OTHER","iteration":6,"epoch":1.5,"text":"it"}

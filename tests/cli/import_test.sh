@@ -204,4 +204,17 @@ if [ -s "$T/err" ]; then not_ok "  without a note" "$(told)"; else ok "  without
 printf 'epoch,loss,accuracy,val_loss,val_accuracy\n1,2,0.25,2,0.3\n2,1,0.5,1,0.4\n' >"$T/both.csv"
 succeeds "a log with both accuracies" import "$T/both.csv" --name both
 if grep -q 'accuracy of the training' "$T/err"; then not_ok "  has no note" "$(told)"; else ok "  has no note"; fi
+
+# values of other names are series of the session file
+printf 'step,loss,grad "norm",time,GPU power\n1,2,0.1,10,\n2,1.5,1e300,12,250\n3,1,0.3,14,251.5\n' >"$T/others.csv"
+succeeds "a table with columns of other names" import "$T/others.csv" --name others
+succeeds "  is exported" export others -o "$T/others.json"
+is "  as a session of the present version" version 3 "$T/others.json"
+is "  with a series of each" 'runs.0.scalars.GPU power.step.#' 2 "$T/others.json"
+is "  its steps" 'runs.0.scalars.GPU power.step.0' 2 "$T/others.json"
+is "  times" 'runs.0.scalars.GPU power.time.1' 4 "$T/others.json"
+is "  and values" 'runs.0.scalars.GPU power.value.1' 251.5 "$T/others.json"
+grep -q '1e300\|1e+300' "$T/others.json" && ok "  which are not cut to single precision" ||
+    not_ok "  which are not cut to single precision" "$(grep scalars "$T/others.json")"
+succeeds "  and the run is sound" runs --check others
 done_testing

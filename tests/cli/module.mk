@@ -3,6 +3,10 @@
 check_PROGRAMS += json_look
 json_look_SOURCES = %D%/json_look.c
 json_look_LDADD = $(BASE_LIBS)
+# journal_lines prints a journal as lines of JSON, and writes one of such lines
+check_PROGRAMS += journal_lines
+journal_lines_SOURCES = %D%/journal_lines.c
+journal_lines_LDADD = $(STUDIES_LIBS)
 # event_look and npz_look read TensorBoard's event files and NumPy's archives without the program's code
 check_PROGRAMS += event_look npz_look
 event_look_SOURCES = %D%/event_look.c
@@ -41,7 +45,7 @@ CLI_TESTS = %D%/shared_folder_test.sh %D%/runs_check_test.sh %D%/anywhere_test.s
 	%D%/signals_test.sh %D%/slurm_test.sh %D%/sweep_test.sh %D%/told_test.sh \
 	%D%/tutorial_test.sh %D%/operators_test.sh %D%/pixels_test.sh %D%/followed_pixels_test.sh %D%/predict_test.sh %D%/seeds_test.sh \
 	%D%/tables_test.sh %D%/models_test.sh %D%/mpi_test.sh %D%/mpi_failures_test.sh %D%/mpi_blocks_test.sh %D%/mpi_cuda_test.sh %D%/cuda_reports_test.sh %D%/configure_test.sh %D%/mpi_overlap_test.sh %D%/mpich_test.sh %D%/mpi_devices_test.sh %D%/mpi_sweep_test.sh %D%/mpi_scaling_test.sh %D%/mpi_validation_test.sh %D%/mpi_methods_test.sh %D%/sweep_after_test.sh %D%/advise_other_test.sh \
-	%D%/damaged_journal_test.sh %D%/check_lines_test.sh %D%/run_hold_test.sh
+	%D%/damaged_journal_test.sh %D%/run_hold_test.sh
 TESTS += $(CLI_TESTS)
 EXTRA_DIST += %D%/torch/small.json %D%/torch/image.png \
 	%D%/torch/float32.safetensors %D%/torch/float32.logits \
@@ -62,7 +66,8 @@ EXTRA_DIST += $(CLI_TESTS) %D%/tap.sh %D%/mpi.sh %D%/keras_events.py %D%/logs/ca
 	%D%/old_runs/2026-11-23-done.run %D%/old_runs/2026-11-23-imported.run \
 	%D%/old_runs/2026-11-23-stopped.run %D%/old_runs/2026-11-25-done.run \
 	%D%/old_runs/2026-11-25-imported.run %D%/old_runs/2026-11-25-stopped.run \
-	%D%/old_runs/make.sh %D%/old_runs/unpack.awk \
+	%D%/old_runs/2026-11-30-done.run %D%/old_runs/2026-11-30-imported.run \
+	%D%/old_runs/2026-11-30-stopped.run %D%/old_runs/make.sh %D%/old_runs/unpack.awk \
 	%D%/old_checkpoints/2026-11-30-adversarial.run %D%/old_checkpoints/2026-11-30-bf16.run \
 	%D%/old_checkpoints/2026-11-30-distilled.run %D%/old_checkpoints/2026-11-30-supervised.run \
 	%D%/old_checkpoints/make.sh %D%/old_checkpoints/networks.sh %D%/old_checkpoints/sums \

@@ -80,19 +80,19 @@ refused() {
 {
     run train ./norms.json $digits --batch 12 --iterations 30 --blocks 6 --run-dir "$T/long" -q
     mpi 2 train ./norms.json $digits --batch 12 --iterations 30 --blocks 6 --max-time 0.001s --run-dir "$T/resumed" -q
-    cp resumed/journal.jsonl before.jsonl
+    cp resumed/journal before
     mpi 4 resume "$T/resumed" -q
     refused "four ranks do not resume a run with six blocks" \
         'this run has 6 blocks, of which 4 processes cannot have equally many: start 1, 2, 3 or 6 processes$'
-    cmp -s resumed/journal.jsonl before.jsonl && ok "  which does not change it" || not_ok "  which does not change it"
+    cmp -s resumed/journal before && ok "  which does not change it" || not_ok "  which does not change it"
     mpi 3 resume "$T/resumed" --max-time 0.001s -q
     mpi 6 resume "$T/resumed" --max-time 0.001s -q
-    if grep -q '"iteration":30,' resumed/journal.jsonl; then not_ok "  three, and six, resume a part of it"; else
+    if journal_lines resumed/journal | grep -q '"iteration":30,'; then not_ok "  three, and six, resume a part of it"; else
         ok "  three, and six, resume a part of it"
     fi
     mpi 2 resume "$T/resumed" --max-time 1h -q
     same "  two finish it, to the same bits as one process" long resumed
-    is_resumed=$(grep -c '"event":"resume"' resumed/journal.jsonl)
+    is_resumed=$(journal_lines resumed/journal | grep -c '"event":"resume"')
     [ "$is_resumed" = 3 ] && ok "  it was resumed three times" || not_ok "  it was resumed three times" "$is_resumed"
     run runs --check "$T/resumed"
     [ "$status" = 0 ] && ok "  it is a valid run" || not_ok "  it is a valid run" "$(told)"

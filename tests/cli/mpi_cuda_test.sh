@@ -31,7 +31,7 @@ like_group() {
     # shellcheck disable=SC2086
     mpi "$ranks" train $job --device cuda "$@" --run-dir "mpi-$name" -q
     for run in group mpi; do
-        grep '"event":"validation"' "$run-$name/journal.jsonl" | sed 's/"seconds":[^,}]*//' >"$run-validations"
+        journal_lines "$run-$name/journal" | grep '"event":"validation"' | sed 's/"seconds":[^,}]*//' >"$run-validations"
     done
     if [ "$status" = 0 ] && cmp -s "group-$name/weights.safetensors" "mpi-$name/weights.safetensors" &&
         [ -s mpi-validations ] && cmp -s group-validations mpi-validations; then
@@ -155,7 +155,7 @@ fails() {
     # shellcheck disable=SC2086
     background "$1" -n 1 $2 "$TINCA" train $long --run-dir "$T/$1" : -n 1 $3 "$TINCA" train $long --run-dir "$T/$1"
 }
-trained() { [ "$(grep -s '"loss"' "$1/journal.jsonl" | wc -l)" -gt 3 ]; }
+trained() { [ "$(journal_lines "$1/journal" | grep -s '"loss"' | wc -l)" -gt 3 ]; }
 # disturb NAME SIGNAL: sends a signal to rank 1 while it trains
 disturb() {
     fails "$1" "" ""

@@ -79,14 +79,14 @@ looks short.json runs.0.ranks.1.process '[1-9][0-9]*' "  process"
 looks short.json runs.0.ranks.1.compute_ms '[0-9.e-]*[1-9][0-9.e-]*' "  milliseconds of computing"
 looks short.json runs.0.ranks.0.wait_ms '[0-9.e-]*[1-9][0-9.e-]*' "  and of waiting"
 looks short/summary.json ranks.1.iterations 40 "the folder's summary has them"
-grep '"event":"ranks"' short/journal.jsonl | tail -n 1 >event
+journal_lines short/journal | grep '"event":"ranks"' | tail -n 1 >event
 looks event ranks.1.iterations 40 "as has the journal"
 run runs --check "$T/short"
 [ "$status" = 0 ] && ok "and the folder is sound" || not_ok "and the folder is sound" "exit $status: $(cat out; told)"
-sed 's/"event":"ranks",\(.*\)"process"/"event":"ranks",\1"proces"/' short/journal.jsonl >changed
-mkdir wrong && cp short/* wrong/ && cp changed wrong/journal.jsonl
+journal_lines short/journal | sed 's/"event":"ranks",\(.*\)"process"/"event":"ranks",\1"proces"/' >changed
+mkdir wrong && cp short/* wrong/ && journal_lines -w wrong/journal changed
 run runs --check "$T/wrong"
-grep -q 'not a complete list of ranks' out err && ok "an event that is incomplete is found" ||
+grep -q 'journal: the ' out err && ok "an event that is incomplete is found" ||
     not_ok "an event that is incomplete is found" "exit $status: $(cat out; told)"
 run export "$T/short" -o again.json
 looks again.json runs.0.ranks.1.iterations 40 "export finds the ranks of a saved run"
@@ -111,18 +111,18 @@ fi
 # shellcheck disable=SC2086 # a list of options
 mpirun -n 2 "$TINCA" train $job --iterations 100000 --blocks 2 --run-dir "$T/long" -q >out 2>err </dev/null &
 launcher=$!
-two_events() { [ "$(grep -s '"event":"ranks"' long/journal.jsonl | wc -l)" -ge 2 ]; }
+two_events() { [ "$(journal_lines long/journal | grep -s '"event":"ranks"' | wc -l)" -ge 2 ]; }
 wait_until two_events && ok "a run that is on records its ranks again and again" ||
     not_ok "a run that is on records its ranks again and again" "$(told)"
 for process in $(pgrep -P $launcher); do
     grep -qz '^OMPI_COMM_WORLD_RANK=0$' "/proc/$process/environ" && kill -TERM "$process"
 done
 wait $launcher
-grep '"event":"ranks"' long/journal.jsonl | sed -n 2p >event
+journal_lines long/journal | grep '"event":"ranks"' | sed -n 2p >event
 looks event ranks.1.compute_ms '[0-9.e-]*[1-9][0-9.e-]*' "  also what rank 1 has told in its heartbeats"
 "$TINCA" resume "$T/long" -q >out 2>err </dev/null &
 alone=$!
-wait_until has_line '"event":"resume"' long/journal.jsonl || not_ok "one process resumes it" "$(told)"
+wait_until has_line '"event":"resume"' long/journal || not_ok "one process resumes it" "$(told)"
 kill -TERM $alone
 wait $alone
 succeeds "one process has resumed it" export "$T/long" -o alone.json

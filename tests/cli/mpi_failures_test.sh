@@ -122,7 +122,7 @@ if [ -s full/checkpoint.safetensors ]; then ok "  and the checkpoint before"; el
 resumed full 1
 disk renamed 'checkpoint.*Input/output error' rename:5:EIO+ FAULT_ONLY=checkpoint
 resumed renamed 4
-disk records 'journal.jsonl: .*Disk quota exceeded' write:3:EDQUOT+ FAULT_ONLY=journal.jsonl
+disk records 'journal: .*Disk quota exceeded' write:3:EDQUOT+ FAULT_ONLY=journal
 resumed records 2
 
 # --- ranks that hang while their processes live ---
@@ -160,10 +160,10 @@ hung saving-0 0 "writing files of the run" 1 rename:5 checkpoint 0
 # shellcheck disable=SC2086
 TINCA_HANG=1 mpi 2 train resnet20 --data shapes,limit=16 --batch 8 --iterations 4 --validate shapes,limit=2000 --seed 3 \
     --threads 1 -q --run-dir "$T/validating"
-if [ "$status" = 0 ] && grep '"event":"validation"' validating/journal.jsonl | grep -Eq '"seconds":([2-9]|1[.0-9]|[1-9][0-9])'; then
+if [ "$status" = 0 ] && journal_lines validating/journal | grep '"event":"validation"' | grep -Eq '"seconds":([2-9]|1[.0-9]|[1-9][0-9])'; then
     ok "a validation that is longer than the limit"
 else
-    not_ok "a validation that is longer than the limit" "$(told); $(grep '"event":"validation"' validating/journal.jsonl)"
+    not_ok "a validation that is longer than the limit" "$(told); $(journal_lines validating/journal | grep '"event":"validation"')"
 fi
 
 # a single process goes on

@@ -9,7 +9,7 @@ need_mpi "mixed images and teachers in several processes"
 cd "$T" || exit 99
 
 # losses FOLDER: prints the losses of a run
-losses() { sed -n 's/.*"iteration":\([0-9]*\).*"loss":\([^,}]*\).*/\1 \2/p' "$1/journal.jsonl"; }
+losses() { journal_lines "$1/journal" | sed -n 's/.*"iteration":\([0-9]*\).*"loss":\([^,}]*\).*/\1 \2/p'; }
 
 # alike NAME RANKS OPTION...: one process and so many (with the whole list: 2 and 4) train to the same bits and report
 # the same losses
@@ -72,8 +72,8 @@ run train ./teacher.json --data digits,limit=128 --batch 16 --iterations 16 --se
     differ "  the teacher teaches" plain-1 taught-1
     alike mixed 2 lenet --data digits,limit=64 $short $taught --augment mixup=0.3 --validate digits,limit=120
     alike few 4 lenet --data digits,limit=64 --batch 4 --iterations 4 --seed 3 $taught
-    if [ "$(grep -c '"loss_teacher":[0-9]' taught-4/journal.jsonl)" = 6 ]; then ok "both parts of the loss are recorded"; else
-        not_ok "both parts of the loss are recorded" "$(head -n 3 taught-4/journal.jsonl)"
+    if [ "$(journal_lines taught-4/journal | grep -c '"loss_teacher":[0-9]')" = 6 ]; then ok "both parts of the loss are recorded"; else
+        not_ok "both parts of the loss are recorded" "$(journal_lines taught-4/journal | head -n 3)"
     fi
 
     mkdir here there
@@ -108,7 +108,7 @@ cat >adversarial.json <<'NETWORK'
                               {"op": "conv", "name": "c2", "output": 1, "kernel": 3, "pad": 1}]}}
 NETWORK
 # losses FOLDER: prints the losses of both networks
-losses() { sed -n 's/.*"iteration":\([0-9]*\).*"loss":\([^,}]*\).*"loss_discriminator":\([^,}]*\).*/\1 \2 \3/p' "$1/journal.jsonl"; }
+losses() { journal_lines "$1/journal" | sed -n 's/.*"iteration":\([0-9]*\).*"loss":\([^,}]*\).*"loss_discriminator":\([^,}]*\).*/\1 \2 \3/p'; }
 # shellcheck disable=SC2086 # lists of options
 {
     small_pairs pairs 32

@@ -52,7 +52,7 @@ alike resnet20 "2:auto:1 4:1:1" resnet20 --data shapes,limit=20 --batch 4 --iter
 alike squeezenet "4:64K:2" squeezenet-shift --data shapes,limit=16 --batch 4 --iterations 4
 
 # losses FOLDER: the last losses of a run; a slow machine writes more lines of other kinds between them
-losses() { grep -o '"loss": *[0-9.e-]*' "$1/journal.jsonl" | grep -o '[0-9.e-]*$' | tail -n 4; }
+losses() { journal_lines "$1/journal" | grep -o '"loss": *[0-9.e-]*' | grep -o '[0-9.e-]*$' | tail -n 4; }
 # near NAME FOLDER: the last losses of the run are near those of the exact one
 near() {
     losses exact >losses-exact

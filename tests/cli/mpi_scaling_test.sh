@@ -124,8 +124,8 @@ has_line 'in 2 processes and .* ms in one process with [12] threads*:' err && ok
 mpi 2 resume "$T/small" --max-time 0.02s
 [ "$status" = 0 ] && has_line 'tinca bench --cluster takes turns' err && ok "  resumed, too" ||
     not_ok "  resumed, too" "$status: $(cat err)"
-[ "$(grep -c '"kind":"scaling"' small/journal.jsonl)" = 2 ] && ok "  both are findings of the run" ||
-    not_ok "  both are findings of the run" "$(grep finding small/journal.jsonl)"
+[ "$(journal_lines small/journal | grep -c '"kind":"scaling"')" = 2 ] && ok "  both are findings of the run" ||
+    not_ok "  both are findings of the run" "$(journal_lines small/journal | grep finding)"
 mpi 2 train perceptron --data digits,limit=40 --batch 2 --iterations 2 --threads 1 --run-dir "$T/quiet" -q
 [ "$status" = 0 ] && [ ! -s err ] && ok "  -q: not a word" || not_ok "  -q: not a word" "$status: $(cat err)"
 mpi 2 train lenet --data digits,limit=40 --batch 5 --iterations 2 --threads 1 --run-dir "$T/uneven"

@@ -117,8 +117,8 @@ without_room() {
     mpirun -n 1 "$TINCA" train $job --blocks 2 --run-dir "$T/$name" : -n 1 "$@" \
         "$TINCA" train $job --blocks 2 --run-dir "$T/$name" >"$T/out" 2>"$T/err" </dev/null
     same "no shared memory ($reason): messages have the gradients" single "$name"
-    has_line '"kind":"scaling".*'"$reason" "$name/journal.jsonl" && ok "  which is a finding" ||
-        not_ok "  which is a finding" "$(cat "$name/journal.jsonl")"
+    has_line '"kind":"scaling".*'"$reason" "$name/journal" && ok "  which is a finding" ||
+        not_ok "  which is a finding" "$(journal_lines "$name/journal")"
 }
 if [ -e "$faults" ]; then
     without_room room "No space left on device" -x LD_PRELOAD="$faults" -x FAULT="allocate:1:ENOSPC"

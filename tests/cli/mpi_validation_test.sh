@@ -10,7 +10,7 @@ need_mpi "a validation in several processes"
 cd "$T" || exit 99
 
 # validations FOLDER: prints the validations of a run, and its test, without what depends on the clock
-validations() { grep -E '"event":"(validation|test)"' "$1/journal.jsonl" | sed 's/"seconds":[^,}]*//'; }
+validations() { journal_lines "$1/journal" | grep -E '"event":"(validation|test)"' | sed 's/"seconds":[^,}]*//'; }
 
 # agree NAME FOLDER FOLDER: two runs have the same weights, validations and images that were classified correctly
 agree() {
@@ -52,10 +52,10 @@ short="--batch 16 --epochs 2 --seed 3"
 # shellcheck disable=SC2086 # a list of options
 {
     alike regular ./regular.json --data digits,limit=64 --validate digits,limit=730 --test digits,limit=130 $short
-    if grep -q '"event":"test"' regular-4/journal.jsonl; then ok "a test is made"; else not_ok "a test is made" "$(validations regular-4)"; fi
+    if journal_lines regular-4/journal | grep -q '"event":"test"'; then ok "a test is made"; else not_ok "a test is made" "$(validations regular-4)"; fi
     alike averages lenet --data digits,limit=64 --validate digits,limit=330 $short --ema 0.8
     alike pictures ./pictures.json --data pairs:$T/pairs --validate pairs:$T/pairs,limit=6 --batch 8 --epochs 1
-    if grep -q '"event":"validation".*"pixel_accuracy":[0-9]' pictures-4/journal.jsonl; then
+    if journal_lines pictures-4/journal | grep -q '"event":"validation".*"pixel_accuracy":[0-9]'; then
         ok "pixels are counted"
     else
         not_ok "pixels are counted" "$(validations pictures-4)"
@@ -98,8 +98,8 @@ mixed() {
 }
 # notes PATTERN NAME FOLDER: the run has this finding
 notes() {
-    if grep -Eq -- "\"event\":\"finding\".*$1" "$3/journal.jsonl"; then ok "$2"; else
-        not_ok "$2" "$(grep finding "$3/journal.jsonl"); $(told)"
+    if journal_lines "$3/journal" | grep -Eq -- "\"event\":\"finding\".*$1"; then ok "$2"; else
+        not_ok "$2" "$(journal_lines "$3/journal" | grep finding); $(told)"
     fi
 }
 
@@ -113,8 +113,8 @@ notes 'rank 0 validates alone: rank 1 on .*: its set has 147 images of 3 classes
     "  the run says so" alone
 mixed all here here
 agree "both have it" whole all
-if ! grep -q 'validat.*rank 1' all/journal.jsonl; then ok "  and nothing is noted"; else
-    not_ok "  and nothing is noted" "$(grep finding all/journal.jsonl)"
+if ! journal_lines all/journal | grep -q 'validat.*rank 1'; then ok "  and nothing is noted"; else
+    not_ok "  and nothing is noted" "$(journal_lines all/journal | grep finding)"
 fi
 # the second batch of the validation, with class c, is that of rank 1
 cp -r here changed
@@ -130,7 +130,7 @@ fi
 long="lenet --device reference --data digits,limit=64 --validate digits,limit=400 --batch 16 --epochs 1 --seed 3 --blocks 4"
 # in_validation FOLDER: the journal has the last iteration of the epoch, and no validation, which takes seconds
 in_validation() {
-    has_line '"iteration":4,' "$1/journal.jsonl" && ! has_line '"event":"validation"' "$1/journal.jsonl"
+    has_line '"iteration":4,' "$1/journal" && ! has_line '"event":"validation"' "$1/journal"
 }
 in_validation_or_gone() { in_validation "$1" || gone $launcher; }
 

@@ -28,13 +28,13 @@ for file in "$old"/*.run; do
     done <"$old/sums"
 done
 
-# The numbers of a checkpoint keep their names: an earlier version resumes what this one has stopped.
+# The numbers of a checkpoint keep their names, but for the checksum of the journal, whose form is another.
 keys() { # keys FILE: prints the names in its metadata
     head -c $(($(od -An -tu8 -N8 "$1") + 8)) "$1" | tail -c +9 | grep -ao '"tinca\.[a-z0-9_.]*":' | sort
 }
 rm -rf "$T/adversarial"
 awk -v to="$T" -f "$old/../old_runs/unpack.awk" "$old"/*-adversarial.run
-keys "$T/adversarial/checkpoint.safetensors" >before
+keys "$T/adversarial/checkpoint.safetensors" | sed s/journal_crc32/journal_sum/ >before
 run train /proc/self/cwd/pooled.json --data digits,limit=20 --batch 10 --epochs 1000 --max-time 0.001s --device reference \
     --threads 1 --run-dir "$T/present" -q
 keys "$T/present/checkpoint.safetensors" >now

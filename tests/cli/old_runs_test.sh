@@ -61,6 +61,16 @@ for file in "$old"/*.run; do
     esac
 done
 
+# the entries of their journals are the lines that they were written as, also after they have become records
+wrong=
+for id in $all; do
+    journal_lines "$home/$id/journal.jsonl" >lines
+    journal_lines -w records lines && journal_lines records >again
+    cmp -s lines "$home/$id/journal.jsonl" && cmp -s lines again || wrong="$wrong $id"
+done
+[ -z "$wrong" ] && ok "records give the lines of JSON of earlier versions" ||
+    not_ok "records give the lines of JSON of earlier versions" "$wrong"
+
 succeeds "compare puts all of them side by side" compare $all
 succeeds "  and as JSON" compare $all --json
 succeeds "advise reads them" advise $done --need faster
@@ -91,6 +101,40 @@ for id in $stopped; do
         is "  which is done then" "runs.$(place_of "$id" "$T/out").status" done
     fi
 done
+# a run that is resumed is brought to the present form, and needs no file of the earlier one
+for id in $stopped; do
+    [ -f "$home/$id/journal" ] && [ ! -e "$home/$id/journal.jsonl" ] && ok "$id has a journal of records then" ||
+        { [ "$id" = "$first" ] || not_ok "$id has a journal of records then" "$(ls "$home/$id")"; }
+done
+
+# whichever call it is killed at meanwhile, it ends with the same bits when it is resumed once more
+. "$srcdir/tests/faults/same_run.sh"
+FAULTS=$(cd "$(dirname "$TINCA")" && pwd)/faults.so
+last=$(id_of 2026-11-30-stopped)
+if [ -f "$FAULTS" ]; then
+    mkdir packed
+    awk -v to=packed -f "$old/unpack.awk" "$old/2026-11-30-stopped.run"
+    chmod 700 "packed/$last"
+    kills=0 wrong=
+    for fault in write:1 write:2 write:4 write:9 open:2 fsync:1 fsync:2 rename:1 rename:2 fsync:4 unlink:1 unlink:2; do
+        rm -rf r && cp -rp "packed/$last" r
+        FAULT=$fault:kill LD_PRELOAD=$FAULTS "$TINCA" resume ./r --threads 1 --checkpoint 0.001 \
+            --checkpoint-share 100 -q >"$T/out" 2>"$T/err" </dev/null
+        [ -f r/summary.json ] && grep -q '"done"' r/summary.json || {
+            kills=$((kills + 1))
+            run resume ./r --threads 1 -q
+            [ "$status" = 0 ] || wrong="$wrong $fault: $(told)"
+        }
+        cmp -s r/weights.safetensors "$home/$last/weights.safetensors" &&
+            [ "$(curves r)" = "$(curves "$home/$last")" ] || wrong="$wrong $fault"
+        run runs --check ./r
+        [ "$status" = 0 ] && [ ! -e r/journal.jsonl ] || wrong="$wrong $fault: $(head -c 300 "$T/out")"
+    done
+    [ -z "$wrong" ] && [ $kills -ge 6 ] && ok "killed at $kills of 12 calls, a run of an earlier version ends with the same bits" ||
+        not_ok "killed at $kills of 12 calls, a run of an earlier version ends with the same bits" "$wrong"
+else
+    skip "killed, a run of an earlier version ends with the same bits" "there is no faults.so"
+fi
 for id in $trained; do
     run attach "$id"
     [ "$status" = 0 ] || { [ "$status" = 130 ] && [ "$id" = "$first" ]; } && ok "attach shows the end of $id" ||

@@ -135,7 +135,7 @@ echo old >cut.safetensors
 # At the first record of its first run it is asked for a checkpoint, which would be due after seconds only, and stopped
 # when that is there.
 # shellcheck disable=SC2086
-env LD_PRELOAD="$HOLD_LIBRARY" FAULT=write:1:stop FAULT_ONLY=journal.jsonl \
+env LD_PRELOAD="$HOLD_LIBRARY" FAULT=write:1:stop FAULT_ONLY=journal \
     ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS-}" \
     "$TINCA" prune $slow -o cut.safetensors --threads 1 >out 2>err </dev/null &
 child=$!

@@ -161,11 +161,11 @@ mine" ] && ok "  and leaves them as they are" || not_ok "  and leaves them as th
     first=$("$JSON_LOOK" "$T/out" cells.0.run)
     "$TINCA" sweep --name s -q >out 2>err </dev/null &
     child=$!
-    journal=$XDG_STATE_HOME/tinca/runs/$first/journal.jsonl
+    journal=$XDG_STATE_HOME/tinca/runs/$first/journal
     wait_until has_line '"event":"resume"' "$journal"
     kill -TERM $child
     wait $child
-    grep -q '"event":"resume"' "$journal" && ok "the sweep resumes the run" ||
+    has_line '"event":"resume"' "$journal" && ok "the sweep resumes the run" ||
         not_ok "the sweep resumes the run" "$(cat err)"
     [ "$(ls "$XDG_STATE_HOME/tinca/runs")" = "$first" ] && ok "  and starts no other run" ||
         not_ok "  and starts no other run"

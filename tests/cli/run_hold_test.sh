@@ -11,7 +11,7 @@ start() { # start ARGUMENT...: starts a run in $T/r in the background and waits 
     "$TINCA" ${long-$job} --run-dir "$T/r" -q "$@" >"$T/out" 2>"$T/err" </dev/null &
     child=$!
     tries=0
-    until grep -q '"loss"' "$T/r/journal.jsonl" 2>/dev/null || [ $tries = 600 ]; do
+    until journal_lines "$T/r/journal" | grep -q '"loss"' || [ $tries = 600 ]; do
         tries=$((tries + 1))
         sleep 0.1
     done

@@ -40,7 +40,7 @@ killed() {
         wait_for "$home/*/checkpoint.previous.safetensors"
         for j in $(seq 500); do # until the checkpoints cover some lines of the journal
             length=$(mark "$home"/*/checkpoint.previous.safetensors 2>/dev/null)
-            [ "${length:-0}" -gt 2000 ] || ! kill -0 "$process" 2>/dev/null && break
+            [ "${length:-0}" -gt 4000 ] || ! kill -0 "$process" 2>/dev/null && break
             sleep 0.02
         done
         kill -9 "$process" 2>/dev/null
@@ -106,19 +106,29 @@ echo 'a note' >"$bases/measured/note.txt"
 cp -a "$bases/complete" "$bases/old"
 rm -f "$bases/old/network.json" "$bases/old/data.json"
 sed -i '/"crc32":/d' "$bases/old"/*.json
-sed -i -e '/"journal":/d' -e '/"journal_crc32":/d' -e '/"energy_/d' -e 's/\("has_validation":.*\),$/\1/' \
+sed -i -e '/"journal":/d' -e '/"journal_sum":/d' -e '/"energy_/d' -e 's/\("has_validation":.*\),$/\1/' \
     "$bases/old/summary.json"
 for file in weights best; do "$DAMAGE" old "$bases/old/$file.safetensors"; done
 
 # a run of a network file that an early version began, which called it by the name inside of the file
 cp -a "$bases/pictures" "$bases/renamed"
-sed -i 's/"network":"tiny"/"network":"tina"/' "$bases/renamed/journal.jsonl"
+(cd "$bases/renamed" && edit_journal sed 's/"network":"tiny"/"network":"tina"/')
 sed -i '/"crc32":/d' "$bases/renamed"/*.json
-sed -i -e '/"journal":/d' -e '/"journal_crc32":/d' -e '/"energy_/d' -e 's/\("has_validation":.*\),$/\1/' \
+sed -i -e '/"journal":/d' -e '/"journal_sum":/d' -e '/"energy_/d' -e 's/\("has_validation":.*\),$/\1/' \
     "$bases/renamed/summary.json"
 
+# runs with the journal of an earlier version
+mkdir "$T/unpacked"
+for ends in done stopped; do
+    packed=${srcdir:-.}/tests/cli/old_runs/2026-11-30-$ends.run
+    awk -v to="$T/unpacked" -f "${srcdir:-.}/tests/cli/old_runs/unpack.awk" "$packed"
+    mv "$T/unpacked"/* "$bases/earlier-$ends"
+    chmod 700 "$bases/earlier-$ends"
+done
+mv "$bases/earlier-done" "$bases/earlier"
+
 for kind in complete stopped killed averaged resumed pictures pictures-killed imported cell diverged measured \
-    fork fork-killed old renamed; do
+    fork fork-killed old renamed earlier earlier-stopped; do
     [ -f "$bases/$kind/config.json" ] || not_ok "a run of the kind $kind" "it was not made"
     run runs --check "$bases/$kind"
     if [ "$status" = 0 ] && [ "$(wc -l <"$T/out")" = 1 ] && [ ! -s "$T/err" ]; then
@@ -188,9 +198,9 @@ NAN=7fc00000 INFINITY=7f800000
 
 # the folder and its files
 damage complete config.json structure error 'missing' 'rm config.json'
-damage complete journal.jsonl structure error 'missing' 'rm journal.jsonl'
-damage killed journal.jsonl structure warning 'before its first' 'rm [d-kn-z]* checkpoint*'
-damage killed journal.jsonl structure warning 'is empty' 'rm checkpoint*; : >journal.jsonl'
+damage complete journal structure error 'missing' 'rm journal'
+damage killed journal structure warning 'before its first' 'rm [d-kn-z]* checkpoint*'
+damage killed journal structure warning 'is empty' 'rm checkpoint*; : >journal'
 damage complete weights.safetensors structure error 'missing' 'rm weights.safetensors'
 damage complete best.safetensors structure error 'missing' 'rm best.safetensors'
 damage complete summary.json structure warning 'missing' 'rm summary.json'
@@ -201,10 +211,10 @@ damage killed checkpoint.safetensors structure error 'missing' 'rm checkpoint*'
 damage killed checkpoint.safetensors structure warning 'missing' 'rm checkpoint.safetensors'
 damage complete lock structure warning 'missing' 'rm lock'
 damage complete config.json structure error 'symbolic link' 'mv config.json a; ln -s a config.json'
-damage complete journal.jsonl structure error 'symbolic link' 'ln -sf /etc/passwd journal.jsonl'
+damage complete journal structure error 'symbolic link' 'ln -sf /etc/passwd journal'
 damage complete weights.safetensors structure error 'symbolic link' \
     'rm weights.safetensors; ln -s nowhere weights.safetensors'
-damage complete journal.jsonl structure error 'FIFO' 'rm journal.jsonl; mkfifo journal.jsonl'
+damage complete journal structure error 'FIFO' 'rm journal; mkfifo journal'
 damage complete summary.json structure error 'FIFO' 'rm summary.json; mkfifo summary.json'
 damage complete lock structure error 'FIFO' 'rm lock; mkfifo lock'
 damage complete weights.safetensors structure error 'folder' \
@@ -217,13 +227,13 @@ damage complete config.json.123.part structure warning 'half written' 'echo { >c
 damage complete weights.safetensors.9.part structure warning 'half written' \
     'echo >weights.safetensors.9.part'
 damage complete . structure error 'other users' 'chmod go+w .'
-damage complete journal.jsonl structure warning 'other users' 'chmod 0666 journal.jsonl'
+damage complete journal structure warning 'other users' 'chmod 0666 journal'
 damage complete . structure warning 'no run is in it' 'rm -f ./*; touch -t 202601010000 .'
 damage complete . structure warning 'no run is in it' \
     'rm -f [a-k]* [m-z]*; touch -t 202601010000 .'
 if [ "$has_root" != 0 ]; then
     damage complete config.json structure error 'ermission' 'chmod 0 config.json'
-    damage complete journal.jsonl structure error 'ermission' 'chmod 0 journal.jsonl'
+    damage complete journal structure error 'ermission' 'chmod 0 journal'
     damage complete . structure error 'listed' 'chmod 0 .'
 fi
 
@@ -295,44 +305,59 @@ damage complete summary.json structure error 'validation_loss' "sed -i 's/\(\"va
 damage complete summary.json structure error 'has_validation' "sed -i 's/\(\"has_validation\":\).*true/\1 false/' summary.json"
 damage complete summary.json structure warning 'not known' "sed -i 's/\"format\"/\"colour\": 1, &/' summary.json"
 damage complete summary.json checksum error 'was changed' "sed -i 's/\(\"elapsed_seconds\":\).*/\1 7,/' summary.json"
-damage complete journal.jsonl checksum error 'checksum' "sed -i 's/\(journal_crc32\":\).*/\1 1/' summary.json"
+damage complete journal checksum error 'checksum' "sed -i 's/\(journal_sum\":\).*/\1 1/' summary.json"
 
 # the journal
-damage complete journal.jsonl structure error 'end is lost' ': >journal.jsonl'
-damage complete journal.jsonl structure error 'end is lost' '"$D" cut journal.jsonl -1'
-damage complete journal.jsonl structure error 'end is lost' '"$D" cut journal.jsonl -300'
-damage killed journal.jsonl structure error 'end is lost' '"$D" cut journal.jsonl 500'
-damage complete journal.jsonl structure error 'line 3.*zeros' '"$D" zero journal.jsonl 700 40'
-damage complete journal.jsonl structure error 'line 3.*not JSON' 'sed -i "3s/.$//" journal.jsonl'
-damage complete journal.jsonl structure error 'line 2 .*not JSON' 'sed -i "2s/^/x/" journal.jsonl'
-damage complete journal.jsonl structure error 'line 3 .*missing before' 'sed -i 3,4d journal.jsonl'
-damage complete journal.jsonl structure error 'occurred before' 'sed -i 3p journal.jsonl'
-damage complete journal.jsonl structure error 'iteration before it' 'sed -i "3{h;d};4{G}" journal.jsonl'
-damage complete journal.jsonl structure error 'before the run.s start' 'sed -i 1d journal.jsonl'
-damage complete journal.jsonl structure error 'second time' 'sed -i 1p journal.jsonl'
-damage complete journal.jsonl structure error 'what was prepared' 'sed -i "1s/\"memory\"/\"memery\"/" journal.jsonl'
-damage complete journal.jsonl structure error 'not a complete record' 'sed -i "3s/\"lr\"/\"lq\"/" journal.jsonl'
-damage complete journal.jsonl structure error 'not a complete record' 'sed -i "3s/\"loss\":[^,]*,/&\"colour\":1,/" journal.jsonl'
-damage complete journal.jsonl structure error 'not a complete record' 'sed -i "3s/\"seconds\":[^,]*/\"seconds\":null/" journal.jsonl'
-damage complete journal.jsonl structure error 'epoch' 'sed -i "3s/\"epoch\":[^,]*/\"epoch\":7/" journal.jsonl'
-damage complete journal.jsonl structure error 'backwards' 'sed -i "3s/\"seconds\":[^,]*/\"seconds\":1e9/" journal.jsonl'
-damage complete journal.jsonl structure error 'negative' 'sed -i "3s/\"lr\":/\"lr\":-/" journal.jsonl'
-damage complete journal.jsonl checksum error 'checksum' 'sed -i "3s/\"loss\":2/\"loss\":1/" journal.jsonl'
-damage complete journal.jsonl checksum error 'checksum' 'sed -i "3s/\"memory_bytes\":/&1/" journal.jsonl'
-damage complete journal.jsonl structure error 'percentage' 'sed -i "s/\"top1\":[^,]*/\"top1\":101/" journal.jsonl'
-damage complete journal.jsonl structure error 'validation' 'sed -i "s/\"top5\":/\"topp\":/" journal.jsonl'
-damage complete journal.jsonl structure error 'iteration before it' 'sed -i "4s/\"iteration\":2/\"iteration\":1/" journal.jsonl'
-damage complete journal.jsonl structure error 'event' 'sed -i "s/\"event\":\"end\"/\"event\":\"emd\"/" journal.jsonl'
-damage complete journal.jsonl structure error 'after the run.s end' 'tail -n 2 journal.jsonl | head -n 1 >>journal.jsonl'
-damage complete journal.jsonl structure error 'longer than a line' 'head -c 3000000 /dev/zero | tr "\0" x >>journal.jsonl; echo >>journal.jsonl'
-damage killed journal.jsonl structure error 'not JSON' 'echo "{{" >>journal.jsonl'
-damage killed journal.jsonl checksum error 'checksum' '"$D" replace journal.jsonl "\"loss\":2" "\"loss\":1"'
-damage stopped journal.jsonl checksum error 'checksum' '"$D" replace journal.jsonl "\"loss\":2" "\"loss\":1"'
-damage imported journal.jsonl structure error 'occurred before' 'sed -i 2p journal.jsonl'
-damage imported journal.jsonl structure error 'not JSON' 'sed -i "2s/,/;/" journal.jsonl'
-damage killed journal.previous.jsonl structure warning 'not JSON' 'sed "2s/,/;/" journal.jsonl >journal.previous.jsonl'
-damage old journal.jsonl structure warning 'torn' 'printf "{\"it" >>journal.jsonl'
-damage old journal.jsonl structure warning 'ended' 'sed -i \$d journal.jsonl'
+damage complete journal structure error 'end is lost' ': >journal'
+damage complete journal structure error 'end is lost' '"$D" cut journal -1'
+damage complete journal structure error 'end is lost' '"$D" cut journal -300'
+damage killed journal structure error 'end is lost' '"$D" cut journal 500'
+damage complete journal structure error 'damaged' '"$D" zero journal 700 40'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "3s/.$//"'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "2s/^/x/"'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed 3,4d'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed 3p'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "3{h;d};4{G}"'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed 1d'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed 1p'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "1s/\"memory\"/\"memery\"/"'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "3s/\"lr\"/\"lq\"/"'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "3s/\"seconds\":[^,]*/\"seconds\":null/"'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "3s/\"epoch\":[^,]*/\"epoch\":7/"'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "3s/\"seconds\":[^,]*/\"seconds\":1e9/"'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "3s/\"lr\":/\"lr\":-/"'
+damage complete journal checksum error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "3s/\"loss\":2/\"loss\":1/"'
+damage complete journal checksum error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "3s/\"memory_bytes\":/&1/"'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "s/\"top1\":[^,]*/\"top1\":101/"'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "s/\"top5\":/\"topp\":/"'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "4s/\"iteration\":2/\"iteration\":1/"'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "s/\"event\":\"end\"/\"event\":\"emd\"/"'
+damage complete journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "\$p"'
+damage killed journal structure error 'damaged' 'printf "%032d" 0 >>journal'
+damage killed journal checksum error 'damaged' '"$D" flip journal 900 1'
+damage stopped journal checksum error 'damaged' '"$D" flip journal 900 1'
+damage imported journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed 2p'
+damage imported journal structure error 'checksum|end is lost|damaged|after the end' 'edit_journal sed "2s/,/;/"'
+damage killed journal.previous structure warning 'damaged' 'cp journal journal.previous; "$D" flip journal.previous 900 1'
+damage old journal structure warning 'torn' 'printf "{\"it" >>journal'
+damage old journal structure warning 'ended' 'edit_journal sed \$d'
+
+# the journal of earlier versions: lines of JSON
+damage earlier journal.jsonl structure error 'missing|end is lost' ': >journal.jsonl'
+damage earlier journal structure error 'missing' 'rm journal.jsonl'
+damage earlier journal.jsonl structure error 'end is lost' '"$D" cut journal.jsonl -1'
+damage earlier journal.jsonl structure error 'end is lost' '"$D" cut journal.jsonl 500'
+damage earlier journal.jsonl structure error 'damaged' '"$D" zero journal.jsonl 900 40'
+damage earlier journal.jsonl structure error 'checksum|end is lost|damaged|after the end' 'sed -i "3s/.$//" journal.jsonl'
+damage earlier journal.jsonl structure error 'checksum|end is lost|damaged|after the end' 'sed -i 3,4d journal.jsonl'
+damage earlier journal.jsonl structure error 'checksum|end is lost|damaged|after the end' 'sed -i 3p journal.jsonl'
+damage earlier journal.jsonl structure error 'checksum|end is lost|damaged|after the end' 'sed -i "3s/\"lr\"/\"lq\"/" journal.jsonl'
+damage earlier journal.jsonl structure error 'checksum|end is lost|damaged|after the end' 'sed -i "s/\"event\":\"end\"/\"event\":\"emd\"/" journal.jsonl'
+damage earlier journal.jsonl checksum error 'checksum|end is lost|damaged|after the end' 'sed -i "3s/\"loss\":2/\"loss\":1/" journal.jsonl'
+damage earlier journal.jsonl structure error 'FIFO' 'rm journal.jsonl; mkfifo journal.jsonl'
+damage earlier-stopped journal.jsonl checksum error 'checksum|end is lost|damaged|after the end' 'sed -i "2s/\"memory_bytes\":/&1/" journal.jsonl'
+damage earlier-stopped journal.previous.jsonl structure warning 'damaged' \
+    'sed "2s/,/;/" journal.jsonl >journal.previous.jsonl'
 
 # models
 damage complete weights.safetensors structure error 'shorter' ': >weights.safetensors'
@@ -357,7 +382,7 @@ damage complete weights.safetensors structure error 'missing' \
     '"$D" replace weights.safetensors "\"output.bias\"" "\"outprt.bias\""'
 damage complete weights.safetensors structure error 'shape' \
     '"$D" replace weights.safetensors "[10,8]" "[8,10]"'
-damage complete weights.safetensors structure error '.' 'cp journal.jsonl weights.safetensors'
+damage complete weights.safetensors structure error '.' 'cp journal weights.safetensors'
 damage old weights.safetensors structure error 'NaN' '"$D" value weights.safetensors output.weight 3 $NAN'
 damage old weights.safetensors structure error 'inside' '"$D" cut weights.safetensors -1'
 damage fork ancestor.safetensors checksum error 'checksum' \
@@ -394,7 +419,7 @@ damage killed checkpoint.safetensors structure error 'window' \
 damage killed checkpoint.safetensors structure error 'NaN' \
     '"$D" value checkpoint.safetensors output.bias 0 $NAN'
 damage killed checkpoint.safetensors structure error 'checksum' '"$D" old checkpoint.safetensors'
-damage killed journal.jsonl structure error 'iterations where' \
+damage killed journal structure error 'iterations where' \
     '"$D" replace checkpoint.safetensors "$(iteration)" "$(iteration | tr 0-9 1-91)"'
 damage stopped checkpoint.safetensors structure error '.' 'cp weights.safetensors checkpoint.safetensors'
 damage pictures-killed checkpoint.safetensors structure error 'discriminator' \
@@ -440,7 +465,7 @@ flips_of stopped weights.safetensors 25
 flips_of stopped best.safetensors 20
 flips_of stopped checkpoint.safetensors 25
 flips_of stopped checkpoint.previous.safetensors 20
-flips_of stopped journal.jsonl 30
+flips_of stopped journal 30
 flips_of pictures discriminator.safetensors 10
 flips_of pictures sample-0002.png 10
 flips_of stopped config.json 20
@@ -496,25 +521,25 @@ advises short 'checkpoint.safetensors: .*delete both checkpoints' \
     '"$D" flip checkpoint.safetensors -5 0; "$D" flip checkpoint.previous.safetensors -5 0'
 rm "$home/run"/checkpoint*
 resumes 'then resume begins again'
-advises short 'journal.jsonl: .*goes on from checkpoint.safetensors' \
+advises short 'journal: .*goes on from checkpoint.safetensors' \
     'a journal that is damaged behind the checkpoint: resume goes back to it' \
-    'echo "{{{" >>journal.jsonl'
+    'printf "%064d" 0 >>journal'
 resumes 'it does'
-advises short 'journal.jsonl: .*goes on from checkpoint.previous.safetensors' \
+advises short 'journal: .*goes on from checkpoint.previous.safetensors' \
     'a journal that is damaged between the checkpoints: resume goes back to the one before' \
-    '"$D" flip journal.jsonl $(($(mark checkpoint.safetensors) - 30)) 1'
+    '"$D" flip journal $(($(mark checkpoint.safetensors) - 30)) 1'
 resumes 'it does'
-advises short 'journal.jsonl: .*computes it again from its first iteration' \
+advises short 'journal: .*computes it again from its first iteration' \
     'a journal that is damaged before both checkpoints: resume begins again' \
-    '"$D" flip journal.jsonl 900 1'
+    '"$D" flip journal 900 1'
 resumes 'it does'
 advises short 'checkpoint.safetensors: .*delete checkpoint.safetensors, then tinca resume run goes on from checkpoint.prev' \
     'a checkpoint with NaN: it is to be deleted' \
     '"$D" value checkpoint.safetensors output.bias 0 $NAN; "$D" seal checkpoint.safetensors'
 rm "$home/run/checkpoint.safetensors"
 resumes 'then resume goes on from the one before it'
-advises short 'journal.jsonl: .*nothing need be done: tinca resume run' \
-    'a run that was killed before its journal was made begins' 'rm journal.jsonl checkpoint*'
+advises short 'journal: .*nothing need be done: tinca resume run' \
+    'a run that was killed before its journal was made begins' 'rm journal checkpoint*'
 resumes 'it does'
 advises short 'data.json: .*delete it: tinca resume then goes on' 'a damaged data.json is to be deleted' \
     '"$D" cut data.json 20'
@@ -537,8 +562,8 @@ advises reference 'summary.json: .*delete it, then tinca resume run computes it 
 refuses 1 'summary.json: line' '  until then resume refuses it' resume run
 rm "$home/run/summary.json"
 resumes '  then it is computed once more'
-advises reference 'journal.jsonl: .*computes it again from its first iteration' \
-    'a complete run with a damaged journal can be computed once more' '"$D" flip journal.jsonl 900 1'
+advises reference 'journal: .*computes it again from its first iteration' \
+    'a complete run with a damaged journal can be computed once more' '"$D" flip journal 900 1'
 resumes 'it is'
 advises reference 'summary.json: .*computes it again from its first iteration' \
     'a complete run without a summary can be computed once more' 'rm summary.json'
@@ -556,8 +581,8 @@ advises measured 'measurements.json: .*delete it, then measure again: tinca meas
     'damaged measurements are to be deleted' '"$D" cut measurements.json 50'
 rm "$home/run/measurements.json"
 succeeds 'and measured again' measure run
-advises complete 'journal.jsonl: .*chmod u.rX,go-w [^ ]*$' 'permissions are to be taken back' \
-    'chmod 666 journal.jsonl'
+advises complete 'journal: .*chmod u.rX,go-w [^ ]*$' 'permissions are to be taken back' \
+    'chmod 666 journal'
 $(sed -n 's/.*\(chmod .*\)$/\1/p' "$T/out")
 run runs --check "$home/run"
 [ "$status" = 0 ] && [ "$(wc -l <"$T/out")" = 1 ] && ok 'then nothing is wrong' ||
@@ -573,14 +598,14 @@ command=$(sed -n 's/.*: tinca \(eval .*\)$/\1/p' "$T/out")
 eval "run $command"
 [ -n "$command" ] && [ "$status" = 0 ] && ok "for a folder with an unusual name: tinca $command" ||
     not_ok 'a model in a folder with an odd name' "$command: $(told)"
-chmod 666 "$odd/a run/journal.jsonl"
+chmod 666 "$odd/a run/journal"
 run runs --check "$odd/a run"
 eval "$(sed -n 's/.*\(chmod .*\)$/\1/p' "$T/out")"
-[ "$(stat -c %a "$odd/a run/journal.jsonl")" = 644 ] && ok 'permissions there' ||
+[ "$(stat -c %a "$odd/a run/journal")" = 644 ] && ok 'permissions there' ||
     not_ok 'permissions there' "$(cat "$T/out")"
 rm -rf "$odd/a run"
 cp -a "$bases/short" "$odd/a run"
-rm "$odd/a run/journal.jsonl"
+rm "$odd/a run/journal"
 run runs --check "$odd/a run"
 command=$(sed -n 's/.*: tinca \(resume .*\) computes it again.*/\1/p' "$T/out")
 eval "run $command -q"

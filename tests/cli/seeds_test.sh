@@ -86,7 +86,7 @@ last=$(dirname "$(grep -l '^cut-seed3' "$XDG_STATE_HOME"/tinca/runs/*/name.txt)"
 cmp -s "$last/weights.safetensors" before && ok "  with the same bits" || not_ok "  with the same bits"
 refuses 2 'group of seeds of this name' "a group's name is taken once" train lenet --data digits --seeds 2 --name cut
 refuses 2 'several seeds' "--save takes one model" train lenet --data digits --seeds 2 --save x.safetensors
-refuses 2 'no group of seeds' "a run without a group" resume "$(basename "$(dirname "$(ls -d "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl | head -1)")")-no@seeds"
+refuses 2 'no group of seeds' "a run without a group" resume "$(basename "$(dirname "$(ls -d "$XDG_STATE_HOME"/tinca/runs/*/journal | head -1)")")-no@seeds"
 run runs --check
 [ "$status" -eq 0 ] && ok "all files of all runs are sound" || not_ok "all files of all runs are sound" "$(cat out)"
 

@@ -62,7 +62,8 @@ def failed_without_error(s, r): r["status"] = "failed"; r["error"] = None
 def missing_column(s, r): del r["series"]["loss_mean"]
 def two_lengths(s, r): r["config"]["iterations"] = 3; r["config"]["epochs"] = 1
 def no_length(s, r): r["config"].pop("epochs", None); r["config"].pop("iterations", None)
-def odd_version(s, r): s["version"] = 3
+def odd_version(s, r): s["version"] = 4
+def scalar_without_time(s, r): r["scalars"]["x"] = {"step": [1], "value": [0.5]}
 def text_for_size(s, r): r["model"]["bytes"] = "many"
 def data_without_kind(s, r): del r["data"]["training"]["kind"]
 def number_in_command(s, r): r["command"][0] = 1
@@ -70,20 +71,22 @@ def measurement_without_times(s, r): r["measurements"] = [{"device": "cpu"}]
 def without_seed(s, r): del r["config"]["seed"]
 def without_batch(s, r): del r["config"]["batch"]
 for change in (unknown_setting, text_for_size, data_without_kind, number_in_command, measurement_without_times, text_for_number, unknown_status, unknown_finding,
-               failed_without_error, missing_column, two_lengths, no_length, odd_version,
+               failed_without_error, missing_column, two_lengths, no_length, odd_version, scalar_without_time,
                without_seed, without_batch):
     spoil(change)
 def accept(change):
     session = copy.deepcopy(good)
     change(session, session["runs"][0])
     validator.validate(session)
+def scalars(s, r): r["scalars"]["any name"] = {"step": [1], "time": [None], "value": [0.5]}
+def second_version(s, r): s["version"] = 2; del r["scalars"]
 def later_member(s, r): r["moons"] = 8; s["later"] = s["host"]["later"] = s["tinca"]["later"] = []
 def first_version(s, r):
     s["version"] = 1
     for key in ("name", "tags", "note", "command", "software", "network", "data", "model", "disk_bytes",
                 "measurements"):
         del r[key]
-for change in (later_member, first_version):
+for change in (later_member, first_version, second_version, scalars):
     accept(change)
 PYTHON
 }

@@ -27,8 +27,8 @@ send() {
 }
 newest() { ls -t "$runs" | head -n 1; }
 has_iterations() { [ -d "$runs" ] && [ "$(iterations)" -gt "$1" ]; }
-iterations() { cat "$runs/$(newest)/journal.jsonl" 2>/dev/null | grep -c '^{"iteration"'; }
-checkpoints() { cat "$runs/$(newest)/journal.jsonl" 2>/dev/null | grep -c '"event":"checkpoint"'; }
+iterations() { journal_lines "$runs/$(newest)/journal" | grep -c '^{"iteration"'; }
+checkpoints() { journal_lines "$runs/$(newest)/journal" | grep -c '"event":"checkpoint"'; }
 has_checkpoints() { [ "$(checkpoints)" -ge "$1" ]; }
 # begin ARGUMENT...: starts the program, and waits until a run of it trains
 begin() {

@@ -28,7 +28,7 @@ run_of() { "$JSON_LOOK" look "cells.$(($1 - 1)).run"; }
 # A process locks a cell a moment before it starts the cell's run.
 is_on() { is_state "$1" running && [ "$(run_of "$1")" != null ]; }
 # iterations RUN: counts the iterations in the journal
-iterations() { grep -c '"loss"' "$XDG_STATE_HOME/tinca/runs/$1/journal.jsonl"; }
+iterations() { journal_lines "$XDG_STATE_HOME/tinca/runs/$1/journal" | grep -c '"loss"'; }
 has_more() { [ "$(iterations "$1")" -gt "$2" ]; }
 
 cat >grid.json <<'EOG'

@@ -31,7 +31,7 @@ put() {
     folder) mkdir "$runs/$id/$2" ;;
     device) ln -s /dev/zero "$runs/$id/$2" ;;
     sparse)
-        case $2 in journal.*) size=800M ;; *) size=3G ;; esac # attach reads all of a journal
+        case $2 in journal*) size=800M ;; *) size=3G ;; esac # attach reads all of a journal
         if whole_list; then size=3G; fi
         truncate -s $size "$runs/$id/$2"
         ;;
@@ -68,9 +68,9 @@ every_command() {
     tries resume "$id" --threads 1 --iterations 8 -q
 }
 
-files="config.json journal.jsonl summary.json name.txt lock measurements.json profile.json network.json
+files="config.json journal summary.json name.txt lock measurements.json profile.json network.json
 data.json best.safetensors weights.safetensors checkpoint.safetensors
-checkpoint.previous.safetensors journal.previous.jsonl"
+checkpoint.previous.safetensors journal.previous"
 part=1
 for kind in fifo sparse; do
     for file in $files; do
@@ -93,22 +93,23 @@ for kind in folder device; do
 done
 
 # the messages
-put fifo journal.jsonl
-refuses 1 'journal.jsonl: this is not a regular file' "a message about a journal that is a FIFO" explain "$id"
+put fifo journal
+refuses 1 'journal: this is not a regular file' "a message about a journal that is a FIFO" explain "$id"
 put fifo lock
 refuses 1 'lock.*not a regular file' "a message about a lock that is a FIFO" resume "$id" --threads 1 --iterations 8 -q
 put sparse config.json
 refuses 1 'config.json: the file is larger' "a message about an endless configuration" compare "$id"
 
-# an endless line does not hide the other lines
+# an endless event does not hide the other lines
 put none none
 rm "$runs/$id/summary.json" # the checkpoint records the length of the journal
 {
-    grep -v '"event":"end"' whole/journal.jsonl
+    journal_lines whole/journal | grep -v '"event":"end"'
     head -c 3000000 /dev/zero | tr '\0' x
     echo
     printf '%s\n' '{"event":"finding","kind":"plateau","iteration":6,"epoch":1,"text":"behind it"}'
-} >"$runs/$id/journal.jsonl"
-succeeds "a journal with a line of three megabytes is read" export "$id" -o session.json
+} >lines
+journal_lines -w "$runs/$id/journal" lines
+succeeds "a journal with an event of three megabytes is read" export "$id" -o session.json
 is "  up to its end" runs.0.findings.0.text "behind it" session.json
 done_testing

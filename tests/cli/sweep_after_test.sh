@@ -227,10 +227,10 @@ has_checkpoint() {
     [ $# = $(($1 + 1)) ] || return 1
     shift $(($# - 1))
     tuned=$1
-    [ -s "$tuned/journal.jsonl" ] && kill -USR1 "$(job)" 2>/dev/null # earlier, the signal would end it
+    [ -s "$tuned/journal" ] && kill -USR1 "$(job)" 2>/dev/null # earlier, the signal would end it
     [ -s "$tuned/checkpoint.safetensors" ]
 }
-goes_on() { grep -qs '"event":"resume","iteration":[1-9]' "$1/journal.jsonl"; }
+goes_on() { journal_lines "$1/journal" | grep -qs '"event":"resume","iteration":[1-9]'; }
 begin_one --networks mlp --batches 20 --threads 1 --iterations 10 --data digits,limit=100 --after prune:0.5 --after-epochs 100000
 wait_until has_checkpoint 2
 pruning=$tuned

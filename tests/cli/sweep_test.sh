@@ -262,9 +262,9 @@ refuses 2 "ranges are for whole numbers.*lr=0.1,0.01" "a range of rates" sweep -
 # crashed; the sweep goes on with the others. The kernel's count of processes that it has killed for memory tells
 # such a kill from others; here a file stands for that count.
 often="--checkpoint 0.01 --checkpoint-share 100"
-journal() { echo "state/tinca/runs/$("$JSON_LOOK" "$(echo state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json)" run)/journal.jsonl"; }
-saved() { [ -s state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json ] && grep -qs '"event":"checkpoint"' "$(journal)"; }
-resumed() { grep -q '"event":"resume","iteration":[1-9]' "$(journal)"; }
+journal() { echo "state/tinca/runs/$("$JSON_LOOK" "$(echo state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json)" run)/journal"; }
+saved() { [ -s state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json ] && has_line '"event":"checkpoint"' "$(journal)"; }
+resumed() { has_line '"event":"resume","iteration":[1-9]' "$(journal)"; }
 next_begun() { [ -s state/tinca/sweeps/"$grid"/mlp-b016-*/cell.json ]; }
 kill_cell() { # kill_cell NAME AFTER SIGNAL STATE STATUS: starts a sweep of two cells and ends the first one by a signal;
     # the count becomes AFTER. The cell's state and its run's status are to be STATE and STATUS.
@@ -323,13 +323,13 @@ else
 fi
 goes_on
 often='--checkpoint 0 --checkpoint-share 0.01'
-saved() { [ -s state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json ] && grep -qs '^{"iteration":9,' "$(journal)"; }
+saved() { [ -s state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json ] && has_line '^{"iteration":9,' "$(journal)"; }
 kill_cell early '' KILL interrupted interrupted
 shows 'tinca sweep --name early starts its run over, as it has no checkpoint' "  without a checkpoint, which is said"
 kill_cell shaky '' SEGV failed interrupted
 shows 'tinca sweep --name shaky --retry starts its run over, as it has no checkpoint' "  and if it crashed"
 often="--checkpoint 0.01 --checkpoint-share 100"
-saved() { [ -s state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json ] && grep -qs '"event":"checkpoint"' "$(journal)"; }
+saved() { [ -s state/tinca/sweeps/"$grid"/mlp-b008-*/cell.json ] && has_line '"event":"checkpoint"' "$(journal)"; }
 if unshare -rm sh -c 'mount --bind vmstat /proc/vmstat' 2>/dev/null; then
     apart='unshare -rm'
     kill_cell starved 4 KILL out-of-memory 'out of memory'

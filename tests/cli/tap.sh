@@ -87,8 +87,26 @@ wait_until() {
     done
 }
 
-# has_line PATTERN FILE...: whether one of the files, which may be missing, has a line that matches
-has_line() { grep -qs -- "$@"; }
+# journal_lines FILE...: prints the journals of runs, which may be missing, as lines of JSON; those of earlier versions
+# have such lines
+JOURNAL_LINES=${JOURNAL_LINES:-$(dirname "$TINCA")/journal_lines}
+journal_lines() { "$JOURNAL_LINES" "$@"; }
+
+# edit_journal COMMAND...: replaces ./journal by what the command makes of its lines
+edit_journal() {
+    journal_lines journal >"$T/lines"
+    "$@" <"$T/lines" >"$T/edited"
+    journal_lines -w journal "$T/edited"
+}
+
+# has_line PATTERN FILE...: whether one of the files, which may be missing, has a line that matches; journals are read
+# as lines of JSON
+has_line() {
+    case $2 in
+    */journal) pattern=$1 && shift && journal_lines "$@" | grep -q -- "$pattern" ;;
+    *) grep -qs -- "$@" ;;
+    esac
+}
 gone() { ! kill -0 "$1" 2>/dev/null; }
 
 told() { head -c 600 "$T/err"; }

@@ -12,9 +12,9 @@ job="train lenet --data digits,limit=200 --batch 10 --threads 1 -q"
 validate="--validate digits,split=test,limit=40"
 
 # column NAME RUN: the numbers of a member of the journal's iterations, as the journal has them
-column() { grep -a '^{"iteration"' "$2/journal.jsonl" | sed -n "s/.*\"$1\":\\([^,}]*\\).*/\\1/p"; }
+column() { journal_lines "$2/journal" | grep -a '^{"iteration"' | sed -n "s/.*\"$1\":\\([^,}]*\\).*/\\1/p"; }
 # validations NAME RUN: the same of its validations
-validations() { grep -a '"event":"validation"' "$2/journal.jsonl" | sed -n "s/.*\"$1\":\\([^,}]*\\).*/\\1/p"; }
+validations() { journal_lines "$2/journal" | grep -a '"event":"validation"' | sed -n "s/.*\"$1\":\\([^,}]*\\).*/\\1/p"; }
 # scalars TAG FILE...: the values of a series in event files
 scalars() {
     tag=$1
@@ -66,7 +66,7 @@ done
 list top1 validation >expected
 sed -n "s|^[^,]*,validation/top1,.*,||p" long.csv >found
 same "  and so has validation/top1" expected found
-grep -a '^{"iteration"' plain/journal.jsonl | sed 's/^{"iteration":\([0-9]*\).*/\1/' >expected
+journal_lines plain/journal | grep -a '^{"iteration"' | sed 's/^{"iteration":\([0-9]*\).*/\1/' >expected
 sed -n 's/^[^,]*,loss,\([0-9]*\),.*/\1/p' long.csv >found
 same "  at the same steps" expected found
 awk -F, 'NF != 6 { exit 1 }' long.csv && ok "  each row has six fields" || not_ok "  each row has six fields"
@@ -151,8 +151,8 @@ holds "  the configuration" '^text configuration 0 text [0-9]' board/*/*
 holds "  hyperparameters, numbers" '^hparam batch 10$' board/*/*
 holds "  and texts" '^hparam network lenet$' board/*/*
 holds "  the end" '^end 1$' board/*/*
-if grep -q '"event":"tensorboard"' live/journal.jsonl; then ok "  and the run knows the file"; else
-    not_ok "  and the run knows the file" "$(head -n 3 live/journal.jsonl)"; fi
+if journal_lines live/journal | grep -q '"event":"tensorboard"'; then ok "  and the run knows the file"; else
+    not_ok "  and the run knows the file" "$(journal_lines live/journal | head -n 3)"; fi
 run export ./live -o live.json
 is "  the setting is recorded" runs.0.config.tensorboard "$T/board" live.json
 succeeds "  runs --check accepts it" runs --check ./live

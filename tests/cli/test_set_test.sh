@@ -55,7 +55,7 @@ best=$(for i in 0 1 2 3 4 5; do echo "$((i + 1)) $(value whole.json runs.0.valid
 is "  after the epoch that the validation has chosen" runs.0.test.epoch "$best" whole.json
 run runs --check "$T/whole"
 shows '0 damaged, 0 with warnings' "  the folder is sound"
-grep -q '"event":"test"' whole/journal.jsonl && ok "  the journal has the test" || not_ok "  the journal has the test"
+journal_lines whole/journal | grep -q '"event":"test"' && ok "  the journal has the test" || not_ok "  the journal has the test"
 cp -a whole broken
 awk '/"test"/ { inside = 1 } inside && /"loss"/ { sub(/:[ \t]*[0-9.]+/, ": 0.5"); inside = 0 } /crc32"/ && !/journal/ { next } { print }' \
     whole/summary.json >broken/summary.json

@@ -9,16 +9,16 @@ job="lenet --data digits --batch 20 --iterations 500000 --threads 1 --checkpoint
 # shellcheck disable=SC2086 # a list of options
 "$TINCA" train $job --run-dir "$T/killed" -q >"$T/out" 2>"$T/err" </dev/null &
 child=$!
-under_way() { [ "$(grep -c '"loss"' "$T/killed/journal.jsonl" 2>/dev/null)" -gt 5 ] 2>/dev/null; }
+under_way() { [ "$(journal_lines "$T/killed/journal" | grep -c '"loss"')" -gt 5 ] 2>/dev/null; }
 wait_until under_way
 kill -9 $child
 wait $child 2>/dev/null
 rm -f "$T/killed/checkpoint.safetensors"
-recorded=$(grep -c '"loss"' "$T/killed/journal.jsonl")
+recorded=$(journal_lines "$T/killed/journal" | grep -c '"loss"')
 "$TINCA" resume "$T/killed" -q >"$T/out" 2>"$T/err" </dev/null &
 child=$!
-wait_until test -e "$T/killed/journal.previous.jsonl"
-wait_until has_line '"loss"' "$T/killed/journal.jsonl"
+wait_until test -e "$T/killed/journal.previous"
+wait_until has_line '"loss"' "$T/killed/journal"
 wait_until test -s "$T/err" # progress is shown a few times per second
 kill -TERM $child
 wait $child
@@ -26,7 +26,7 @@ told_of=$(grep -c "no checkpoint yet and begins again with its first iteration" 
 if [ "$told_of" = 1 ]; then ok "the message that it starts over is printed once"; else
     not_ok "the message that it starts over is printed once" "exit $status: $(told)"
 fi
-kept=$(grep -c '"loss"' "$T/killed/journal.previous.jsonl")
+kept=$(journal_lines "$T/killed/journal.previous" | grep -c '"loss"')
 if [ "$recorded" -gt 5 ] && [ "$kept" -ge $((recorded - 1)) ] && [ "$kept" -le "$recorded" ]; then
     ok "the old journal is kept"
 else

@@ -165,7 +165,7 @@ small="--data digits,limit=200 --batch 20 --threads 1"
         "$TINCA" train lenet --data digits --batch 20 --epochs 1000 --threads 1 --seed 1 \
             --run-dir "$T/$signal" --export "$T/i.json" >"$T/out" 2>"$T/err" </dev/null &
         child=$!
-        wait_until has_line '"loss"' "$T/$signal/journal.jsonl"
+        wait_until has_line '"loss"' "$T/$signal/journal"
         kill -$signal $child
         wait $child
         status=$?
@@ -178,7 +178,7 @@ small="--data digits,limit=200 --batch 20 --threads 1"
     "$TINCA" train mlp --data digits,limit=64 --batch 8 --epochs 1000000 --threads 1 \
         --run-dir "$T/its own/run" >"$T/out" 2>"$T/err" </dev/null &
     child=$!
-    wait_until [ -s "$T/its own/run/journal.jsonl" ]
+    wait_until [ -s "$T/its own/run/journal" ]
     kill -TERM $child
     wait $child
     words=$(sed -n 's/^ *tinca \(resume .*\) continues it$/\1/p' "$T/out")

@@ -99,7 +99,7 @@ done
 # shellcheck disable=SC2086
 "$TINCA" train $job --epochs 100000 --run-dir "$T/two" >signalled 2>&1 </dev/null &
 process=$!
-wait_until has_line '"loss"' two/journal.jsonl # the program handles signals by then
+wait_until has_line '"loss"' two/journal # the program handles signals by then
 kill -INT $process; kill -INT $process
 wait $process
 [ $? -eq 130 ] && grep -q 'stopped after' signalled && ok "two signals at once let the run save" ||

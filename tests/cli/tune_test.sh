@@ -109,16 +109,16 @@ data="--data shapes,limit=40 --validate shapes,split=test,limit=20"
 job="$picture --device cpu $data --batch 20 --epochs 6 --seed 3 --threads 1"
 often="--checkpoint 0.01 --checkpoint-share 100"
 runs=$XDG_STATE_HOME/tinca/runs
-losses() { sed -n 's/.*"event":"validation",\(.*\),"seconds".*/\1/p' "$1/journal.jsonl"; }
+losses() { journal_lines "$1/journal" | sed -n 's/.*"event":"validation",\(.*\),"seconds".*/\1/p'; }
 XDG_CACHE_HOME=$T/direct
 succeeds "a run with direct convolutions" train $job --run-dir "$T/whole" -q
-head -n 1 "$T/whole/journal.jsonl" >"$T/start"
+journal_lines "$T/whole/journal" | head -n 1 >"$T/start"
 has "  in its first event" "chosen.conv blocked.15" "$T/start"
 rm -rf "$runs"
 hold 7 train $job $often # an epoch has two iterations: with three checkpoints it has been validated
 let_go KILL
-has_line '"event":"validation"' "$runs"/*/journal.jsonl && ok "a run is killed after a validation" ||
-    not_ok "a run is killed after a validation" "$(cat "$runs"/*/journal.jsonl)"
+has_line '"event":"validation"' "$runs"/*/journal && ok "a run is killed after a validation" ||
+    not_ok "a run is killed after a validation" "$(journal_lines "$runs"/*/journal)"
 XDG_CACHE_HOME=$T/winograd
 run runs --json
 id=$("$JSON_LOOK" "$T/out" runs.0.id)

@@ -7,7 +7,7 @@ cd "$T" || exit 99
 job="lenet --data digits,limit=200 --batch 20 --seed 3 --threads 1"
 queue=$XDG_STATE_HOME/tinca/queue
 
-is_alive() { ls "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl >/dev/null 2>&1; }
+is_alive() { ls "$XDG_STATE_HOME"/tinca/runs/*/journal >/dev/null 2>&1; }
 # A place's file is there a moment before its process holds it: until then it is not listed.
 lists() { [ "$("$TINCA" runs status:waiting | grep -c 'waiting, place')" -eq "$1" ]; }
 has_places() { [ "$(ls "$queue" 2>/dev/null | grep -c '^[0-9]')" -eq "$1" ]; }
@@ -59,7 +59,7 @@ count_runs() { ls -d "$XDG_STATE_HOME"/tinca/runs/2* | wc -l; }
         not_ok "when the first run is killed, the next one starts" "$(cat second)"
     wait $third
     [ $? -eq 0 ] && ok "  and then the one after it" || not_ok "  and then the one after it" "$(cat third)"
-    grep -h '"event":"start"' "$XDG_STATE_HOME"/tinca/runs/2*/journal.jsonl | wc -l >starts
+    journal_lines "$XDG_STATE_HOME"/tinca/runs/2*/journal | grep -h '"event":"start"' | wc -l >starts
     [ "$(cat starts)" -eq 3 ] && ok "  a killed or stopped one has no run" ||
         not_ok "  a killed or stopped one has no run" "$(cat starts)"
     ls "$XDG_STATE_HOME"/tinca/runs | grep '^2' >ids

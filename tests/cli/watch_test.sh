@@ -24,7 +24,7 @@ watch_end() {
 
 newest() { ls -t "$XDG_STATE_HOME/tinca/runs" | head -n 1; }
 # run_has N: whether the newest run has a point of iteration N
-run_has() { [ -n "$(newest)" ] && grep -q "^{\"iteration\":$1," "$XDG_STATE_HOME/tinca/runs/$(newest)/journal.jsonl" 2>/dev/null; }
+run_has() { [ -n "$(newest)" ] && journal_lines "$XDG_STATE_HOME/tinca/runs/$(newest)/journal" | grep -q "^{\"iteration\":$1,"; }
 runs_are() { [ "$(ls "$XDG_STATE_HOME/tinca/runs" 2>/dev/null | wc -l)" = "$1" ]; }
 # curves: exports the run that the watch has printed
 curves() { run export "$("$JSON_LOOK" "$T/out" runs.0.id)" -o curves.json; }
@@ -151,7 +151,7 @@ if [ -f "$build/fake_nvml.so" ]; then
     step=1
     # last_row PATTERN: adds a row, until the last one in the journal matches
     last_row() {
-        grep '^{"iteration":' "$XDG_STATE_HOME/tinca/runs/$(newest)/journal.jsonl" | tail -n 1 | grep -q -- "$1" && return
+        journal_lines "$XDG_STATE_HOME/tinca/runs/$(newest)/journal" | grep '^{"iteration":' | tail -n 1 | grep -q -- "$1" && return
         step=$((step + 1))
         echo $step,1 >>pid.csv
         return 1

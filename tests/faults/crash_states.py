@@ -25,6 +25,8 @@ import sys
 import zlib
 
 from disk import DATA, NAMES, SYSTEMATIC, Disk, build, changed, read_log, write_state
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import journal_lines  # pylint: disable=wrong-import-position
 
 MODELS = ("weights.safetensors", "best.safetensors")
 NETWORK = {
@@ -55,17 +57,17 @@ def lie(checkpoint, key, value):
 
 def spoil(state, draw):
     """Does what no sound disk does; None where there is nothing to be spoilt."""
-    journal = state.get("r/journal.jsonl") or b""
+    journal = state.get("r/journal") or b""
     last = state.get("r/checkpoint.safetensors")
     if len(journal) < 600 or not last:
         return None
     state = dict(state)
     how = draw.choice(["cut", "zeros", "lie"])
     if how == "cut":
-        state["r/journal.jsonl"] = journal[:draw.randint(0, len(journal) // 2)]
+        state["r/journal"] = journal[:draw.randint(0, len(journal) // 2)]
     elif how == "zeros":
         start = draw.randint(300, len(journal) - 300)
-        state["r/journal.jsonl"] = changed(journal, (start, bytes(200)))
+        state["r/journal"] = changed(journal, (start, bytes(200)))
     else:
         value = str(draw.choice([2**64 - 1, 2**63, 16, 1000]))
         for path in ("r/checkpoint.safetensors", "r/checkpoint.previous.safetensors"):
@@ -76,21 +78,13 @@ def spoil(state, draw):
 
 # --- runs ---
 
-def curves(path):
-    """The journal's iterations and validations without what a clock measured."""
-    with open(path, "rb") as file:
-        lines = file.read().split(b"\n")
-    return [re.sub(rb',"(ms_per_image|seconds)".*', b"", line) for line in lines
-            if line.startswith((b'{"iteration"', b'{"event":"validation"'))]
-
-
 def result_of(folder):
     result = {}
     for name in MODELS:
         path = os.path.join(folder, name)
         result[name] = open(path, "rb").read() if os.path.exists(path) else None
-    path = os.path.join(folder, "journal.jsonl")
-    result["curves"] = curves(path) if os.path.exists(path) else None
+    path = os.path.join(folder, "journal")
+    result["curves"] = journal_lines.curves(open(path, "rb").read()) if os.path.exists(path) else None
     return result
 
 
@@ -167,9 +161,7 @@ class Explorer:
 
 
 def kept_curves(state):
-    lines = (state.get("r/journal.jsonl") or b"").split(b"\n")
-    return [re.sub(rb',"(ms_per_image|seconds)".*', b"", line) for line in lines
-            if line.startswith((b'{"iteration"', b'{"event":"validation"'))]
+    return journal_lines.curves(state.get("r/journal") or b"")
 
 
 # --- which states ---

@@ -4,7 +4,7 @@ FAULT_TESTS = %D%/faults_test.sh %D%/torture_test.sh %D%/crash_states_test.sh
 TESTS += $(FAULT_TESTS)
 EXTRA_DIST += $(FAULT_TESTS) %D%/faults.c %D%/record.c %D%/record.h \
 	%D%/commands.py %D%/commands_faults.py %D%/commands_faults_test.sh \
-	%D%/crash_states.py %D%/disk.py %D%/same_run.sh %D%/hold.sh \
+	%D%/crash_states.py tests/journal_lines.py %D%/disk.py %D%/same_run.sh %D%/hold.sh \
 	tests/cli/control_group.sh
 if SANITIZED
 FAULTS_LIBRARY = faults_without_memory.so

@@ -28,7 +28,7 @@ FILE
 
 # curves RUN: prints losses and validations, without measured times
 curves() {
-    grep -a '^{"iteration"\|"event":"validation"' "$1/journal.jsonl" |
+    journal_lines "$1/journal" | grep -a '^{"iteration"\|"event":"validation"' |
         sed 's/,"ms_per_image.*//; s/,"seconds.*//'
 }
 

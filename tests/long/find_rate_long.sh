@@ -29,7 +29,7 @@ trains() {
     shift
     rm -rf run
     "$TINCA" train "$@" --lr "$rate" --iterations $ITERATIONS --threads 1 -q --run-dir "$T/run" >train.log 2>&1 || return 1
-    losses=$(sed -n 's/^{"iteration":[0-9]*,.*"loss":\([^,}]*\).*/\1/p' run/journal.jsonl |
+    losses=$(journal_lines run/journal | sed -n 's/^{"iteration":[0-9]*,.*"loss":\([^,}]*\).*/\1/p' |
         awk -v most=$ITERATIONS '{ if ($1 !~ /^[0-9.e+-]+$/) bad = 1 }
             NR > most * 0.8 { last += $1 / (most * 0.2) } END { printf "%.4g %d", last, bad || NR < most }')
     echo "$untrained $losses" | awk '{ exit !($3 == 0 && $2 < 0.9 * $1) }'

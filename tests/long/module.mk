@@ -51,7 +51,7 @@ EXTRA_DIST += $(LONG_TESTS) \
 	%D%/watch_check.py \
 	%D%/watch_trainers.py
 # the programs that they run
-long_test_programs = json_look$(EXEEXT) make_picture$(EXEEXT) parity_test$(EXEEXT) kernels_test$(EXEEXT) \
+long_test_programs = json_look$(EXEEXT) journal_lines$(EXEEXT) make_picture$(EXEEXT) parity_test$(EXEEXT) kernels_test$(EXEEXT) \
 	screens_test$(EXEEXT) threads_test$(EXEEXT) fuzz_seeds$(EXEEXT) cuda_device_test$(EXEEXT)
 check-long: all
 	$(MAKE) $(AM_MAKEFLAGS) check check_PROGRAMS='$(long_test_programs)' TESTS='$(LONG_TESTS)'

@@ -31,7 +31,7 @@ for seed in 1 2; do
 done
 mv "$runs" before
 newest() { ls -t "$runs" 2>/dev/null | head -n 1; }
-count() { cat "$runs/$(newest)/journal.jsonl" 2>/dev/null | grep -c "$1"; }
+count() { journal_lines "$runs/$(newest)/journal" | grep -c "$1"; }
 counts() { [ "$(count "$1")" -gt "$2" ]; }
 
 # --- states ---

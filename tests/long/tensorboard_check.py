@@ -15,6 +15,9 @@ from tensorboard.backend.event_processing import data_provider, event_accumulato
 from tensorboard.plugins import base_plugin
 from tensorboard.plugins.hparams import api_pb2, backend_context, list_session_groups
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import journal_lines  # pylint: disable=wrong-import-position
+
 runs_folder = sys.argv[1]
 POINTS = ["loss", "loss_mean", "loss_caffe", "loss_discriminator", "loss_l1", "loss_labels", "loss_teacher", "lr",
           "ms_per_image", "memory_bytes", "gpu_memory_bytes"]
@@ -28,13 +31,12 @@ def check(condition, name, why=""):
 def journal(run):
     """Returns the series of a run, {name: {step: float32}}, as its journal has them."""
     series = {}
-    with open(f"{runs_folder}/{run}/journal.jsonl") as lines:
-        for line in map(json.loads, lines):
-            names = VALIDATIONS if line.get("event") == "validation" else POINTS if "event" not in line else []
-            for name in names:
-                if line.get(name) is not None:
-                    key = "validation/" + name if "event" in line else name
-                    series.setdefault(key, {})[line["iteration"]] = np.float32(line[name])
+    for line in journal_lines.read(f"{runs_folder}/{run}/journal"):
+        names = VALIDATIONS if line.get("event") == "validation" else POINTS if "event" not in line else []
+        for name in names:
+            if line.get(name) is not None:
+                key = "validation/" + name if "event" in line else name
+                series.setdefault(key, {})[line["iteration"]] = np.float32(line[name])
     return series
 
 
@@ -55,7 +57,7 @@ def png_size(data):
 names = {run: open(f"{runs_folder}/{run}/name.txt").read().strip()
          for run in os.listdir(runs_folder) if os.path.exists(f"{runs_folder}/{run}/name.txt")}
 run_of = {name: run for run, name in names.items()}
-runs = sorted(run for run in os.listdir(runs_folder) if os.path.exists(f"{runs_folder}/{run}/journal.jsonl"))
+runs = sorted(run for run in os.listdir(runs_folder) if os.path.exists(f"{runs_folder}/{run}/journal"))
 check(len(runs) == 11, "eleven runs", runs)
 
 # --- TensorBoard's accumulator ---

@@ -12,6 +12,9 @@ import urllib.request
 
 import numpy as np
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import journal_lines  # pylint: disable=wrong-import-position
+
 runs_folder, folder, speed = sys.argv[1:4]
 PATIENCE = 120  # seconds
 SIZES = (28, 28), (32, 32), (16, 16), (48, 64)  # of digits, shapes, maps, and three by four of the latter
@@ -25,19 +28,18 @@ def check(condition, name, why=""):
 def journal(run):
     """Returns {series: {step: float32}} of a run."""
     series = {}
-    with open(f"{runs_folder}/{run}/journal.jsonl") as lines:
-        for line in map(json.loads, lines):
-            validation = line.get("event") == "validation"
-            if "event" in line and not validation:
+    for line in journal_lines.read(f"{runs_folder}/{run}/journal"):
+        validation = line.get("event") == "validation"
+        if "event" in line and not validation:
+            continue
+        for name, value in line.items():
+            if name in ("event", "iteration", "epoch", "seconds") or value is None:
                 continue
-            for name, value in line.items():
-                if name in ("event", "iteration", "epoch", "seconds") or value is None:
-                    continue
-                series.setdefault("validation/" * validation + name, {})[line["iteration"]] = np.float32(value)
+            series.setdefault("validation/" * validation + name, {})[line["iteration"]] = np.float32(value)
     return series
 
 
-runs = sorted(run for run in os.listdir(runs_folder) if os.path.exists(f"{runs_folder}/{run}/journal.jsonl"))
+runs = sorted(run for run in os.listdir(runs_folder) if os.path.exists(f"{runs_folder}/{run}/journal"))
 log = open("server.log", "w+")
 server = subprocess.Popen([sys.executable, "-m", "tensorboard.main", "--logdir", folder, "--host", "127.0.0.1", "--port", "0",
                            "--load_fast", "true" if speed == "fast" else "false", "--samples_per_plugin",

@@ -1,6 +1,7 @@
 /* A run of another process: its journal is read as it grows, is torn, cut back and ended; which
  * process computes it, and asking that process to stop. The journal is that of a real run, copied
  * in parts. */
+#include "runs/folder/journal_record.h"
 #include "runs/folder/run_directory.h"
 #include "runs/history/follow.h"
 #include "runs/history/run_owner.h"
@@ -26,7 +27,7 @@ static const char tiny[] =
 /* --- a run whose journal grows in parts --- */
 
 static struct run *done; /* the journal of the real run */
-static char *journal;    /* its whole text */
+static char *journal;    /* its lines of JSON */
 
 static char *read_of(const char *name)
 {
@@ -35,6 +36,15 @@ static char *read_of(const char *name)
     char *text = path ? file_read(path, 1 << 24, &size, NULL) : NULL;
     free(path);
     return text;
+}
+
+static bool print_line(void *context, const struct journal_line *line, struct error *error)
+{
+    struct text *text = context;
+    (void)error;
+    journal_print_line(text, line);
+    text_append(text, "\n");
+    return true;
 }
 
 static bool make_run(void)
@@ -50,7 +60,10 @@ static bool make_run(void)
         note_error(&error);
     else
         run_wait(done, -1);
-    journal = done ? read_of("journal.jsonl") : NULL;
+    struct text text = {0};
+    if (done)
+        journal_read(run_facts(done)->directory, NULL, print_line, &text, NULL, NULL);
+    journal = text.data;
     return journal;
 }
 
@@ -81,17 +94,33 @@ static const char *stage(const char *name)
     return directory;
 }
 
-/* Makes the staged journal one of `length` bytes, and appends `more`. */
+/* Makes the staged journal one of the first `length` bytes of the lines, and of `more`. */
 static void hand_out(const char *directory, size_t length, const char *more)
 {
     char path[600];
-    snprintf(path, sizeof path, "%s/journal.jsonl", directory);
-    FILE *file = fopen(path, "w");
-    if (file) {
-        fwrite(journal, 1, length, file);
-        fputs(more, file);
-        fclose(file);
-    }
+    const char *lines = home_path("lines");
+    struct error error;
+    snprintf(path, sizeof path, "%s/%s", directory, JOURNAL_FILE);
+    FILE *file = fopen(lines, "w");
+    if (!file)
+        return;
+    fwrite(journal, 1, length, file);
+    fputs(more, file);
+    fclose(file);
+    if (!journal_text_convert(lines, path, UINT64_MAX, &error))
+        note_error(&error);
+}
+
+/* Appends half a record to the staged journal. */
+static void tear(const char *directory)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", directory, JOURNAL_FILE);
+    FILE *file = fopen(path, "a");
+    if (!file)
+        return;
+    fputs("half a record", file);
+    fclose(file);
 }
 
 static struct run_snapshot look(const struct run *run)
@@ -128,9 +157,10 @@ static void test_growing(void)
                look(run).iteration == 3 && look(run).iterations == ITERATIONS,
            "what is there is taken in");
     tap_ok(follow_step(run) == FOLLOW_UNCHANGED, "once");
-    hand_out(directory, behind(7, NULL) - 20, "");
+    hand_out(directory, behind(6, NULL), "");
+    tear(directory);
     follow_step(run);
-    tap_ok(look(run).iteration == 6, "a torn last line waits");
+    tap_ok(look(run).iteration == 6, "a torn last record waits");
     hand_out(directory, behind(7, NULL), "");
     follow_step(run);
     tap_ok(look(run).iteration == 7 && series_count(run_series(run)) == 7,
@@ -224,7 +254,7 @@ static void test_strange_journal(void)
     const int lock = run_directory_lock(directory, &error);
     hand_out(directory, behind(9, NULL), "");
     struct run *run = follow_open(directory, &error);
-    char *path = file_join(directory, "journal.jsonl");
+    char *path = file_join(directory, JOURNAL_FILE);
     tap_ok(path && remove(path) == 0 && mkfifo(path, 0600) == 0, "a FIFO takes a journal's place");
     const bool followed = run && follow_step(run) == FOLLOW_UNCHANGED;
     tap_ok(followed && strcmp(look(run).error.why, "this is not a regular file") == 0,

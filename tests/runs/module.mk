@@ -6,7 +6,6 @@ RUNS_CASES = \
 	%D%/figures_test.c \
 	%D%/finding_test.c \
 	%D%/follow_test.c \
-	%D%/journal_columns_test.c \
 	%D%/journal_test.c \
 	%D%/loss_lesson_test.c \
 	%D%/machine_model_test.c \

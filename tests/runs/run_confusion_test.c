@@ -9,6 +9,7 @@
 #include "models/measure/measurement.h"
 #include "models/saved/correct_images.h"
 #include "runs/folder/inspection.h"
+#include "runs/folder/journal.h"
 #include "runs/folder/run_json.h"
 #include "runs/folder/run_prune.h"
 #include "runs/record/run_open.h"
@@ -60,6 +61,28 @@ static const char killed[] =
 static const char pruned[] =
     "{\"format\": \"tinca-pruned\", \"version\": 1, \"deleted\": [\"checkpoint.safetensors\"]}\n";
 
+static bool print_line(void *context, const struct journal_line *line, struct error *error)
+{
+    struct text *text = context;
+    (void)error;
+    journal_print_line(text, line);
+    text_append(text, "\n");
+    return true;
+}
+
+/* Gives the run a journal of lines, which have members to be confused; the text of events in
+ * records is read by the same code. */
+static bool write_lines(void)
+{
+    struct error error;
+    struct text text = {0};
+    const bool written = journal_read(directory, NULL, print_line, &text, NULL, &error) &&
+                         write_text(run_path(JOURNAL_TEXT_FILE), text.data) &&
+                         remove(run_path(JOURNAL_FILE)) == 0;
+    text_free(&text);
+    return written;
+}
+
 /* Trains a run to its end. Returns its folder in `path`. */
 static bool train(const struct run_config *config, char *path, size_t size)
 {
@@ -108,7 +131,7 @@ static bool make_runs(void)
     if (!train(&config, directory, sizeof directory) || !measure() ||
         !write_text(run_path("profile.json"), profile) ||
         !write_text(run_path("pruned.json"), pruned) ||
-        !write_text(run_path("killed.json"), killed) || !store_outputs())
+        !write_text(run_path("killed.json"), killed) || !store_outputs() || !write_lines())
         return false;
     config.seed = 4;
     other = train(&config, path, sizeof path) ? run_open(path, &error) : NULL;
@@ -227,10 +250,10 @@ static void test_file(const char *name)
 
 TEST_CASE(run_confusion_test)
 {
-    static const char *const files[] = {"config.json",       "journal.jsonl", "summary.json",
-                                        "network.json",      "data.json",     "provenance.json",
-                                        "measurements.json", "profile.json",  "pruned.json",
-                                        "correct.json",      "killed.json",   "outputs.json"};
+    static const char *const files[] = {"config.json",       JOURNAL_TEXT_FILE, "summary.json",
+                                        "network.json",      "data.json",       "provenance.json",
+                                        "measurements.json", "profile.json",    "pruned.json",
+                                        "correct.json",      "killed.json",     "outputs.json"};
     if (!make_home())
         return 99;
     if (tap_ok(make_runs(), "a run with all files, and another one"))

@@ -109,9 +109,9 @@ static void refused(bool changed, const char *words, const char *name)
     struct error error;
     char text[1100];
     size_t before = 0, after = 1;
-    free(file_read(run_path("journal.jsonl"), 1 << 24, &before, NULL));
+    free(file_read(run_path("journal"), 1 << 24, &before, NULL));
     const bool was_refused = resume(&error) == RUN_REFUSED;
-    free(file_read(run_path("journal.jsonl"), 1 << 24, &after, NULL));
+    free(file_read(run_path("journal"), 1 << 24, &after, NULL));
     error_format(&error, text, sizeof text);
     tap_ok(changed && was_refused && strstr(text, words) && before == after, "%s is refused: %s",
            name, words);

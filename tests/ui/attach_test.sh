@@ -25,7 +25,7 @@ first_keys() { tmux -L "$FIRST" send-keys "$@"; }
 # has_begun N: the run of first_start has computed N iterations
 has_begun() {
     newest=$(newest_run)
-    [ "$newest" != "$previous" ] && grep -q "^{\"iteration\":$1," "$runs/$newest/journal.jsonl" 2>/dev/null
+    [ "$newest" != "$previous" ] && journal_lines "$runs/$newest/journal" | grep -q "^{\"iteration\":$1,"
 }
 iteration() { screen_text | sed -n 's/.*iteration  *\([0-9]*\) of.*/\1/p' | head -n 1; }
 further() {
@@ -87,7 +87,7 @@ screen_wait 'Runs'
 tmux -L "$FIRST" kill-server
 lost() { ! tmux -L "$FIRST" has-session 2>/dev/null; }
 wait_until lost
-recorded() { wc -l <"$(echo "$runs"/*/journal.jsonl)"; }
+recorded() { journal_lines "$runs"/*/journal | wc -l; }
 had=$(recorded)
 goes_on() { [ "$(recorded)" -gt $((had + 5)) ]; }
 if wait_until goes_on && kill -0 "$owner"; then

@@ -39,7 +39,7 @@ screen_keys o
 screen_shows 'running +lenet|done +lenet' "  and its list has the run"
 screen_end
 wait_until is_over 2 && ok "both runs end" || not_ok "both runs end" "$(ls "$runs"/*)"
-grep -q '"resume"' "$runs/$first/journal.jsonl" && ok "  the first one was resumed" ||
+journal_lines "$runs/$first/journal" | grep -q '"resume"' && ok "  the first one was resumed" ||
     not_ok "  the first one was resumed"
 cmp -s "$runs/$first/weights.safetensors" whole/weights.safetensors && ok "  with the same bits" ||
     not_ok "  with the same bits"

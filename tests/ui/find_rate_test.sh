@@ -23,7 +23,7 @@ screen_shows "Suggestion: $rate," "b marks the suggestion again"
 screen_keys Enter
 screen_shows "The learning rate is $rate now" "Enter takes it into the form"
 screen_shows "Learning rate +.*$rate" "  which shows it"
-! find "$XDG_STATE_HOME" -name journal.jsonl | grep -q . && ok "no run is saved" || not_ok "no run is saved"
+! find "$XDG_STATE_HOME" -name journal | grep -q . && ok "no run is saved" || not_ok "no run is saved"
 screen_keys L
 screen_shows "Suggestion: $rate," "the result stays until the form changes"
 

@@ -119,7 +119,7 @@ screen_shows 'Iterations 101 to 116' "measured values are stored"
 screen_end
 
 # --- the end of a run, of the real program ---
-reached() { has_line "\"iteration\":$1," "$XDG_STATE_HOME"/tinca/runs/*-mlp-*/journal.jsonl; }
+reached() { has_line "\"iteration\":$1," "$XDG_STATE_HOME"/tinca/runs/*-mlp-*/journal; }
 train() { # train EPOCHS SIGNAL N: a run that gets the signal after N iterations, unless it ends before; $run: its ID
     "$TINCA" train mlp --data digits,limit=200 --batch 20 --epochs "$1" --threads 1 -q </dev/null \
         2>/dev/null &

@@ -154,9 +154,9 @@ launch 120x40 C --start
 job=$lenet
 show_ranks
 screen_shows '2 ranks, means of the last' "ASCII, 120x40"
-grep -hs '"kind":"scaling"' "$runs"/*perceptron*/journal.jsonl | grep -q 'tinca bench --cluster takes turns' &&
+journal_lines "$runs"/*perceptron*/journal | grep -hs '"kind":"scaling"' | grep -q 'tinca bench --cluster takes turns' &&
     ok "a run that takes longer than one process is told so" ||
-    not_ok "a run that takes longer than one process is told so" "$(head -n 5 "$runs"/*perceptron*/journal.jsonl)"
+    not_ok "a run that takes longer than one process is told so" "$(journal_lines "$runs"/*perceptron*/journal | head -n 5)"
 kill -INT "$(rank_of 0)"
 restored "SIGINT ends all, and saves"
 screen_terminal=

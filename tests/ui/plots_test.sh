@@ -71,7 +71,7 @@ screen_shows 'iteration 41, .*L learning rate 0\.001 -> 0\.0001' "and the next"
 screen_end
 
 export XDG_STATE_HOME="$T/resumed"
-iterations() { cat "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl 2>/dev/null | grep -c '"loss"'; }
+iterations() { journal_lines "$XDG_STATE_HOME"/tinca/runs/*/journal | grep -c '"loss"'; }
 beyond() { [ "$(iterations)" -gt "$goal" ]; }
 # interrupt GOAL COMMAND...: stops the command, which saves, once the journal has more iterations
 interrupt() {

@@ -6,7 +6,7 @@ case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 cd "$T" || exit 99
 "$TINCA" train lenet --data digits --batch 20 --epochs 1000 --threads 1 -q </dev/null 2>/dev/null &
 child=$!
-begun() { has_line '"iteration":2,' "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl; }
+begun() { has_line '"iteration":2,' "$XDG_STATE_HOME"/tinca/runs/*/journal; }
 wait_until begun
 kill -TERM $child
 wait $child
@@ -30,13 +30,13 @@ screen_end
 
 # --- a finished run that lost part of its journal ---
 damaged=$(find "$XDG_STATE_HOME/tinca/runs" -name '*-mlp-*')
-sed -i '/^{"iteration":1,/d' "$damaged/journal.jsonl"
+(cd "$damaged" && edit_journal sed '/^{"iteration":1,/d')
 screen_start 100x30 C.UTF-8 "$TINCA" attach "${damaged##*/}"
 screen_shows 'journal' "a damaged journal is a finding"
 screen_keys r
 screen_shows 'Run 1 .*mlp.* is done' "r computes the run once more"
 screen_end
-if has_line '^{"iteration":1,' "$damaged/journal.jsonl"; then ok "its curves are complete"; else not_ok "its curves are complete"; fi
+if has_line '^{"iteration":1,' "$damaged/journal"; then ok "its curves are complete"; else not_ok "its curves are complete"; fi
 run runs --json
 is "it is still the same run" "runs.#" 2
 done_testing

@@ -10,7 +10,7 @@ runs=$XDG_STATE_HOME/tinca/runs
 job="ui mlp --data digits,limit=64 --batch 8 --epochs 1000000 --threads 1 --checkpoint 0 --checkpoint-share 0.01"
 signals_that() { sed -n "s/^SIGNAL(\([A-Z0-9]*\), $1)\$/\1/p" "$table"; }
 newest() { ls -t "$runs" | head -n 1; }
-count() { cat "$runs/$(newest)/journal.jsonl" 2>/dev/null | grep -c "$1"; }
+count() { journal_lines "$runs/$(newest)/journal" | grep -c "$1"; }
 counts() { [ "$(count "$1")" -gt "$2" ]; }
 # send SIGNAL: sends it to the workbench. Fails if the shell does not know the signal.
 send() {

@@ -109,7 +109,7 @@ ls "$runs" >earlier
 "$TINCA" train lenet --data digits,limit=400 --batch 10 --epochs 100000 --seed 7 --threads 1 -q \
     >/dev/null 2>&1 &
 live=$!
-begun() { for file in "$runs"/*/journal.jsonl; do [ "$(wc -l <"$file")" -ge "$1" ] || return 1; done; }
+begun() { for file in "$runs"/*/journal; do [ "$(journal_lines "$file" | wc -l)" -ge "$1" ] || return 1; done; }
 wait_until begun 3
 on=$(ls "$runs" | grep -vxFf earlier)
 slow_start live

@@ -13,7 +13,7 @@ run train mlp --data digits,limit=32 --validate digits,limit=16 --batch 8 --iter
 first=$(ls "$runs")
 run measure "$first" --images 4 --threads 1
 mv "$runs/$first" whole
-files="journal.jsonl name.txt config.json summary.json profile.json measurements.json"
+files="journal name.txt config.json summary.json profile.json measurements.json"
 for kind in fifo sparse; do
     for file in $files; do
         cp -R whole "$runs/2020-$kind-$file"

@@ -34,12 +34,6 @@ void lines_close(struct lines *lines)
     *lines = (struct lines){.descriptor = -1};
 }
 
-void lines_skip_to(struct lines *lines, uint64_t offset)
-{
-    const off_t at = lseek(lines->descriptor, (off_t)offset, SEEK_SET);
-    lines->read = at < 0 ? 0 : (uint64_t)at;
-}
-
 /* Moves the file position to the end of a hole, if it is in one. A hole reads as zeros, which
  * contain no newline. */
 static void skip_hole(struct lines *lines)

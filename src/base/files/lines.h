@@ -21,9 +21,6 @@ struct lines {
  * their newline, will be skipped. Returns false with an error. */
 bool lines_open(struct lines *lines, const char *path, size_t limit, struct error *error);
 
-/* Continues at byte `offset` of the file, where a line begins. Call it before lines_next. */
-void lines_skip_to(struct lines *lines, uint64_t offset);
-
 /* Returns the next complete line, NUL-terminated, without its newline; it is valid until the next
  * call. *length is its length in bytes, which differs from strlen if the line contains NULs.
  * Returns NULL at the end of the file, and with `error` set if reading fails. Text after the last

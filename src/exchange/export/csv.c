@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "exchange/export/export.h"
 #include "exchange/export/export_tables.h"
-#include "runs/columns/run_rows.h"
+#include "runs/folder/run_rows.h"
 #include "runs/settings/settings.h"
 #include "runs/values/series.h"
 

@@ -481,6 +481,59 @@ static bool put_memory(FILE *stream, const struct run_facts *facts, struct error
     return put_tree(stream, "memory_forecast", tree, tree && complete, error);
 }
 
+/* Writes what a series of another name has: its steps, times or values. */
+static bool put_scalar_values(FILE *stream, const struct scalar_series *series, const char *key,
+                              size_t offset, struct error *error)
+{
+    struct json *list = json_new_array();
+    bool complete = list;
+    for (size_t i = 0; complete && i < series->count; i++) {
+        double value = (double)series->values[i].step;
+        if (offset > 0)
+            memcpy(&value, (const char *)&series->values[i] + offset, sizeof value);
+        complete = json_add_number(list, NULL, value);
+    }
+    char *text = complete ? json_print(list, false, error) : NULL;
+    json_free(list);
+    if (!text)
+        return error_set_memory(error, "the session file", 0);
+    fprintf(stream, "%s\"%s\":%s", offset ? "," : "", key, text);
+    free(text);
+    return true;
+}
+
+/* Writes the name of a member that is an object, and the object's bracket. */
+static bool put_name(FILE *stream, const char *name, struct error *error)
+{
+    struct json *holder = json_new_object();
+    char *text = json_add_object(holder, name) ? json_print_utf8(holder, false, error) : NULL;
+    json_free(holder);
+    if (!text)
+        return error_set_memory(error, "the session file", 0);
+    fprintf(stream, "%.*s", (int)strlen(text) - 3, text + 1); /* without the other brackets */
+    free(text);
+    return true;
+}
+
+static bool put_scalars(FILE *stream, const struct run *run, struct error *error)
+{
+    const struct scalars *scalars = run_scalars(run);
+    bool put = true;
+    fputs(",\n\"scalars\":{", stream);
+    for (size_t i = 0; put && i < scalars->count; i++) {
+        const struct scalar_series *series = &scalars->series[i];
+        fputs(i ? ",\n " : "", stream);
+        put =
+            put_name(stream, series->name, error) &&
+            put_scalar_values(stream, series, "step", 0, error) &&
+            put_scalar_values(stream, series, "time", offsetof(struct scalar_value, time), error) &&
+            put_scalar_values(stream, series, "value", offsetof(struct scalar_value, value), error);
+        fputc('}', stream);
+    }
+    fputc('}', stream);
+    return put;
+}
+
 /* Returns the word for the status in the file: "running" for any run that has not ended. */
 static const char *status_word(enum run_status status)
 {
@@ -552,7 +605,7 @@ static bool put_run(FILE *stream, struct run *run, struct error *error)
     if (!put)
         return false;
     put_curves(stream, run);
-    put = put_test(stream, run, &snapshot.test, error) &&
+    put = put_scalars(stream, run, error) && put_test(stream, run, &snapshot.test, error) &&
           put_findings(stream, run, snapshot.finding_count, error) &&
           put_timing(stream, run, &snapshot, error) && put_ranks(stream, run, error) &&
           put_profile(stream, run, error);
@@ -651,7 +704,7 @@ static bool put_program(FILE *stream, struct error *error)
 static bool put_session(FILE *stream, struct run *const *runs, size_t count, struct error *error)
 {
     char now[32];
-    fprintf(stream, "{\"format\":\"tinca-session\",\"version\":2");
+    fprintf(stream, "{\"format\":\"tinca-session\",\"version\":3");
     if (!put_text(stream, "created", clock_now_rfc3339(now, sizeof now), error) ||
         !put_host(stream, error) || !put_program(stream, error))
         return false;

@@ -9,7 +9,7 @@
 #include "engine/weights/safetensors.h"
 #include "exchange/export/export_tables.h"
 #include "exchange/frame/exchange.h"
-#include "runs/columns/run_rows.h"
+#include "runs/folder/run_rows.h"
 #include "runs/values/series.h"
 
 #include <stdio.h>

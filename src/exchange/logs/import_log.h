@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "exchange/logs/import.h"
+#include "runs/values/scalars.h"
 #include "runs/values/series.h"
 
 #include <stdbool.h>
@@ -30,6 +31,7 @@ struct imported_log {
     size_t count, capacity;
     struct series_validation *validations;
     size_t validation_count, validation_capacity;
+    struct scalars scalars; /* the columns that are none of tinca's own */
 };
 
 /* The trainings in one file: one in a log, several in a table of the studies. */

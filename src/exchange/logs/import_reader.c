@@ -203,6 +203,7 @@ void import_logs_free(struct imported_logs *logs)
     for (size_t i = 0; i < logs->count; i++) {
         free(logs->logs[i].points);
         free(logs->logs[i].validations);
+        scalars_free(&logs->logs[i].scalars);
     }
     free(logs->logs);
     *logs = (struct imported_logs){0};

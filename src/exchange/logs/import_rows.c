@@ -5,6 +5,7 @@
 #include "exchange/logs/internal.h"
 
 #include "base/language.h"
+#include "base/memory.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -322,12 +323,43 @@ void import_row_offer(struct import_reader *reader, const char *name)
         forget(reader, quantity);
 }
 
+/* Keeps a value whose name means no quantity. If memory is out, the value is left out. */
+static void put_other(struct import_reader *reader, const char *name, double value)
+{
+    const size_t place = scalars_find(&reader->log->scalars, name, NULL);
+    if (place != SIZE_MAX &&
+        memory_grow(&reader->others, &reader->other_capacity, reader->other_count + 1,
+                    sizeof *reader->others, "the log's series", NULL))
+        reader->others[reader->other_count++] = (struct import_other){place, value};
+}
+
+/* Adds the other values of the row to the log. */
+static bool take_others(struct import_reader *reader, const struct import_row *row, uint64_t step)
+{
+    const double seconds = reader->now - reader->started;
+    for (size_t i = 0; row->begun && i < reader->other_count; i++) {
+        const struct import_other *other = &reader->others[i];
+        const struct scalar_value value = {step, seconds >= 0 ? seconds : (double)NAN,
+                                           other->value};
+        if (!scalars_add(&reader->log->scalars, other->place, &value, reader->error))
+            return false;
+    }
+    return true;
+}
+
 void import_row_put(struct import_reader *reader, struct import_row *row, const char *name,
                     double value)
 {
     bool replaced;
+    int rank;
+    if (!row->begun)
+        reader->other_count = 0;
+    row->begun = true;
     const enum import_quantity quantity =
         import_names_offer(&reader->names, name, reader->rows.of_validation, &replaced);
+    if (quantity == IMPORT_UNKNOWN && isfinite(value) && strlen(name) < IMPORT_NAME_SIZE &&
+        import_name_means(name, &rank) == IMPORT_UNKNOWN)
+        put_other(reader, name, value);
     if (quantity == IMPORT_UNKNOWN || (row->has[quantity] && !replaced))
         return;
     row->values[quantity] = value;
@@ -445,7 +477,8 @@ bool import_row_take(struct import_reader *reader, const struct import_row *row)
     if (batch >= 1 && batch <= 65536 && batch == floor(batch))
         reader->log->batch = (size_t)batch;
     const uint64_t step = row->has[IMPORT_STEP] ? (uint64_t)given : step_of_row(reader, row);
-    return take_loss(reader, row, step) && take_validation(reader, row, step);
+    return take_loss(reader, row, step) && take_validation(reader, row, step) &&
+           take_others(reader, row, step);
 }
 
 /* --- the end --- */
@@ -472,6 +505,9 @@ bool import_rows_settle(struct import_reader *reader)
     scale_accuracies(log);
     for (size_t i = 0; from_zero && i < log->validation_count; i++)
         log->validations[i].iteration++;
+    for (size_t i = 0; from_zero && i < log->scalars.count; i++)
+        for (size_t k = 0; k < log->scalars.series[i].count; k++)
+            log->scalars.series[i].values[k].step++;
     log->epoch_means = epochs;
     for (size_t i = 0; epochs && i < log->count; i++)
         log->points[i].epoch = (float)(log->points[i].iteration + from_zero);

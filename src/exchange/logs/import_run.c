@@ -1,11 +1,10 @@
 /* The points are written as a journal, so that all code that reads runs can read them. Settings
  * that the log does not contain are left out of config.json.
  *
- * While the log grows, `shown` has what the journal has. The journal's first line says how many
+ * While the log grows, `shown` has what the journal has. The journal's first event says how many
  * points and validations a reader should make room for; when a log outgrows that, or changes what
- * it has had before, the journal is written anew. Readers notice that by the bytes before the place
- * where they are (journal_tail_read); so that no earlier line comes to lie at the same place, the
- * first line has another length each time. */
+ * it has had before, the journal is written anew, with another number in its first event, so that
+ * readers notice it by the checksums (journal_tail_read). */
 #include "exchange/logs/import_run.h"
 
 #include "base/clock.h"
@@ -35,11 +34,13 @@ struct import_run {
     bool live;
     char *config;              /* the text of the settings in config.json */
     bool begun;                /* there is a config.json */
+    unsigned rewritten;        /* how often */
     struct imported_log shown; /* what the journal has */
-    size_t room, test_room;    /* for how many points and validations */
-    uint64_t iterations;       /* of the training, as the first line has them; 0: unknown */
+    size_t *scalars;           /* how many values of each of the log's scalars */
+    size_t scalar_capacity;
+    size_t room, test_room; /* for how many points and validations */
+    uint64_t iterations;    /* of the training, as the first line has them; 0: unknown */
     bool mean_only;
-    unsigned rewritten; /* how often */
     struct watcher watcher;
     bool diverged;
 };
@@ -271,18 +272,15 @@ static bool write_start(struct import_run *imported, const struct imported_log *
 {
     struct run *run = imported->run;
     struct run_snapshot start = end_of(log, false);
-    uint64_t length = 1;
     if (imported->live) {
         const double share = start.epoch / (double)start.iteration;
         start.iterations = imported->iterations;
         start.epochs = share > 0 ? share * (double)imported->iterations : 0;
     }
-    for (unsigned i = 0; i < imported->rewritten % 15; i++)
-        length *= 10; /* another number of digits, see above */
     struct json *event = run_files_start_event(&run->early_facts, &start);
     if (event && json_add_count(event, "validations", imported->test_room) &&
         json_add_count(event, "points", imported->room) &&
-        (!imported->live || json_add_count(event, "revision", length))) {
+        (!imported->live || json_add_count(event, "revision", imported->rewritten))) {
         journal_add_event(&run->journal, "start", event);
         return true;
     }
@@ -310,6 +308,24 @@ static bool keep_validation(struct imported_log *shown, const struct series_vali
     return true;
 }
 
+/* Appends the values of other names that the journal does not have yet. */
+static bool append_scalars(struct import_run *imported, const struct imported_log *log,
+                           struct error *error)
+{
+    struct journal *journal = &imported->run->journal;
+    const struct scalars *scalars = &log->scalars;
+    if (!memory_grow(&imported->scalars, &imported->scalar_capacity, scalars->count,
+                     sizeof *imported->scalars, "the log's series", error))
+        return false;
+    for (size_t i = 0; i < scalars->count; i++) {
+        const struct scalar_series *series = &scalars->series[i];
+        for (; imported->scalars[i] < series->count; imported->scalars[i]++)
+            journal_add_scalar(journal, series->name, &series->values[imported->scalars[i]]);
+    }
+    journal_flush(journal);
+    return true;
+}
+
 /* Appends what the journal does not have yet. */
 static bool append(struct import_run *imported, const struct imported_log *log, struct error *error)
 {
@@ -332,8 +348,7 @@ static bool append(struct import_run *imported, const struct imported_log *log, 
             return false;
         journal_add_validation(&run->journal, &log->validations[i]);
     }
-    journal_flush(&run->journal);
-    return true;
+    return append_scalars(imported, log, error);
 }
 
 /* Begins the journal, or begins it anew. */
@@ -349,9 +364,11 @@ static bool begin_journal(struct import_run *imported, const struct imported_log
     imported->watcher = (struct watcher){0};
     imported->diverged = log->times_only;
     imported->shown.count = imported->shown.validation_count = 0;
+    for (size_t i = 0; i < imported->scalar_capacity; i++)
+        imported->scalars[i] = 0;
     if (run->journal.path)
         journal_abandon(&run->journal);
-    return journal_open(&run->journal, run->directory, 0, error) &&
+    return journal_open(&run->journal, run->directory, NULL, error) &&
            write_start(imported, log, error);
 }
 
@@ -542,5 +559,6 @@ void import_run_free(struct import_run *imported)
     free(imported->config);
     free(imported->shown.points);
     free(imported->shown.validations);
+    free(imported->scalars);
     free(imported);
 }

@@ -105,6 +105,8 @@ void import_stream_free(struct import_stream *stream)
         free(stream->readers[i].table.columns);
         free(stream->logs[i].points);
         free(stream->logs[i].validations);
+        scalars_free(&stream->logs[i].scalars);
+        free(stream->readers[i].others);
     }
     free(stream);
 }
@@ -427,6 +429,7 @@ static bool copy_values(struct imported_log *to, const struct imported_log *from
     to->capacity = points;
     to->validation_capacity = tests;
     to->points = memory_new(points, sizeof *to->points, "the log's iterations", error);
+    to->scalars = (struct scalars){0};
     to->validations = memory_new(tests, sizeof *to->validations, "the log's tests", error);
     if (!to->points || !to->validations)
         return false;
@@ -434,7 +437,7 @@ static bool copy_values(struct imported_log *to, const struct imported_log *from
         memcpy(to->points, from->points, points * sizeof *to->points);
     if (tests > 0)
         memcpy(to->validations, from->validations, tests * sizeof *to->validations);
-    return true;
+    return scalars_copy(&to->scalars, &from->scalars, error);
 }
 
 /* Leaves out the last values of a log that grows: other values of the same step may follow. */
@@ -495,6 +498,7 @@ bool import_stream_logs(const struct import_stream *stream, bool live, double id
             continue;
         free(log->points);
         free(log->validations);
+        scalars_free(&log->scalars);
         logs->count--;
     }
     return true;

@@ -112,13 +112,18 @@ struct import_reader {
     struct imported_log *log;
     const struct import_request *request;
     struct error *error;
-    bool asked;          /* the user named the framework */
-    double now, started; /* time in the line and in the first line, seconds; NaN: none */
-    double rate;         /* iterations per second, as last printed; NaN: none */
-    bool live;           /* while settling: the log still grows */
-    double idle;         /* while settling: seconds without news */
-    bool begun;          /* a line was read */
-    bool joined;         /* the line is the previous one and its rest, which was on the next line */
+    bool asked;           /* the user named the framework */
+    double now, started;  /* time in the line and in the first line, seconds; NaN: none */
+    double rate;          /* iterations per second, as last printed; NaN: none */
+    struct import_other { /* a value of the present row that is none of tinca's own */
+        size_t place;     /* in the log's scalars */
+        double value;
+    } * others;
+    size_t other_count, other_capacity;
+    bool live;   /* while settling: the log still grows */
+    double idle; /* while settling: seconds without news */
+    bool begun;  /* a line was read */
+    bool joined; /* the line is the previous one and its rest, which was on the next line */
     struct import_names names; /* of the values, where they have names */
     struct rows_state rows;
     struct table_state table;
@@ -194,6 +199,7 @@ struct series_validation *import_last_validation(struct imported_log *log);
 struct import_row {
     double values[IMPORT_QUANTITIES]; /* NaN with has false: not in the row */
     bool has[IMPORT_QUANTITIES];
+    bool begun; /* a value was put, so that the reader's others are of this row */
 };
 
 /* Returns a row without values. */
@@ -202,7 +208,7 @@ struct import_row import_row_new(void);
 /* Offers a name, so that the best one for each quantity is chosen before values are put. */
 void import_row_offer(struct import_reader *reader, const char *name);
 
-/* Puts a value into the row, if its name is the chosen one of a quantity. */
+/* Puts a value into the row, if its name is the chosen one of a quantity, or means none. */
 void import_row_put(struct import_reader *reader, struct import_row *row, const char *name,
                     double value);
 

@@ -5,7 +5,7 @@
 #include "base/files/output_file.h"
 #include "base/memory.h"
 #include "models/saved/samples.h"
-#include "runs/columns/run_rows.h"
+#include "runs/folder/run_rows.h"
 #include "runs/values/series.h"
 #include "training/tensorboard/event_file.h"
 #include "training/tensorboard/internal.h"

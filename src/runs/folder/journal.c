@@ -1,4 +1,4 @@
-/* Lines are collected in memory and written with pwrite(2) at known offsets, so that the journal
+/* Entries are collected in memory and written with pwrite(2) at known offsets, so that the journal
  * always knows how much of them is in the file. `pending` has everything after the last byte that a
  * sync has confirmed:
  *
@@ -9,23 +9,61 @@
 
 #include "base/clock.h"
 #include "base/files/file.h"
-#include "base/files/lines.h"
-#include "base/memory.h"
-#include "base/portable/portable.h"
+#include "runs/folder/journal_record.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
-enum { BLOCK = 4096 };
 static const uint64_t flush_interval = 250000000; /* nanoseconds */
+
+/* --- conversion --- */
+
+/* A journal that is being written as a whole. */
+struct conversion {
+    struct journal_codec codec;
+    struct text text;
+    FILE *stream;
+};
+
+static bool convert_line(void *context, const struct journal_line *line, struct error *error)
+{
+    struct conversion *conversion = context;
+    struct text *text = &conversion->text;
+    if (line->point)
+        journal_put_point(&conversion->codec, text, line->point);
+    else if (line->validation)
+        journal_put_validation(&conversion->codec, text, line->validation);
+    else
+        journal_put_text(&conversion->codec, text, line->text, line->length);
+    if (text->failed)
+        return error_set_memory(error, "the journal", 0);
+    text_drain(text, conversion->stream);
+    return true;
+}
+
+bool journal_text_convert(const char *from, const char *to, uint64_t limit, struct error *error)
+{
+    struct file_writer writer;
+    if (!file_writer_open(&writer, to, true, error))
+        return false;
+    struct journal_found found = {0};
+    struct conversion conversion = {.stream = writer.stream};
+    journal_put_header(&conversion.codec, &conversion.text);
+    bool good = journal_text_read(from, limit, convert_line, &conversion, &found, error);
+    text_drain(&conversion.text, writer.stream);
+    text_free(&conversion.text);
+    if (good)
+        good = file_writer_commit(&writer, error);
+    else
+        file_writer_abandon(&writer);
+    return good && (file_sync_directory_of(to) ||
+                    error_set_errno(error, to, "check the disk", "cannot be written"));
+}
 
 /* --- the file --- */
 
@@ -45,94 +83,78 @@ static int open_file(const struct journal *journal)
     return -1;
 }
 
-/* Returns where the last whole line within the first `size` bytes ends. */
-static uint64_t end_of_lines(int descriptor, uint64_t size)
+/* Returns where the last whole entry within the first `size` bytes ends, and sets *sum to the
+ * checksum there. */
+static uint64_t end_of_entries(int descriptor, uint64_t size, uint32_t *sum)
 {
-    char block[BLOCK];
-    while (size > 0) {
-        uint64_t length = size < BLOCK ? size : BLOCK;
-        if (pread(descriptor, block, length, (off_t)(size - length)) != (ssize_t)length)
+    unsigned char record[JOURNAL_RECORD];
+    for (size -= size % JOURNAL_RECORD; size > 0; size -= JOURNAL_RECORD) {
+        if (!file_read_at(descriptor, (char *)record, sizeof record, size - sizeof record))
+            break;
+        *sum = journal_record_sum(record);
+        if (journal_record_is_last(record))
             return size;
-        const char *newline = portable_find_last(block, '\n', length);
-        if (newline)
-            return size - length + (uint64_t)(newline - block) + 1;
-        size -= length;
     }
+    *sum = 0;
     return 0;
 }
 
-/* Returns false with errno, which is 0 if the file has fewer than `length` bytes. */
-static bool sum_up(int descriptor, uint64_t length, uint32_t *sum)
-{
-    unsigned char block[16 * BLOCK];
-    uint64_t done = 0;
-    *sum = 0;
-    while (done < length) {
-        const size_t most = length - done < sizeof block ? length - done : sizeof block;
-        errno = 0;
-        const ssize_t got = pread(descriptor, block, most, (off_t)done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        *sum = (uint32_t)crc32_z(*sum, block, (size_t)got);
-        done += (uint64_t)got;
-    }
-    return true;
-}
-
-bool journal_checksum(const char *path, uint64_t length, uint32_t *sum, struct error *error)
-{
-    const char *advice = "bring back a copy of it, or let tinca resume compute it again";
-    struct stat status;
-    const int descriptor = file_open_if_regular(path, O_RDONLY | O_NOFOLLOW, &status);
-    if (descriptor < 0 && errno == ENOENT)
-        return error_set(error, ERROR_INPUT, path, advice, "the journal is missing");
-    if (descriptor < 0 && errno == EINVAL)
-        return error_set(error, ERROR_INPUT, path, advice, "this is not a regular file");
-    if (descriptor < 0)
-        return error_set_errno(error, path, "check its permissions", "cannot open");
-    const bool good = (uint64_t)status.st_size >= length && sum_up(descriptor, length, sum);
-    if (!good && (uint64_t)status.st_size < length)
-        error_set(error, ERROR_INPUT, path, advice,
-                  "the journal holds %llu bytes, but %llu were written",
-                  (unsigned long long)status.st_size, (unsigned long long)length);
-    else if (!good)
-        error_set_errno(error, path, "check the disk", "cannot be read");
-    close(descriptor);
-    return good;
-}
-
-/* Cuts the file to whole lines within the first `keep` bytes, and syncs it. */
+/* Cuts the file to whole entries within the first `keep` bytes, and syncs it. */
 static bool cut(struct journal *journal, uint64_t keep, struct error *error)
 {
     struct stat status;
     if (fstat(journal->descriptor, &status) == 0) {
         const uint64_t size = (uint64_t)status.st_size;
-        const uint64_t end = end_of_lines(journal->descriptor, keep < size ? keep : size);
+        const uint64_t end =
+            end_of_entries(journal->descriptor, keep < size ? keep : size, &journal->sum);
         if ((size == 0 || fdatasync(journal->descriptor) == 0) &&
-            sum_up(journal->descriptor, end, &journal->crc32) &&
             (end == size || ftruncate(journal->descriptor, (off_t)end) == 0)) {
             journal->synced = journal->written = end;
+            journal->codec.sum = journal->sum;
+            if (end == 0)
+                journal_put_header(&journal->codec, &journal->pending);
             return true;
         }
     }
     return error_set_errno(error, journal->path, "check the disk", "cannot be cut to its end");
 }
 
-bool journal_open(struct journal *journal, const char *directory, uint64_t keep,
-                  struct error *error)
+static bool open_and_cut(struct journal *journal, uint64_t keep, struct error *error)
 {
-    *journal = (struct journal){.descriptor = -1, .path = file_join(directory, "journal.jsonl")};
-    if (!journal->path)
-        return error_set_memory(error, "the journal's path", 0);
     journal->descriptor = open_file(journal);
     if (journal->descriptor < 0 && errno == EINVAL)
         error_set(error, ERROR_INPUT, journal->path, "remove what lies there under that name",
                   "this is not a regular file");
     else if (journal->descriptor < 0)
         error_set_errno(error, journal->path, "check space and permissions", "cannot create");
-    if (journal->descriptor >= 0 && cut(journal, keep, error))
+    return journal->descriptor >= 0 && cut(journal, keep, error);
+}
+
+/* Converts the journal of an earlier version, and removes its column file, which was a cache. */
+static bool convert(const struct journal *journal, const char *directory, uint64_t length,
+                    struct error *error)
+{
+    char *columns = file_join(directory, JOURNAL_COLUMNS_FILE);
+    if (columns)
+        unlink(columns);
+    free(columns);
+    return journal_text_convert(journal->earlier, journal->path, length, error);
+}
+
+bool journal_open(struct journal *journal, const char *directory, const struct journal_mark *keep,
+                  struct error *error)
+{
+    *journal = (struct journal){.descriptor = -1,
+                                .path = file_join(directory, JOURNAL_FILE),
+                                .earlier = file_join(directory, JOURNAL_TEXT_FILE)};
+    bool good =
+        (journal->path && journal->earlier) || error_set_memory(error, "the journal's path", 0);
+    uint64_t length = keep ? keep->length : 0;
+    if (good && keep && keep->is_text) {
+        good = convert(journal, directory, length, error);
+        length = UINT64_MAX;
+    }
+    if (good && open_and_cut(journal, length, error))
         return true;
     journal_close(journal);
     return false;
@@ -191,11 +213,9 @@ static bool write_pending(struct journal *journal)
 static void settle(struct journal *journal)
 {
     struct text *pending = &journal->pending;
-    if (pending->length > 0) {
-        journal->crc32 = (uint32_t)crc32_z(journal->crc32, (const unsigned char *)pending->data,
-                                           pending->length);
-        pending->data[0] = '\0';
-    }
+    if (pending->length > 0)
+        journal->sum = journal_record_sum((const unsigned char *)pending->data + pending->length -
+                                          JOURNAL_RECORD);
     journal->synced += pending->length;
     pending->length = 0;
     journal->distrusted = false;
@@ -234,57 +254,86 @@ void journal_flush(struct journal *journal)
     flush_at(journal, clock_nanoseconds());
 }
 
-/* Counts the lines after the first `from` bytes. */
-static uint64_t count_lines(const struct text *text, size_t from)
+/* Returns the bytes of whole entries among the first `length` bytes that wait. */
+static size_t whole_entries(const struct journal *journal, size_t length)
 {
-    uint64_t lines = 0;
-    for (size_t i = from; i < text->length; i++)
-        lines += text->data[i] == '\n';
-    return lines;
+    const unsigned char *records = (const unsigned char *)journal->pending.data;
+    length -= length % JOURNAL_RECORD;
+    while (length > 0 && !journal_record_is_last(records + length - JOURNAL_RECORD))
+        length -= JOURNAL_RECORD;
+    return length;
 }
 
-/* Returns where the last whole line in the file ends. */
-static uint64_t cut_torn_line(const struct journal *journal)
+/* Counts the entries after the first `from` bytes that wait. */
+static uint64_t count_entries(const struct text *pending, size_t from)
 {
-    const size_t unsynced = (size_t)(journal->written - journal->synced);
-    const char *text = journal->pending.data;
-    const char *newline = unsynced ? portable_find_last(text, '\n', unsynced) : NULL;
-    const uint64_t whole = journal->synced + (newline ? (uint64_t)(newline - text) + 1 : 0);
-    if (journal->descriptor < 0 || whole == journal->written)
+    uint64_t entries = 0;
+    for (; from < pending->length; from += JOURNAL_RECORD)
+        entries += journal_record_is_last((const unsigned char *)pending->data + from);
+    return entries;
+}
+
+/* Returns where the last whole entry in the file ends, in the bytes that wait. */
+static size_t cut_torn_entry(const struct journal *journal)
+{
+    const size_t whole = whole_entries(journal, (size_t)(journal->written - journal->synced));
+    const uint64_t end = journal->synced + whole;
+    if (journal->descriptor < 0 || end == journal->written)
         return whole;
-    /* if this fails nothing can be done; readers skip a torn line */
-    const bool done = ftruncate(journal->descriptor, (off_t)whole) == 0;
+    /* if this fails nothing can be done; readers skip a torn record */
+    const bool done = ftruncate(journal->descriptor, (off_t)end) == 0;
     (void)done;
     return whole;
 }
 
-uint64_t journal_close(struct journal *journal)
+/* Closes the file and frees everything. Does nothing for {0}. */
+static void discard(struct journal *journal)
 {
-    if (!journal->path)
-        return 0;
-    flush_at(journal, 0);
-    const uint64_t whole = cut_torn_line(journal);
-    const uint64_t lost = journal->lost + count_lines(&journal->pending, whole - journal->synced);
+    if (!journal->path && !journal->earlier)
+        return;
     drop_descriptor(journal);
     text_free(&journal->pending);
+    journal_codec_free(&journal->codec);
     free(journal->path);
+    free(journal->earlier);
     *journal = (struct journal){.descriptor = -1};
+}
+
+uint64_t journal_close(struct journal *journal)
+{
+    uint64_t lost = 0;
+    if (journal->path) {
+        flush_at(journal, 0);
+        lost = journal->lost + count_entries(&journal->pending, cut_torn_entry(journal));
+    }
+    discard(journal);
     return lost;
 }
 
 void journal_abandon(struct journal *journal)
 {
-    drop_descriptor(journal);
-    text_free(&journal->pending);
-    free(journal->path);
-    *journal = (struct journal){.descriptor = -1};
+    discard(journal);
 }
 
-/* --- lines --- */
+void journal_forget_earlier(struct journal *journal)
+{
+    if (journal->earlier)
+        unlink(journal->earlier);
+    free(journal->earlier);
+    journal->earlier = NULL;
+}
 
-/* Returns whether a line can be added. Its bytes are then appended, and end_line removes them if
- * that failed. */
-static bool begin_line(struct journal *journal)
+void journal_note_checkpoint(struct journal *journal)
+{
+    if (++journal->checkpoints > 1)
+        journal_forget_earlier(journal);
+}
+
+/* --- entries --- */
+
+/* Returns whether an entry can be added. Its records are then appended, and end_entry removes them
+ * if that failed. */
+static bool begin_entry(struct journal *journal)
 {
     if (journal->pending.length < JOURNAL_PENDING_MOST)
         return true;
@@ -292,89 +341,52 @@ static bool begin_line(struct journal *journal)
     return false;
 }
 
-static void end_line(struct journal *journal, size_t before)
+/* An entry that is removed may be one that the next entries need: the next one stands alone, and
+ * series are named again. */
+static void end_entry(struct journal *journal, size_t length, uint32_t sum)
 {
     struct text *pending = &journal->pending;
     if (!pending->failed)
         return;
     journal->lost++;
     pending->failed = false;
-    pending->length = before;
-    if (pending->data)
-        pending->data[before] = '\0';
-}
-
-/* Writes null for NaN and infinity, which JSON does not have. */
-static void put_number(struct text *text, const char *key, double value, int digits)
-{
-    if (isfinite(value))
-        text_append(text, ",\"%s\":%.*g", key, digits, value);
-    else
-        text_append(text, ",\"%s\":null", key);
-}
-
-enum { FLOAT_DIGITS = 9 }; /* enough to read back every float exactly */
-
-/* Adds a member that only some networks have, unless it is NaN; readers take a missing one as NaN.
- */
-static void put_if_number(struct text *text, const char *key, double value)
-{
-    if (!isnan(value))
-        put_number(text, key, value, FLOAT_DIGITS);
-}
-
-static void put_point(struct text *text, const struct series_point *point)
-{
-    text_append(text, "{\"iteration\":%" PRIu64, point->iteration);
-    put_number(text, "epoch", (double)point->epoch, FLOAT_DIGITS);
-    put_number(text, "loss", (double)point->loss, FLOAT_DIGITS);
-    put_number(text, "loss_caffe", (double)point->loss_caffe, FLOAT_DIGITS);
-    put_number(text, "loss_mean", (double)point->loss_mean, FLOAT_DIGITS);
-    put_if_number(text, "loss_discriminator", (double)point->loss_discriminator);
-    put_if_number(text, "loss_l1", (double)point->loss_l1);
-    put_if_number(text, "loss_labels", (double)point->loss_labels);
-    put_if_number(text, "loss_teacher", (double)point->loss_teacher);
-    put_number(text, "lr", (double)point->learning_rate, FLOAT_DIGITS);
-    put_number(text, "ms_per_image", (double)point->ms_per_image, FLOAT_DIGITS);
-    put_number(text, "seconds", (double)point->seconds, FLOAT_DIGITS);
-    text_append(text, ",\"memory_bytes\":%" PRIu64, point->memory_bytes);
-    if (point->gpu_memory_bytes > 0)
-        text_append(text, ",\"gpu_memory_bytes\":%" PRIu64, point->gpu_memory_bytes);
-    text_append(text, "}\n");
+    pending->length = length;
+    journal->codec.sum = sum;
+    journal->codec.since = 0;
+    scalars_free(&journal->codec.names);
 }
 
 void journal_add_point(struct journal *journal, const struct series_point *point, uint64_t now)
 {
-    const size_t before = journal->pending.length;
-    if (begin_line(journal)) {
-        put_point(&journal->pending, point);
-        end_line(journal, before);
+    const size_t length = journal->pending.length;
+    const uint32_t sum = journal->codec.sum;
+    if (begin_entry(journal)) {
+        journal_put_point(&journal->codec, &journal->pending, point);
+        end_entry(journal, length, sum);
     }
     if (now - journal->flushed >= flush_interval)
         flush_at(journal, now);
 }
 
-static void put_validation(struct text *text, const struct series_validation *validation)
-{
-    text_append(text, "{\"event\":\"validation\",\"iteration\":%" PRIu64, validation->iteration);
-    put_number(text, "epoch", (double)validation->epoch, FLOAT_DIGITS);
-    put_number(text, "loss", (double)validation->loss, FLOAT_DIGITS);
-    put_number(text, "top1", (double)validation->top1, FLOAT_DIGITS);
-    put_number(text, "top5", (double)validation->top5, FLOAT_DIGITS);
-    put_if_number(text, "pixel_accuracy", (double)validation->pixel_accuracy);
-    put_if_number(text, "loss_error", (double)validation->loss_error);
-    put_number(text, "seconds", (double)validation->seconds, FLOAT_DIGITS);
-    text_append(text, "}\n");
-}
-
 void journal_add_validation(struct journal *journal, const struct series_validation *validation)
 {
-    const size_t before = journal->pending.length;
-    if (begin_line(journal)) {
-        put_validation(&journal->pending, validation);
-        end_line(journal, before);
+    const size_t length = journal->pending.length;
+    const uint32_t sum = journal->codec.sum;
+    if (begin_entry(journal)) {
+        journal_put_validation(&journal->codec, &journal->pending, validation);
+        end_entry(journal, length, sum);
     }
     journal_flush(journal);
+}
+
+void journal_add_scalar(struct journal *journal, const char *name, const struct scalar_value *value)
+{
+    const size_t length = journal->pending.length;
+    const uint32_t sum = journal->codec.sum;
+    if (begin_entry(journal)) {
+        journal->lost += !journal_put_scalar(&journal->codec, &journal->pending, name, value);
+        end_entry(journal, length, sum);
+    }
 }
 
 static struct json *new_event(const char *name)
@@ -388,17 +400,18 @@ static struct json *new_event(const char *name)
 
 void journal_add_event(struct journal *journal, const char *name, struct json *event)
 {
-    const size_t before = journal->pending.length;
+    const size_t length = journal->pending.length;
+    const uint32_t sum = journal->codec.sum;
     if (!event)
         event = new_event(name);
     char *text = event ? json_print(event, false, NULL) : NULL;
     json_free(event);
-    if (begin_line(journal)) {
+    if (begin_entry(journal)) {
         if (text)
-            text_append(&journal->pending, "%s\n", text);
+            journal_put_text(&journal->codec, &journal->pending, text, strlen(text));
         else
             journal->pending.failed = true;
-        end_line(journal, before);
+        end_entry(journal, length, sum);
     }
     free(text);
     journal_flush(journal);

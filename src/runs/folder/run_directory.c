@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/portable/portable.h"
 #include "runs/folder/folder_trust.h"
+#include "runs/folder/journal.h"
 #include "runs/folder/run_name.h"
 #include "runs/values/run_facts.h"
 
@@ -429,8 +430,11 @@ bool run_directory_is_own_file(const char *name)
     static const char *const own[] = {"config.json",
                                       "network.json",
                                       "data.json",
-                                      "journal.jsonl",
-                                      "journal.columns",
+                                      JOURNAL_FILE,
+                                      "journal.previous",
+                                      "journal.damaged",
+                                      JOURNAL_TEXT_FILE,
+                                      JOURNAL_COLUMNS_FILE,
                                       "journal.previous.jsonl",
                                       "journal.damaged.jsonl",
                                       "weights.safetensors",
@@ -461,8 +465,8 @@ bool run_directory_is_own_file(const char *name)
 
 static bool makes_run(const char *name)
 {
-    return strcmp(name, "config.json") == 0 || strcmp(name, "journal.jsonl") == 0 ||
-           strcmp(name, "lock") == 0;
+    return strcmp(name, "config.json") == 0 || strcmp(name, JOURNAL_FILE) == 0 ||
+           strcmp(name, JOURNAL_TEXT_FILE) == 0 || strcmp(name, "lock") == 0;
 }
 
 void run_directory_discard(const char *directory, bool whole)

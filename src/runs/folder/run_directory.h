@@ -5,9 +5,8 @@
  *   network.json           the network as it is trained: a network file of plain operators
  *   provenance.json        the command and the versions that computed it (computed_with.h)
  *   data.json              what the data sets consist of (data_fingerprint.h)
- *   journal.jsonl          append only, one line per event; a torn last line is ignored
- *   journal.columns        of a long journal: its values in binary, which are faster to read; it is
- *                          made anew if it is missing (journal_columns.h)
+ *   journal                append only: records of a fixed size with checksums; a torn last one is
+ *                          ignored (journal_record.h)
  *   weights.safetensors    the model at the end, or of the last command to save
  *   best.safetensors       with validation: the model with the best accuracy so far
  *   checkpoint.safetensors, checkpoint.previous.safetensors    until it is complete: the state to
@@ -25,12 +24,13 @@
  *                          (run_json.h)
  *   name.txt, tags.txt, note.txt    the name that the user gave to the run, its tags and a note,
  *                          one line each (run_name.h)
- *   journal.previous.jsonl, journal.damaged.jsonl    the earlier journal of a run that started
- *                          once more
+ *   journal.previous, journal.damaged    the earlier journal of a run that started once more
  *   lock                   locked (flock) while the run is alive; it has the number and machine of
  *                          the process (run_owner.h). A run without summary whose lock is
  *                          free was interrupted
- */
+ *
+ * Runs of earlier versions have journal.jsonl, journal.previous.jsonl and journal.damaged.jsonl, of
+ * JSON lines, and journal.columns, which nothing reads any more. */
 #ifndef TINCA_RUNS_FOLDER_RUN_DIRECTORY_H
 #define TINCA_RUNS_FOLDER_RUN_DIRECTORY_H
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_LIMIT = 1 << 20, START_LIMIT = 1 << 20, START_ROOM = 2048 };
+enum { FILE_LIMIT = 1 << 20 };
 
 /* --- tables of members --- */
 
@@ -297,47 +297,25 @@ bool run_files_read_start(const struct json *line, struct run_facts *facts,
     return true;
 }
 
-/* Appends to *line until it has a whole line, the file is at its end, or START_LIMIT is passed.
- * Returns the length of the text. */
-static size_t read_line(FILE *file, char **line)
-{
-    size_t capacity = 0, length = 0, room = START_ROOM;
-    do {
-        if (!memory_grow(line, &capacity, length + room, 1, "a line of the journal", NULL) ||
-            !fgets(*line + length, (int)(capacity - length), file))
-            break;
-        length += strlen(*line + length);
-        room = length; /* twice the memory each time */
-    } while (length + 1 == capacity && (*line)[length - 1] != '\n' && length <= START_LIMIT);
-    return length;
-}
+struct peek {
+    struct run_facts *facts;
+    bool read;
+};
 
-/* Reads the first line of a file that has at most START_LIMIT bytes. */
-static bool read_first_line(const char *path, struct json_document *document)
+static bool take_first(void *context, const struct journal_line *line, struct error *error)
 {
-    char *line = NULL;
-    FILE *file = file_open_stream(path, NULL);
-    const size_t length = file ? read_line(file, &line) : 0;
-    const bool parsed =
-        length > 0 && length <= START_LIMIT && json_parse(document, line, length, path, NULL);
-    if (file)
-        fclose(file);
-    free(line);
-    return parsed;
+    struct run_snapshot unused = {0}; /* how far the run is to go, which the summary says, too */
+    struct peek *peek = context;
+    (void)error;
+    peek->read = run_files_read_start(line->json, peek->facts, &unused);
+    return false; /* there is no earlier entry */
 }
 
 bool run_files_peek_start(const char *directory, struct run_facts *facts)
 {
-    struct run_snapshot unused = {0}; /* how far the run is to go, which the summary says, too */
-    struct json_document document;
-    char *path = file_join(directory, "journal.jsonl");
-    bool read = path && read_first_line(path, &document);
-    free(path);
-    if (!read)
-        return false;
-    read = run_files_read_start(document.root, facts, &unused);
-    json_document_free(&document);
-    return read;
+    struct peek peek = {.facts = facts};
+    journal_read(directory, NULL, take_first, &peek, NULL, NULL);
+    return peek.read;
 }
 
 /* --- summary.json --- */
@@ -410,29 +388,36 @@ bool run_files_write_summary(const char *directory, const struct journal *journa
                     json_add_bool(tree, "has_validation", snapshot->validation.known) &&
                     json_add_string(tree, "energy_unknown", snapshot->energy.unknown) &&
                     json_add_count(tree, "journal", journal->synced) &&
-                    json_add_count(tree, "journal_crc32", journal->crc32) &&
+                    json_add_count(tree, "journal_sum", journal->sum) &&
                     (!ranks || ranks->count == 0 || run_ranks_add(tree, ranks));
     return run_json_write(directory, "summary.json", tree, complete, error);
 }
 
-bool run_files_read_journal_crc32(const char *directory, uint64_t *length, uint32_t *sum)
+bool run_files_parse_end(const struct json *summary, struct journal_mark *mark)
+{
+    size_t length, sum;
+    const struct json *bytes = json_member(summary, "journal"),
+                      *present = json_member(summary, "journal_sum"),
+                      *earlier = json_member(summary, "journal_crc32"),
+                      *with = present ? present : earlier;
+    if (!bytes || !with || !json_count(bytes, &length) || !json_count(with, &sum) ||
+        sum > UINT32_MAX)
+        return false;
+    *mark = (struct journal_mark){
+        .is_text = !present, .has_sum = true, .length = length, .sum = (uint32_t)sum};
+    return true;
+}
+
+bool run_files_read_end(const char *directory, struct journal_mark *mark)
 {
     struct json_document document;
-    size_t bytes, crc32;
     char *path = file_join(directory, "summary.json");
     bool read = path && json_read_file(&document, path, FILE_LIMIT, NULL);
     free(path);
     if (!read)
         return false;
-    const struct json *long_as = json_member(document.root, "journal"),
-                      *with = json_member(document.root, "journal_crc32");
-    read = long_as && with && json_count(long_as, &bytes) && json_count(with, &crc32) &&
-           crc32 <= UINT32_MAX;
+    read = run_files_parse_end(document.root, mark);
     json_document_free(&document);
-    if (read) {
-        *length = bytes;
-        *sum = (uint32_t)crc32;
-    }
     return read;
 }
 
@@ -504,22 +489,21 @@ const char *checkpoint_text(const struct safetensors *file, const char *key)
     return safetensors_metadata(file, full);
 }
 
-bool checkpoint_place(const struct safetensors *file, uint64_t *iteration, uint64_t *journal,
-                      struct error *error)
+bool checkpoint_place(const struct safetensors *file, uint64_t *iteration,
+                      struct journal_mark *journal, struct error *error)
 {
-    const char *at = checkpoint_text(file, "iteration"), *length = checkpoint_text(file, "journal");
-    return (at && length && text_to_uint64(at, iteration) && text_to_uint64(length, journal)) ||
+    uint64_t sum;
+    const char *at = checkpoint_text(file, "iteration"), *length = checkpoint_text(file, "journal"),
+               *present = checkpoint_text(file, "journal_sum"),
+               *earlier = checkpoint_text(file, "journal_crc32"),
+               *with = present ? present : earlier;
+    *journal = (struct journal_mark){
+        .is_text = !present, .has_sum = with && text_to_uint64(with, &sum) && sum <= UINT32_MAX};
+    if (journal->has_sum)
+        journal->sum = (uint32_t)sum;
+    return (at && length && text_to_uint64(at, iteration) &&
+            text_to_uint64(length, &journal->length)) ||
            error_set(error, ERROR_INPUT, file->path,
                      "go on with the version of tinca that wrote it",
                      "this checkpoint does not fit the run: %s", "iteration");
-}
-
-bool checkpoint_journal_sum(const struct safetensors *file, uint32_t *sum)
-{
-    uint64_t value;
-    const char *text = checkpoint_text(file, "journal_crc32");
-    if (!text || !text_to_uint64(text, &value) || value > UINT32_MAX)
-        return false;
-    *sum = (uint32_t)value;
-    return true;
 }

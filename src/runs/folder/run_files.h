@@ -28,8 +28,8 @@ struct json *run_files_start_event(const struct run_facts *facts,
 bool run_files_add_test(struct json *object, const struct run_test *test);
 bool run_files_read_test(const struct json *object, struct run_test *test);
 
-/* Writes summary.json, which records length and CRC-32 of the journal; the journal must be synced.
- * `ranks` may be NULL or empty. Returns false with an error. */
+/* Writes summary.json, which records length and checksum of the journal; the journal must be
+ * synced. `ranks` may be NULL or empty. Returns false with an error. */
 bool run_files_write_summary(const char *directory, const struct journal *journal,
                              const struct run_snapshot *snapshot, const struct run_ranks *ranks,
                              struct error *error);
@@ -54,9 +54,11 @@ bool run_files_read_start(const struct json *line, struct run_facts *facts,
  * false if there is none. */
 bool run_files_peek_start(const char *directory, struct run_facts *facts);
 
-/* Reads the journal's length and CRC-32 from summary.json. Returns false if it does not have them.
- */
-bool run_files_read_journal_crc32(const char *directory, uint64_t *length, uint32_t *sum);
+/* Reads the end of the journal that summary.json records. Returns false if it does not have it. */
+bool run_files_read_end(const char *directory, struct journal_mark *mark);
+
+/* Reads the same from the document. */
+bool run_files_parse_end(const struct json *summary, struct journal_mark *mark);
 
 /* Updates a snapshot from summary.json. Returns false if there is none, or if it is damaged. */
 bool run_files_read_summary(const char *directory, struct run_snapshot *snapshot);
@@ -66,13 +68,9 @@ bool run_files_read_summary(const char *directory, struct run_snapshot *snapshot
 /* Returns the metadata "tinca.KEY" of a checkpoint, or NULL. */
 const char *checkpoint_text(const struct safetensors *file, const char *key);
 
-/* Sets the iteration at which an opened checkpoint was written, and the journal's length at that
+/* Sets the iteration at which an opened checkpoint was written, and the end of the journal at that
  * time. Returns false with an error if one is missing. */
-bool checkpoint_place(const struct safetensors *file, uint64_t *iteration, uint64_t *journal,
-                      struct error *error);
-
-/* Sets the CRC-32 of the journal at that time. Returns false if the checkpoint, of an earlier
- * version, does not have it. */
-bool checkpoint_journal_sum(const struct safetensors *file, uint32_t *sum);
+bool checkpoint_place(const struct safetensors *file, uint64_t *iteration,
+                      struct journal_mark *journal, struct error *error);
 
 #endif

@@ -2,7 +2,6 @@
  * process has written is read before the run counts as over. */
 #include "runs/history/follow.h"
 
-#include "base/files/file.h"
 #include "base/host/spawn.h"
 #include "base/memory.h"
 #include "runs/folder/journal.h"
@@ -18,7 +17,6 @@
 #include <time.h>
 
 struct follower {
-    char *path; /* path of the journal */
     struct journal_tail tail;
     struct run_reading reading;
     struct run_snapshot snapshot;
@@ -31,7 +29,7 @@ struct follower {
 static void follower_free(struct follower *follower)
 {
     if (follower)
-        free(follower->path);
+        journal_tail_free(&follower->tail);
     free(follower);
 }
 
@@ -47,12 +45,7 @@ static struct follower *create(struct run *run, struct error *error)
                                                .loss_l1 = NAN,
                                                .validation.pixel_accuracy = NAN,
                                                .feed_wait_seconds = NAN}; /* not in the journal */
-    follower->path = file_join(run->directory, "journal.jsonl");
-    if (follower->path)
-        return follower;
-    error_set_memory(error, "a path", 0);
-    follower_free(follower);
-    return NULL;
+    return follower;
 }
 
 struct run *follow_open(const char *directory, struct error *error)
@@ -130,7 +123,7 @@ enum follow_result follow_step(struct run *run)
     const enum run_status before = now->status;
     struct error error = {0};
     const enum journal_tail_result news = journal_tail_read(
-        &follower->tail, follower->path, run_reading_take, &follower->reading, &error);
+        &follower->tail, run->directory, run_reading_take, &follower->reading, &error);
     if (news == JOURNAL_CUT)
         return FOLLOW_REOPEN;
     atomic_store(&follower->written, follower->tail.written);

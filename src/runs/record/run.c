@@ -147,6 +147,7 @@ void run_free(struct run *run)
     journal_close(&run->journal);
     run_hold_release(&run->hold);
     series_free(&run->own_series);
+    scalars_free(&run->scalars);
     run_state_put_inspection(run, NULL);
     inspection_free(run->inspections.taken);
     if (run->follower_free)
@@ -250,6 +251,11 @@ const struct run_config *run_config(const struct run *run)
 const struct run_facts *run_facts(const struct run *run)
 {
     return atomic_load_explicit(&run->facts, memory_order_acquire);
+}
+
+const struct scalars *run_scalars(const struct run *run)
+{
+    return &run->scalars;
 }
 
 const struct series *run_series(const struct run *run)

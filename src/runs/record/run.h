@@ -54,6 +54,8 @@ void run_snapshot(const struct run *run, struct run_snapshot *snapshot);
 /* Returns the curves, which are empty until the run is prepared. Call it each time: the address
  * changes once. */
 const struct series *run_series(const struct run *run);
+/* Returns the series of other names, of a run that was opened from its folder. */
+const struct scalars *run_scalars(const struct run *run);
 /* Copies finding `index` (< snapshot.finding_count). */
 void run_finding(const struct run *run, size_t index, struct finding *finding);
 

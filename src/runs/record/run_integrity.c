@@ -3,7 +3,6 @@
 
 #include "base/files/file.h"
 #include "base/text.h"
-#include "runs/folder/journal.h"
 #include "runs/folder/run_files.h"
 #include "runs/settings/settings.h"
 
@@ -32,15 +31,17 @@ static uint64_t iterations_of(const struct run_config *config, uint64_t per_epoc
 bool run_integrity_check_place(const struct safetensors *checkpoint,
                                const struct run_config *config, struct error *error)
 {
-    uint64_t iteration, journal, per_epoch, seen;
+    uint64_t iteration, per_epoch, seen;
+    struct journal_mark journal;
     const char *text = safetensors_metadata(checkpoint, "tinca.epoch");
     if (!checkpoint_place(checkpoint, &iteration, &journal, error))
         return false;
     const bool read = read_count(checkpoint, "tinca.per_epoch", &per_epoch) &&
                       read_count(checkpoint, "tinca.losses_seen", &seen) && per_epoch > 0 && text;
     const double epoch = read ? strtod(text, NULL) : NAN;
-    if (read && iteration > 0 && iteration <= iterations_of(config, per_epoch) && journal > 0 &&
-        seen <= iteration && fabs(epoch * (double)per_epoch - (double)iteration) < 0.5)
+    if (read && iteration > 0 && iteration <= iterations_of(config, per_epoch) &&
+        journal.length > 0 && seen <= iteration &&
+        fabs(epoch * (double)per_epoch - (double)iteration) < 0.5)
         return true;
     return error_set(error, ERROR_INPUT, checkpoint->path, "bring back a copy of it",
                      "the checkpoint is damaged: this run has no iteration %llu",
@@ -49,88 +50,75 @@ bool run_integrity_check_place(const struct safetensors *checkpoint,
 
 /* --- the journal --- */
 
-struct last_point {
-    uint64_t iteration;
-};
-
 static bool take_last(void *context, const struct journal_line *line, struct error *error)
 {
-    struct last_point *last = context;
+    uint64_t *last = context;
     (void)error;
     if (line->point)
-        last->iteration = line->point->iteration;
+        *last = line->point->iteration;
     return true;
 }
 
-/* Checks a journal without a checksum: its first `length` bytes must reach `iteration`. */
-static bool check_reach(const char *path, uint64_t length, uint64_t iteration, struct error *error)
+/* Checks a journal of an early version, without a checksum: up to the mark (NULL: its end) it must
+ * reach `iteration`. */
+static bool check_reach(const char *directory, const struct journal_mark *mark, uint64_t iteration,
+                        struct error *error)
 {
-    struct last_point last = {0};
-    if (!journal_read_first(path, length, take_last, &last, error))
+    uint64_t last = 0;
+    if (!journal_read(directory, mark, take_last, &last, NULL, error))
         return false;
-    return last.iteration >= iteration ||
-           error_set(error, ERROR_INPUT, path,
-                     "bring back a copy of it, or let tinca resume compute it again",
-                     "the journal is damaged: it ends at iteration %llu of %llu",
-                     (unsigned long long)last.iteration, (unsigned long long)iteration);
-}
-
-static bool check_sum(const char *path, uint64_t length, uint32_t expected, struct error *error)
-{
-    uint32_t sum;
-    if (!journal_checksum(path, length, &sum, error))
-        return false;
-    return sum == expected ||
-           error_set(error, ERROR_INPUT, path,
-                     "bring back a copy of it, or let tinca resume compute it again",
-                     "the journal is damaged: its first %llu bytes are not those that were written",
-                     (unsigned long long)length);
+    char *path = last < iteration ? journal_path(directory, NULL, error) : NULL;
+    if (path)
+        error_set(error, ERROR_INPUT, path,
+                  "bring back a copy of it, or let tinca resume compute it again",
+                  "the journal is damaged: it ends at iteration %llu of %llu",
+                  (unsigned long long)last, (unsigned long long)iteration);
+    free(path);
+    return last >= iteration;
 }
 
 bool run_integrity_check_journal(const char *directory, const struct safetensors *checkpoint,
                                  struct error *error)
 {
-    uint64_t iteration, length;
-    uint32_t expected, sum;
-    char *path = file_join(directory, "journal.jsonl");
-    if (!path)
-        return error_set_memory(error, "a path", 0);
-    bool good = checkpoint_place(checkpoint, &iteration, &length, error);
-    if (good && checkpoint_journal_sum(checkpoint, &expected))
-        good = check_sum(path, length, expected, error);
-    else if (good)
-        good = journal_checksum(path, length, &sum, error) &&
-               check_reach(path, length, iteration, error);
-    free(path);
-    return good;
+    uint64_t iteration;
+    struct journal_mark mark;
+    return checkpoint_place(checkpoint, &iteration, &mark, error) &&
+           journal_verify(directory, &mark, error) &&
+           (mark.has_sum || check_reach(directory, &mark, iteration, error));
 }
 
-static bool check_length(const char *path, uint64_t length, struct error *error)
+/* Checks that nothing follows the end of the journal. */
+static bool check_length(const char *directory, const struct journal_mark *mark,
+                         struct error *error)
 {
     struct stat status;
-    if (stat(path, &status) != 0 || (uint64_t)status.st_size <= length)
-        return true; /* a shorter one: check_sum says so */
-    return error_set(error, ERROR_INPUT, path, "remove what was added",
-                     "the journal holds %llu bytes, but %llu were written",
-                     (unsigned long long)status.st_size, (unsigned long long)length);
+    char *path = file_join(directory, mark->is_text ? JOURNAL_TEXT_FILE : JOURNAL_FILE);
+    if (!path)
+        return error_set_memory(error, "the journal's path", 0);
+    /* journal_verify reports a shorter one */
+    const bool longer = stat(path, &status) == 0 && (uint64_t)status.st_size > mark->length;
+    if (longer)
+        error_set(error, ERROR_INPUT, path, "remove what was added",
+                  "the journal holds %llu bytes, but %llu were written",
+                  (unsigned long long)status.st_size, (unsigned long long)mark->length);
+    free(path);
+    return !longer;
 }
 
-bool run_integrity_check_end(const char *directory, const struct journal_sum *sum,
+static bool is_what_was_read(const struct journal_mark *mark, const struct journal_found *found)
+{
+    return found && !found->is_text && !mark->is_text && found->faults == 0 &&
+           found->length == mark->length && found->sum == mark->sum;
+}
+
+bool run_integrity_check_end(const char *directory, const struct journal_found *found,
                              struct error *error)
 {
     struct run_snapshot end = {0};
-    uint64_t length;
-    uint32_t expected;
-    char *path = file_join(directory, "journal.jsonl");
-    if (!path)
-        return error_set_memory(error, "a path", 0);
-    bool good = true;
-    if (run_files_read_journal_crc32(directory, &length, &expected))
-        good = check_length(path, length, error) &&
-               ((sum && sum->length == length && sum->crc32 == expected) ||
-                check_sum(path, length, expected, error));
-    else if (run_files_read_summary(directory, &end) && end.iteration > 0)
-        good = check_reach(path, UINT64_MAX, end.iteration, error);
-    free(path);
-    return good;
+    struct journal_mark mark;
+    if (run_files_read_end(directory, &mark))
+        return check_length(directory, &mark, error) &&
+               (is_what_was_read(&mark, found) || journal_verify(directory, &mark, error));
+    return !run_files_read_summary(directory, &end) || end.iteration == 0 ||
+           check_reach(directory, NULL, end.iteration, error);
 }

@@ -17,24 +17,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool read_journal(struct run_reading *reading, uint64_t limit, struct error *error)
+static bool read_journal(struct run_reading *reading, const struct journal_mark *until,
+                         struct error *error)
 {
-    const char *directory = reading->run->directory;
-    const bool writes = limit == UINT64_MAX && !run_directory_is_alive(directory);
-    const bool read = journal_columns_read(directory, limit, writes, run_reading_take, reading,
-                                           &reading->sum, error);
+    const bool read = journal_read(reading->run->directory, until, run_reading_take, reading,
+                                   &reading->found, error);
     run_reading_sum_up(reading);
     return read;
 }
 
-bool run_state_read_journal(struct run *run, uint64_t limit, struct run_snapshot *snapshot,
-                            struct tempo *tempo, struct error *error)
+bool run_state_read_journal(struct run *run, const struct journal_mark *until,
+                            struct run_snapshot *snapshot, struct tempo *tempo, struct error *error)
 {
     struct run_reading *reading = memory_new(1, sizeof *reading, "a run", error);
     if (!reading)
         return false;
     *reading = (struct run_reading){.run = run, .snapshot = snapshot, .tempo = tempo};
-    bool read = read_journal(reading, limit, error);
+    bool read = read_journal(reading, until, error);
     if (read && !reading->started)
         read = error_set(error, ERROR_INPUT, run->directory, "start it anew with tinca train",
                          "its journal does not say what was prepared");
@@ -67,10 +66,11 @@ static void read_end(const char *directory, struct run_snapshot *snapshot)
 }
 
 /* Adds a finding if the curves of a finished run are not what the run recorded. */
-static void check_end(struct run *run, const struct journal_sum *sum, struct run_snapshot *snapshot)
+static void check_end(struct run *run, const struct journal_found *found,
+                      struct run_snapshot *snapshot)
 {
     if (!run_status_is_over(snapshot->status) || snapshot->status == RUN_INTERRUPTED ||
-        run_integrity_check_end(run->directory, sum, &run->damage))
+        run_integrity_check_end(run->directory, found, &run->damage))
         return;
     struct finding finding = {
         .kind = FINDING_JOURNAL, .iteration = snapshot->iteration, .epoch = snapshot->epoch};
@@ -88,16 +88,18 @@ static bool rebuild(struct run *run, struct error *error)
     if (!opening)
         return false;
     struct run_reading *reading = &opening->reading;
-    *reading =
-        (struct run_reading){.run = run, .snapshot = &opening->snapshot, .tempo = &opening->tempo};
+    *reading = (struct run_reading){.run = run,
+                                    .snapshot = &opening->snapshot,
+                                    .tempo = &opening->tempo,
+                                    .keeps_scalars = true};
     opening->snapshot.eta_seconds = -1;
     opening->snapshot.feed_wait_seconds = NAN; /* only the summary has it */
     bool rebuilt = run_state_read_config(run->directory, &run->config, &run->early_facts, error) &&
-                   read_journal(reading, UINT64_MAX, error);
+                   read_journal(reading, NULL, error);
     if (reading->started)
         run_state_publish(run, &reading->facts);
     read_end(run->directory, &opening->snapshot);
-    check_end(run, &reading->sum, &opening->snapshot);
+    check_end(run, &reading->found, &opening->snapshot);
     snapshot_publish(&run->snapshot, &opening->snapshot);
     free(opening);
     return rebuilt;

@@ -143,23 +143,35 @@ static void take_event(struct run_reading *reading, const char *event, const str
 
 static void take_json(struct run_reading *reading, const char *event, const struct json *json)
 {
-    struct series_validation validation;
     struct finding finding;
-    if (journal_read_validation(json, &validation))
-        take_validation(reading, &validation);
-    else if (journal_read_finding(json, &finding))
+    if (journal_read_finding(json, &finding))
         reading->snapshot->finding_count += run_state_add_finding(reading->run, &finding);
     else if (event)
         take_event(reading, event, json);
 }
 
+static bool take_scalar(struct run *run, const struct journal_scalar *scalar, struct error *error)
+{
+    struct error memory = {0};
+    const size_t place = scalars_find(&run->scalars, scalar->name, &memory);
+    if (place != SIZE_MAX && scalars_add(&run->scalars, place, &scalar->at, &memory))
+        return true;
+    if (memory.kind != ERROR_NONE && error)
+        *error = memory;
+    return memory.kind == ERROR_NONE; /* there are too many names */
+}
+
 bool run_reading_take(void *context, const struct journal_line *line, struct error *error)
 {
     struct run_reading *reading = context;
-    if (reading->started && line->point) {
+    if (reading->started && line->point)
         take_point(reading, line->point);
+    if (reading->started && line->validation)
+        take_validation(reading, line->validation);
+    if (line->scalar)
+        return !reading->keeps_scalars || take_scalar(reading->run, line->scalar, error);
+    if (line->point || line->validation)
         return true;
-    }
     const char *event = json_string(json_member(line->json, "event"));
     if (!reading->started)
         return !event || strcmp(event, "start") != 0 || take_start(reading, line->json, error);

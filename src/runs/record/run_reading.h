@@ -4,7 +4,7 @@
 #define TINCA_RUNS_RECORD_RUN_READING_H
 
 #include "base/json/json.h"
-#include "runs/columns/journal_columns.h"
+#include "runs/folder/journal.h"
 #include "runs/record/run_state.h"
 #include "runs/values/pace.h"
 
@@ -12,11 +12,12 @@ struct run_reading {
     struct run *run;
     struct run_snapshot *snapshot;
     struct tempo *tempo;
-    struct pace pace;       /* since the run was begun or resumed */
-    struct run_facts facts; /* the facts in the start event */
-    bool started;           /* the start event was read, so there is a series */
-    struct journal_sum sum; /* what the journal was found to be */
-    enum run_status phase;  /* state of a live run: running, paused or validating */
+    struct pace pace;           /* since the run was begun or resumed */
+    struct run_facts facts;     /* the facts in the start event */
+    bool keeps_scalars;         /* they are kept in the run */
+    bool started;               /* the start event was read, so there is a series */
+    struct journal_found found; /* what the journal was found to be */
+    enum run_status phase;      /* state of a live run: running, paused or validating */
 };
 
 /* Adds a line; it is a journal_visit whose context is a struct run_reading. */
@@ -28,9 +29,10 @@ void run_reading_sum_up(struct run_reading *reading);
 /* Reads config.json, and sets what follows from it. */
 bool run_state_read_config(const char *directory, struct run_config *config,
                            struct run_facts *facts, struct error *error);
-/* Creates the series, and fills it, the findings, `snapshot` and `tempo` from the first `limit`
- * bytes of the journal; publishes nothing. `tempo` starts as {0}. */
-bool run_state_read_journal(struct run *run, uint64_t limit, struct run_snapshot *snapshot,
-                            struct tempo *tempo, struct error *error);
+/* Creates the series, and fills it, the findings, `snapshot` and `tempo` from the journal up to a
+ * place; publishes nothing. `tempo` starts as {0}. */
+bool run_state_read_journal(struct run *run, const struct journal_mark *until,
+                            struct run_snapshot *snapshot, struct tempo *tempo,
+                            struct error *error);
 
 #endif

@@ -91,6 +91,7 @@ struct run {
     struct run_facts early_facts, prepared_facts;
     _Atomic(const struct run_facts *) facts; /* one of the two */
     struct series no_series, own_series;
+    struct scalars scalars;                /* of a run that was opened */
     _Atomic(const struct series *) series; /* one of the two */
     struct finding findings[FINDINGS_MAX];
     atomic_size_t finding_count;

@@ -270,28 +270,6 @@ enum sweep_state sweep_state_of_error(const struct error *error)
     return states_of[run_cause_of_error(error)];
 }
 
-/* Sets the cell's progress from the last complete line of a journal that is an iteration. */
-static void read_tail(const char *path, struct sweep_cell *cell)
-{
-    char tail[TAIL + 1];
-    struct series_point point;
-    FILE *file = file_open_stream(path, NULL);
-    if (!file)
-        return;
-    if (fseek(file, -TAIL, SEEK_END) != 0)
-        rewind(file);
-    tail[fread(tail, 1, TAIL, file)] = '\0';
-    fclose(file);
-    for (char *line = tail, *end; (end = strchr(line, '\n')); line = end + 1) {
-        struct json_document document;
-        if (!json_parse(&document, line, (size_t)(end - line), path, NULL))
-            continue;
-        if (journal_read_point(document.root, &point))
-            cell->iteration = point.iteration;
-        json_document_free(&document);
-    }
-}
-
 static bool take_start(void *context, const struct journal_line *line, struct error *error)
 {
     struct sweep_cell *cell = context;
@@ -300,7 +278,7 @@ static bool take_start(void *context, const struct journal_line *line, struct er
     (void)error;
     if (member && json_count(member, &iterations))
         cell->iterations = iterations;
-    return false; /* there is no earlier line */
+    return false; /* there is no earlier entry */
 }
 
 void sweep_files_read_progress(const char *directory, struct sweep_cell *cell)
@@ -308,12 +286,10 @@ void sweep_files_read_progress(const char *directory, struct sweep_cell *cell)
     cell->run[0] = '\0';
     sweep_files_read_cell(directory, cell);
     char *run = sweep_files_run(cell->run);
-    char *journal = run ? file_join(run, "journal.jsonl") : NULL;
-    if (journal && file_exists(journal)) {
-        if (!cell->iterations)
-            journal_read(journal, take_start, cell, NULL);
-        read_tail(journal, cell);
-    }
-    free(journal);
+    if (run && !cell->iterations)
+        journal_read(run, NULL, take_start, cell, NULL, NULL);
+    const uint64_t last = run ? journal_last_iteration(run) : 0;
+    if (last > 0)
+        cell->iteration = last;
     free(run);
 }

@@ -53,16 +53,14 @@ struct check_file_state {
     bool damaged;
 };
 
-/* The length and checksum of the journal that a checkpoint or the summary records. */
+/* The end of the journal that a checkpoint or the summary records. */
 struct check_mark {
     const char *file; /* NULL: there is no such file */
-    uint64_t length;  /* bytes of the journal when it was written */
-    bool has_crc32, has_iteration;
-    uint32_t crc32;     /* checksum of these bytes */
+    struct journal_mark end;
+    bool has_iteration;
     uint64_t iteration; /* the checkpoint's iteration */
-    /* the journal's real state at this length: */
-    bool reached, whole_lines; /* it is so long; a line ends there */
-    uint32_t found_crc32;
+    /* what the journal really has there: */
+    bool is_met; /* an entry ends there */
     uint64_t found_iteration;
 };
 enum { MARK_CHECKPOINT, MARK_PREVIOUS, MARK_SUMMARY, MARKS };
@@ -72,7 +70,7 @@ struct check_record {
     bool read, started, ended, torn;
     struct run_facts facts;       /* the facts in the start event */
     struct run_snapshot snapshot; /* the state in the start event */
-    uint64_t points, validations, checkpoints, size;
+    uint64_t points, validations, checkpoints;
     struct series_point last;
     struct series_validation last_validation;
     double best_top1, best_validation_loss; /* NaN: none */
@@ -98,6 +96,7 @@ struct check {
     bool has_config; /* config.json is readable */
     struct run_config config;
     struct run_facts facts;
+    const char *journal; /* the name of the journal: that of its form */
     struct check_record record;
     struct check_summary summary;
     struct check_mark marks[MARKS];
@@ -155,7 +154,6 @@ void check_checkpoint_mark(struct check *check, const char *file);
 void check_checkpoint(struct check *check, const char *file);
 void check_journal(struct check *check, const char *file);
 void check_old_journal(struct check *check, const char *file);
-void check_columns(struct check *check, const char *file);
 void check_model(struct check *check, const char *file);
 void check_discriminator(struct check *check, const char *file);
 void check_ancestor(struct check *check, const char *file);
@@ -170,23 +168,6 @@ bool check_read_json(struct check *check, const char *file, size_t limit, enum c
 /* Reports a checksum that does not match the document. */
 void check_checksum(struct check *check, const char *file, enum check_remedy remedy,
                     const struct json_document *document);
-
-/* --- run_check_journal_line.c --- */
-
-/* The state between the lines of a journal. */
-struct check_line {
-    struct check_record *record;
-    bool imported;
-};
-
-/* Checks a line and adds it to the record. Returns the problem, translated, or NULL. Writes a
- * detail, or "", to `detail`, which has 200 bytes. */
-const char *check_journal_line(struct check_line *line, const struct json *json, char *detail);
-
-/* Checks a line that looks exactly as the journal writes an iteration, without building JSON, and
- * sets *why to the result of check_journal_line. Returns false for any other line. */
-bool check_journal_point(struct check_line *line, const char *text, size_t length, const char **why,
-                         char *detail);
 
 /* --- run_check_consistency.c and run_check_report.c --- */
 

@@ -10,7 +10,6 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/portable/portable.h"
-#include "runs/columns/journal_columns.h"
 #include "runs/folder/run_directory.h"
 #include "runs/values/run_snapshot.h"
 
@@ -41,8 +40,9 @@ static const struct file_check checks[] = {
     {"killed.json", check_killed},
     {"checkpoint.safetensors", check_checkpoint_mark},
     {"checkpoint.previous.safetensors", check_checkpoint_mark},
-    {"journal.jsonl", check_journal},
-    {JOURNAL_COLUMNS_FILE, check_columns},
+    {JOURNAL_FILE, check_journal},
+    {JOURNAL_TEXT_FILE, check_journal},
+    {"journal.previous", check_old_journal},
     {"journal.previous.jsonl", check_old_journal},
     {"weights.safetensors", check_model},
     {"best.safetensors", check_model},
@@ -104,6 +104,9 @@ static void inspect_all(struct check *check)
 {
     if (!check_folder(check))
         return;
+    if (check_state(check, JOURNAL_FILE)->presence == FILE_ABSENT &&
+        check_state(check, JOURNAL_TEXT_FILE)->presence != FILE_ABSENT)
+        check->journal = JOURNAL_TEXT_FILE;
     if (check_state(check, "config.json")->presence == FILE_ABSENT && !require_run(check))
         return;
     for (check->file = 0; check->file < CHECKS; check->file++) {
@@ -128,6 +131,7 @@ static bool inspect_once(const char *directory, bool home, struct run_check *rep
     bool good = check && files && remedies;
     if (good) {
         *check = (struct check){.directory = directory,
+                                .journal = JOURNAL_FILE,
                                 .report = report,
                                 .remedies = remedies,
                                 .home = home,
@@ -160,7 +164,7 @@ static struct moment_of_folder moment_of(const char *directory)
 {
     struct stat status;
     struct moment_of_folder moment = {.alive = run_directory_is_alive(directory)};
-    char *path = file_join(directory, "journal.jsonl");
+    char *path = journal_path(directory, NULL, NULL);
     if (stat(directory, &status) == 0)
         moment.changed = status.st_mtim;
     if (!moment.alive && path && lstat(path, &status) == 0)

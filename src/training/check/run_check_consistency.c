@@ -101,15 +101,15 @@ static void compare_tests(struct check *check)
 static void compare_summary(struct check *check)
 {
     const struct run_snapshot *end = &check->summary.snapshot;
-    if (!check_is_sound(check, "journal.jsonl") || !check->summary.read || check->alive)
+    if (!check_is_sound(check, check->journal) || !check->summary.read || check->alive)
         return;
     if (end->status == RUN_DONE && end->iteration < end->iterations && !check->record.has_plateau)
         differ(check, "iteration", (double)end->iteration, (double)end->iterations);
     if (check->record.torn)
-        check_report(check, "journal.jsonl", RUN_PROBLEM_WARNING, REMEDY_NONE,
+        check_report(check, check->journal, RUN_PROBLEM_WARNING, REMEDY_NONE,
                      _("its last line is torn, although the run ended"));
     else if (!check->record.ended)
-        check_report(check, "journal.jsonl", RUN_PROBLEM_WARNING, REMEDY_NONE,
+        check_report(check, check->journal, RUN_PROBLEM_WARNING, REMEDY_NONE,
                      _("it does not say that the run ended, but summary.json does"));
     compare_end(check);
     compare_validations(check);
@@ -163,10 +163,10 @@ static void require_journal(struct check *check)
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
         began |= check_state(check, later[i])->presence != FILE_ABSENT;
     if (began)
-        require(check, "journal.jsonl", RUN_PROBLEM_ERROR, REMEDY_RECORD,
+        require(check, check->journal, RUN_PROBLEM_ERROR, REMEDY_RECORD,
                 _("it holds the run's curves"));
     else
-        require(check, "journal.jsonl", RUN_PROBLEM_WARNING, REMEDY_RESUME,
+        require(check, check->journal, RUN_PROBLEM_WARNING, REMEDY_RESUME,
                 _("the run's process was killed before its first iteration"));
 }
 
@@ -179,10 +179,10 @@ static void require_start(struct check *check)
     if (check->alive || !check->record.read || record->started)
         return;
     if (status == RUN_DONE || status == RUN_STOPPED || record->points > 0)
-        check_report(check, "journal.jsonl", RUN_PROBLEM_ERROR, REMEDY_RECORD,
+        check_report(check, check->journal, RUN_PROBLEM_ERROR, REMEDY_RECORD,
                      _("it does not contain the run's start"));
     else if (status == RUN_INTERRUPTED)
-        check_report(check, "journal.jsonl", RUN_PROBLEM_WARNING, REMEDY_RESUME,
+        check_report(check, check->journal, RUN_PROBLEM_WARNING, REMEDY_RESUME,
                      _("it is empty: the run's process was killed before its first iteration"));
 }
 

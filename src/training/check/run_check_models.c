@@ -354,7 +354,8 @@ void check_checkpoint_mark(struct check *check, const char *file)
     struct safetensors opened;
     struct error error = {0};
     struct check_mark *mark = &check->marks[mark_of(file)];
-    uint64_t iteration = 0, length = 0;
+    uint64_t iteration = 0;
+    struct journal_mark end;
     char *path = check_path(check, file);
     const bool open = path && safetensors_open(&opened, path, &error);
     free(path);
@@ -370,11 +371,9 @@ void check_checkpoint_mark(struct check *check, const char *file)
     else if (missing)
         check_damage(check, file, REMEDY_CHECKPOINT, _("its \"tinca.%s\" is missing or invalid"),
                      missing);
-    else if (checkpoint_place(&opened, &iteration, &length, NULL)) {
+    else if (checkpoint_place(&opened, &iteration, &end, NULL))
         *mark = (struct check_mark){
-            .file = file, .length = length, .has_iteration = true, .iteration = iteration};
-        mark->has_crc32 = checkpoint_journal_sum(&opened, &mark->crc32);
-    }
+            .file = file, .end = end, .has_iteration = true, .iteration = iteration};
     safetensors_close(&opened);
 }
 

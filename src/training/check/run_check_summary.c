@@ -55,6 +55,7 @@ static const struct member {
                {"test", MEMBER_OTHER, false},
                {"ranks", MEMBER_OTHER, false},
                {"journal", MEMBER_COUNT, false},
+               {"journal_sum", MEMBER_COUNT, false},
                {"journal_crc32", MEMBER_COUNT, false}};
 enum { MEMBERS = sizeof members / sizeof *members };
 
@@ -94,11 +95,10 @@ static void inspect_members(struct check *check, const char *file, const struct 
 static void inspect_tree(struct check *check, const char *file, const struct json *tree)
 {
     bool flag;
-    size_t version = 0, length = 0, sum = 0;
+    size_t version = 0;
     struct check_mark *mark = &check->marks[MARK_SUMMARY];
     const char *format = json_string(json_member(tree, "format"));
-    const struct json *error = json_member(tree, "error"), *bytes = json_member(tree, "journal"),
-                      *crc32 = json_member(tree, "journal_crc32");
+    const struct json *error = json_member(tree, "error");
     if (!format || strcmp(format, "tinca-summary") != 0 ||
         !json_count(json_member(tree, "version"), &version) || version != 1) {
         check_damage(check, file, REMEDY_SUMMARY, _("it is not a summary of a run"));
@@ -109,12 +109,10 @@ static void inspect_tree(struct check *check, const char *file, const struct jso
         (!json_is_null(error) && !json_string(json_member(error, "why"))))
         check_damage(check, file, REMEDY_SUMMARY,
                      _("its \"error\" or \"has_validation\" is missing or has the wrong type"));
-    if (!bytes || !crc32 || !json_count(bytes, &length) || !json_count(crc32, &sum))
-        return;
-    *mark = (struct check_mark){
-        .file = file, .length = length, .has_crc32 = sum <= UINT32_MAX, .crc32 = (uint32_t)sum};
-    if (sum > UINT32_MAX)
-        check_damage(check, file, REMEDY_SUMMARY, _("its \"journal_crc32\" is not a CRC-32"));
+    if (run_files_parse_end(tree, &mark->end))
+        mark->file = file;
+    else if (json_member(tree, "journal"))
+        check_damage(check, file, REMEDY_SUMMARY, _("its \"journal_sum\" is not a checksum"));
 }
 
 void check_summary(struct check *check, const char *file)

@@ -1,7 +1,7 @@
 /* run_rows.h: the iterations and validations of a run in the order of its journal, which has all of
  * them: a long run's series in memory do not. */
-#ifndef TINCA_RUNS_COLUMNS_RUN_ROWS_H
-#define TINCA_RUNS_COLUMNS_RUN_ROWS_H
+#ifndef TINCA_RUNS_FOLDER_RUN_ROWS_H
+#define TINCA_RUNS_FOLDER_RUN_ROWS_H
 
 #include "base/error.h"
 #include "runs/values/series.h"
