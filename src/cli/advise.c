@@ -25,6 +25,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The second page of the advice, techniques after training: tinca advise --other and --apply. */
+
+struct advise_other {
+    bool wanted, apply; /* --other, --apply */
+    const char *budget; /* minutes; NULL: not given */
+    const char *output; /* the file of the best result; NULL: none */
+    bool quiet;
+    struct run_config config; /* data, epochs, seed, threads */
+};
+
 /* Returns false with an error if the options do not go together. */
 static bool advise_other_check(const struct advise_other *other, struct error *error)
 {

@@ -221,7 +221,7 @@ static int bench_print_passes(const struct bench *bench, const struct bench_part
 
 /* tinca bench: measures how long an iteration takes on synthetic batches; with --profile also where
  * the time goes. training/bench/bench.c measures; this file prints the result as text or JSON, the
- * layers against the machine's limits in bench_roofline.c. */
+ * layers against the machine's limits below. */
 
 static const char *const mode_names[] = {"train", "infer", NULL};
 

@@ -19,6 +19,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Prints the words that can follow on a command line, for the scripts of
+ * contrib/completion. Each function prints lines:
+ *   =WORD<tab>NOTE   a whole word
+ *   +WORD<tab>NOTE   a word that goes on: a folder, KIND:, KEY=
+ *   :files [.END...] the shell adds files, those that end so
+ *   :folders         the shell adds folders
+ * WORD replaces the whole word that is typed. Not thread safe. */
+
+/* The word that is being typed: its first bytes, which stay, and then the value. */
+struct typed_value {
+    const char *word;
+    size_t before;
+    const char *value;
+};
+
+/* Finds out what the user types at the end of a command line: a command's option, the value of one,
+ * or an operand. */
+
+enum { COMPLETION_LINE_OPTIONS = 128 };
+
+struct completion_line {
+    const struct option_entry *option;   /* whose value is typed; NULL: none */
+    const char *value;                   /* what is typed of it, or of the operand */
+    size_t before;                       /* bytes of the word before the value: of "--batch=" */
+    bool only_operands;                  /* behind -- */
+    bool is_option;                      /* the name of an option is typed */
+    size_t operand;                      /* the number of the operand that is typed */
+    bool given[COMPLETION_LINE_OPTIONS]; /* the options that stand before, by their number */
+};
+
 /* Returns the option that begins with the `length` bytes of `name`, if it is the only one or has
  * just this name; NULL: none. */
 static const struct option_entry *find_long(const struct option_entry *entries, size_t count,

@@ -21,6 +21,38 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The processes that a launcher has started, as tinca devices lists them. */
+
+/* A process and the machine on which it runs. */
+struct devices_rank {
+    char host[CLUSTER_HOST], cpu[128];
+    enum instruction_set set;                /* that its kernels use */
+    uint64_t process, threads, memory_bytes; /* threads: that it computes with by default */
+    struct computed_with with;
+    /* The milliseconds of an iteration of all ranks in which it computes, and in which it waits for
+     * the others. NaN: not measured. */
+    double compute_ms, wait_ms;
+};
+
+/* The ranks in their order; count 0: this process is alone. */
+struct devices_ranks {
+    struct devices_rank *ranks;
+    size_t count;
+    char library[96];  /* MPI's */
+    bool share;        /* they exchange values through memory that they share */
+    char failure[512]; /* why they cannot, although they are on one host */
+};
+
+/* The figures of this machine, as tinca devices shows them. */
+
+/* The figures of the device cpu with all cores. */
+struct devices_machine {
+    struct machine_key key;
+    struct machine_model model; /* not measured: there are none */
+    struct machine_origin origin;
+    char *path; /* of their file; NULL: unknown */
+};
+
 /* Reads the figures or, after --tune, measures and stores them. Returns false with an error if the
  * device cannot be opened. The caller frees what it sets with devices_machine_free. */
 static bool devices_machine_find(struct devices_machine *machine, size_t threads, bool tune,

@@ -28,6 +28,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Shows a model's errors in tinca eval: the confusion matrix, figures of each class, calibration, a
+ * file of all predictions, and the misclassified pictures. */
+
+struct eval_errors {
+    bool confusion, per_class;       /* print or add them */
+    const char *predictions, *wrong; /* paths; NULL: not asked for */
+
+    const struct model *model;
+    const struct dataset *dataset;
+    struct error_analysis analysis;
+    struct predictions_file file;
+    bool file_open;
+    size_t wrong_written;
+    struct error failed; /* what could not be written; kind ERROR_NONE: nothing */
+};
+
 enum { MATRIX_CLASSES = 12, MOST_CONFUSED = 20 };
 
 /* --- gathering --- */

@@ -1,6 +1,6 @@
 /* tinca export: writes runs as a session file (JSON), as the studies' CSV files, as tables and
  * event files for other programs, as a picture of their curves, or as a report (Markdown); and
- * models as arrays of NumPy, as an array of C, or for other frameworks (export_model.c). */
+ * models as arrays of NumPy, as an array of C, or for other frameworks. */
 #include "cli/command.h"
 #include "cli/internal.h"
 #include "cli/options.h"

@@ -425,7 +425,7 @@ static int print_discriminator(const struct part *part, size_t batch)
     return print_layers(part, batch);
 }
 
-/* Prints what kernels and the division of work are chosen by. */
+/* Prints the source of the figures by which kernels and the division of work are chosen. */
 static void print_origin(const struct machine_origin *origin)
 {
     char text[1024];

@@ -30,18 +30,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* --- advise_other.c --- */
-
-/* The second page of the advice, techniques after training: tinca advise --other and --apply. */
-
-struct advise_other {
-    bool wanted, apply; /* --other, --apply */
-    const char *budget; /* minutes; NULL: not given */
-    const char *output; /* the file of the best result; NULL: none */
-    bool quiet;
-    struct run_config config; /* data, epochs, seed, threads */
-};
-
 /* --- bench_cluster.c --- */
 
 /* Tinca bench --cluster: how a training iteration scales over processes, measured and by the model
@@ -51,11 +39,6 @@ struct advise_other {
  * --ranks. Returns the exit status. */
 int bench_cluster_run(const struct run_config *config, struct bench_settings *settings,
                       size_t ranks, bool as_json);
-
-/* --- bench_roofline.c --- */
-
-/* Prints the layers of `tinca bench --profile` against the device's limits. The functions that add
- * to JSON return false if out of memory. */
 
 /* --- completion.c --- */
 
@@ -68,94 +51,6 @@ struct completion_script {
 /* The scripts for bash, zsh and fish, in this order (base/builtin_texts.sh). */
 extern const struct completion_script completion_scripts[];
 extern const size_t completion_script_count;
-
-/* --- completion_line.c --- */
-
-/* Finds out what the user types at the end of a command line: a command's option, the value of one,
- * or an operand. */
-
-enum { COMPLETION_LINE_OPTIONS = 128 };
-
-struct completion_line {
-    const struct option_entry *option;   /* whose value is typed; NULL: none */
-    const char *value;                   /* what is typed of it, or of the operand */
-    size_t before;                       /* bytes of the word before the value: of "--batch=" */
-    bool only_operands;                  /* behind -- */
-    bool is_option;                      /* the name of an option is typed */
-    size_t operand;                      /* the number of the operand that is typed */
-    bool given[COMPLETION_LINE_OPTIONS]; /* the options that stand before, by their number */
-};
-
-/* --- completion_values.c --- */
-
-/* Prints the words that can follow on a command line, for the scripts of
- * contrib/completion. Each function prints lines:
- *   =WORD<tab>NOTE   a whole word
- *   +WORD<tab>NOTE   a word that goes on: a folder, KIND:, KEY=
- *   :files [.END...] the shell adds files, those that end so
- *   :folders         the shell adds folders
- * WORD replaces the whole word that is typed. Not thread safe. */
-
-/* The word that is being typed: its first bytes, which stay, and then the value. */
-struct typed_value {
-    const char *word;
-    size_t before;
-    const char *value;
-};
-
-/* --- devices_machine.c --- */
-
-/* The figures of this machine, as tinca devices shows them. */
-
-/* The figures of the device cpu with all cores. */
-struct devices_machine {
-    struct machine_key key;
-    struct machine_model model; /* not measured: there are none */
-    struct machine_origin origin;
-    char *path; /* of their file; NULL: unknown */
-};
-
-/* --- devices_ranks.c --- */
-
-/* The processes that a launcher has started, as tinca devices lists them. */
-
-/* A process and the machine on which it runs. */
-struct devices_rank {
-    char host[CLUSTER_HOST], cpu[128];
-    enum instruction_set set;                /* that its kernels use */
-    uint64_t process, threads, memory_bytes; /* threads: that it computes with by default */
-    struct computed_with with;
-    /* The milliseconds of an iteration of all ranks in which it computes, and in which it waits for
-     * the others. NaN: not measured. */
-    double compute_ms, wait_ms;
-};
-
-/* The ranks in their order; count 0: this process is alone. */
-struct devices_ranks {
-    struct devices_rank *ranks;
-    size_t count;
-    char library[96];  /* MPI's */
-    bool share;        /* they exchange values through memory that they share */
-    char failure[512]; /* why they cannot, although they are on one host */
-};
-
-/* --- eval_errors.c --- */
-
-/* Shows a model's errors in tinca eval: the confusion matrix, figures of each class, calibration, a
- * file of all predictions, and the misclassified pictures. */
-
-struct eval_errors {
-    bool confusion, per_class;       /* print or add them */
-    const char *predictions, *wrong; /* paths; NULL: not asked for */
-
-    const struct model *model;
-    const struct dataset *dataset;
-    struct error_analysis analysis;
-    struct predictions_file file;
-    bool file_open;
-    size_t wrong_written;
-    struct error failed; /* what could not be written; kind ERROR_NONE: nothing */
-};
 
 /* --- event_stream.c --- */
 

@@ -13,7 +13,7 @@
 
 /* --- sweep_request.c --- */
 
-/* What the command line of tinca sweep asks for, and the sweep made from it. */
+/* The request of a command line of tinca sweep, and the sweep made from it. */
 
 enum sweep_format { SWEEP_FORMAT_TEXT, SWEEP_FORMAT_MARKDOWN };
 
@@ -53,7 +53,7 @@ size_t sweep_request_threads(const struct sweep_request *request, size_t asked);
 
 /* --- sweep_output.c --- */
 
-/* What tinca sweep prints and writes. Functions that return int return the exit
+/* These functions print and write the results of tinca sweep. Those that return int return the exit
  * status and have printed their error. */
 
 /* Writes the CSV files, and then the JSON document, the list of cells (--dry-run) or the tables of
@@ -77,9 +77,8 @@ void sweep_output_failures(const struct sweep *sweep);
 
 /* --- sweep_progress.c --- */
 
-/* What a sweep prints on standard error while it computes: a line for each cell
- * that has ended, and the cells that run, as a live line on a terminal, otherwise every few
- * seconds. */
+/* Prints the progress of a sweep on standard error: a line for each cell that has ended, and the
+ * cells that run, as a live line on a terminal, otherwise every few seconds. */
 
 struct sweep_progress {
     struct sweep *sweep;

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a file of a format carries. */
+/* The kinds of contents that a file of a format carries. */
 enum format_carries {
     CARRIES_NETWORK = 1,
     CARRIES_WEIGHTS = 2,

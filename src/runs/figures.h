@@ -43,8 +43,8 @@ struct figure_row {
 };
 extern const struct figure_row figure_rows[FIGURES];
 
-/* What is known of a run, a model or a cell. Accuracies are in percent. NaN: there is none yet, it
- * was not measured, or there is no such figure. */
+/* The figures of a run, a model or a cell. Accuracies are in percent. A figure that does not exist,
+ * or was not measured yet, is NaN. */
 struct run_figures {
     bool has_loss;       /* an iteration is done, so a loss of NaN is what it computed */
     bool has_validation; /* a validation is done, likewise */

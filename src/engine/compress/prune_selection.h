@@ -16,7 +16,7 @@
 
 enum prune_measure { PRUNE_FLOPS, PRUNE_PARAMETERS };
 
-/* The selection. */
+/* The channels that a selection removes, and what remains. */
 struct prune_selection {
     bool *removed;              /* by group */
     size_t *kept;               /* by node: channels that remain */

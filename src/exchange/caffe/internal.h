@@ -217,7 +217,7 @@ bool caffe_import_fields(struct caffe_importer *im);
 /* Does the same for a layer with data. */
 bool caffe_import_data(struct caffe_importer *im, const struct caffe_field *layer);
 
-/* --- caffe_import_windows.c, caffe_import_weights.c, caffe_import_layers.c --- */
+/* --- caffe_import_layers.c --- */
 
 /* The operators whose layers are rows: they read one value and have no weights. */
 extern const struct mapping caffe_rows[];

@@ -1,4 +1,4 @@
-/* What a chart consists of: texts and lines (the sheet), curves, and panels that show them. */
+/* A chart consists of texts and lines (the sheet), curves, and panels that show the curves. */
 #include "exchange/export/internal.h"
 
 #include "base/character.h"

@@ -21,6 +21,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The columns of the studies' CSV files that identify a run.
+ *
+ * The studies' key is network,mode,batch. If several runs of a table have the same key, further
+ * columns hold the settings in which they differ, or the ID if all settings are equal. They follow
+ * the studies' columns, so that programs that know only those can ignore them. */
+
+struct csv_key {
+    bool *varies; /* [config_field_count] */
+    bool with_id;
+};
+
+enum { CSV_KEY_SIZE = 128 };
+
 enum { VALUE_SIZE = 1024 };
 
 static const char *mode_of(const struct run *run)

@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-/* --- chart_sheet.c --- */
+/* --- chart_panel.c: texts and lines --- */
 
 /* Draws texts and straight lines on the canvas of a chart. */
 
@@ -46,7 +46,7 @@ extern const struct canvas_colour sheet_ink, sheet_grey;
 /* The fonts of labels and of secondary text such as tick values. */
 extern const struct canvas_font sheet_label, sheet_secondary_label;
 
-/* --- chart_trace.c --- */
+/* --- chart_panel.c: curves --- */
 
 /* The curves that a chart shows, and their points. */
 
@@ -123,34 +123,5 @@ void panel_draw_findings(const struct panel *panel, const struct run *run);
 /* Draws the sample of a curve that a legend shows, centred on (x, y). */
 void panel_draw_sample(const struct sheet *sheet, const struct chart_trace *trace, double x,
                        double y, double length);
-
-/* --- csv_key.c --- */
-
-/* The columns of the studies' CSV files that identify a run.
- *
- * The studies' key is network,mode,batch. If several runs of a table have the same key, further
- * columns hold the settings in which they differ, or the ID if all settings are equal. They follow
- * the studies' columns, so that programs that know only those can ignore them. */
-
-struct csv_key {
-    bool *varies; /* [config_field_count] */
-    bool with_id;
-};
-
-enum { CSV_KEY_SIZE = 128 };
-
-/* --- export_record.c --- */
-
-/* Besides settings and curves, a session file has the labels of a run, how it came about, its
- * network, its data, its model and its measurements. */
-
-/* --- npz_file.c --- */
-
-/* An .npz file of NumPy that is being written: a ZIP archive of .npy arrays. */
-
-struct npz_file {
-    struct output_file output;
-    struct zip_writer zip;
-};
 
 #endif

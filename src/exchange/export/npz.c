@@ -16,6 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An .npz file of NumPy that is being written: a ZIP archive of .npy arrays. */
+
+struct npz_file {
+    struct output_file output;
+    struct zip_writer zip;
+};
+
 enum { HEADER_MOST = 256, NAME_MOST = 300 };
 
 /* Begins the file. Returns false with an error. */

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What is told about an import or an export. Starts as {0}; exchange_report_free frees it. */
+/* The messages about an import or an export. Starts as {0}; exchange_report_free frees it. */
 struct exchange_report {
     struct text result; /* lines for standard output */
     struct text notes;  /* lines for standard error */

@@ -1,7 +1,7 @@
 /* Reads the studies' tables, which csv.c also writes. Each row begins with network,mode,batch and
  * is one iteration (step,loss,time) or one training (avg_time), with times in seconds per
  * iteration. Rows with the same beginning are one training, until the steps start again. Further
- * columns after the figures also identify the training (exchange/export/csv_key.c). In a table of
+ * columns after the figures also identify the training (exchange/export/csv.c). In a table of
  * mean times each training is one point without a loss.
  *
  * The file is named loss_HOST_FRAMEWORK.csv. Losses of Caffe are its running mean; negative
@@ -36,7 +36,7 @@ struct table {
     struct error *error;
     char framework[16], host[128];
     bool has_losses;
-    size_t further;     /* columns after the figures (exchange/export/csv_key.c) */
+    size_t further;     /* columns after the figures (exchange/export/csv.c) */
     size_t damaged, at; /* unreadable rows; index of the last row's training */
 };
 
@@ -235,7 +235,7 @@ static bool import_csv_read(struct imported_logs *logs, const struct import_requ
 
 /* --- logs as runs --- */
 
-/* Turns the logs in a file into run folders. A table of the studies (import_csv.c) has one for each
+/* Turns the logs in a file into run folders. A table of the studies has one for each
  * training; any other log is a stream that ends (import_stream.c) and has one. */
 
 #define LOG_LIMIT ((size_t)512 << 20)

@@ -17,7 +17,7 @@ struct import_request {
     int input;             /* an open file or pipe that is read in its place, and closed; 0: none */
     const char *name;      /* of the run; NULL: that of the file */
     const char *framework; /* of a format that carries logs (formats.inc); NULL: detect it */
-    const char *columns;   /* "loss=NAME,..." (import_names.c); NULL: by their names */
+    const char *columns;   /* "loss=NAME,..." (import_rows.c); NULL: by their names */
     const char *network, *host, *device; /* NULL: as the log says */
     size_t batch, average_loss, images;  /* 0: as the log says; images per epoch */
 };
@@ -48,7 +48,7 @@ struct import_results {
 bool import_file(const struct import_request *request, struct import_results *results,
                  struct error *error);
 
-/* What the logs in a file have, together. */
+/* The contents of all logs in a file together. */
 struct import_summary {
     char framework[16]; /* of the first one */
     size_t trainings;

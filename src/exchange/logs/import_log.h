@@ -50,8 +50,6 @@ bool import_logs_read(struct imported_logs *logs, const struct import_request *r
 /* Frees the logs and their points. */
 void import_logs_free(struct imported_logs *logs);
 
-/* --- import_csv.c --- */
-
 /* Adds an empty log. Returns it, or NULL if memory runs out. */
 struct imported_log *import_logs_add(struct imported_logs *logs, const char *framework,
                                      struct error *error);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- import_names.c --- */
+/* --- import_rows.c --- */
 
 /* Finds the quantity that the name of a column, a key or a tag means. Trainers name the same
  * quantity in many ways (val_loss, Loss/validation, eval/loss), so a name is read as words. */
@@ -149,15 +149,15 @@ extern const struct import_dialect import_caffe, import_tensorflow, import_keras
 enum { IMPORT_HELD_SECONDS = 3 }; /* without news, until what may still change is shown */
 
 /* Returns the size of the first of several records in a line that lacks its line breaks; the length
- * of the line if it has one. (import_lines.c) */
+ * of the line if it has one. */
 size_t import_first_record(const char *line);
 
 /* Returns whether `line` is the rest of the line before it, which a terminal or a program has
- * wrapped. *space: the wrapping took the place of a space. (import_lines.c) */
+ * wrapped. *space: the wrapping took the place of a space. */
 bool import_is_rest(const char *before, const char *line, bool *space);
 
 /* Removes escape sequences (ESC [ parameters letter), which colour text and move the cursor.
- * (import_lines.c) */
+ * */
 void import_strip_escapes(char *text);
 
 /* Reads the number at the start of `text`, including other systems' spellings of NaN and infinity

@@ -141,13 +141,7 @@ struct onnx_exporter {
     bool noise_left_out; /* a dropout that is active in inference became one that is not */
 };
 
-/* --- onnx_export_weights.c --- */
-
 /* --- onnx_export.c --- */
-
-/* --- onnx_export_windows.c: convolutions and pooling, which read an image --- */
-
-/* --- onnx_shift.c --- */
 
 /* Writes the kernels [channels, 1, 3, 3] of a convolution of each channel by itself that moves the
  * channels as channel_shift does. */
@@ -177,7 +171,7 @@ enum onnx_value_kind {
 
 /* The meaning of a layer's values: plain; a step of a local response normalisation, which PyTorch
  * exports as the nodes of x / (mean of squares * alpha + k)^beta; or rounded to integers
- * (onnx_import_rounding.c). */
+ * (onnx_import_weights.c). */
 enum onnx_meaning { ONNX_PLAIN, ONNX_SQUARES, ONNX_MEANS, ONNX_POWERS, ONNX_ROUNDED };
 
 struct onnx_value {
@@ -292,7 +286,7 @@ bool onnx_find_smallest(struct onnx_importer *im, const struct onnx_value *value
 /* Returns the number of values that a tensor says it has. */
 size_t onnx_tensor_count(const Onnx__Tensor *tensor);
 
-/* --- onnx_fold.c, onnx_move.c: return whether they know the operator --- */
+/* --- onnx_fold.c: return whether they know the operator --- */
 
 /* Computes a node that reads constants only. */
 bool onnx_fold(struct onnx_importer *im, const Onnx__Node *node);
@@ -339,12 +333,8 @@ bool onnx_import_prelu(struct onnx_importer *im, const Onnx__Node *node);
 bool onnx_import_line(struct onnx_importer *im, const Onnx__Node *node, struct onnx_value *input,
                       const struct onnx_value *factor, const struct onnx_value *term);
 
-/* --- onnx_import_pool.c --- */
-
 bool onnx_import_pool(struct onnx_importer *im, const Onnx__Node *node);
 bool onnx_import_mean(struct onnx_importer *im, const Onnx__Node *node); /* ReduceMean */
-
-/* --- onnx_import_rounding.c --- */
 
 /* --- onnx_message.c --- */
 

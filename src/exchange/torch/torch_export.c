@@ -16,7 +16,7 @@
 
 enum { NAME_SIZE = 128 };
 
-/* What a file has. */
+/* The numbers of arrays in a file, and the form of its names. */
 struct counts {
     size_t arrays;     /* without the counters */
     size_t counters;   /* num_batches_tracked of batch norms, which are 0 */

@@ -1,7 +1,7 @@
 /* watch.h: watches trainings of other programs. Each source becomes a run that is listed, drawn,
  * compared and exported like runs computed here, while its files grow.
  *
- * A source is a file, a named pipe, "-" for standard input, or a folder (watch_folder.c), in which
+ * A source is a file, a named pipe, "-" for standard input, or a folder, in which
  * each training becomes a run. One thread at a time may use a watch. */
 #ifndef TINCA_EXCHANGE_WATCH_WATCH_H
 #define TINCA_EXCHANGE_WATCH_WATCH_H
@@ -52,7 +52,7 @@ bool watch_is_over(const struct watch *watch);
 /* Ends all runs that are not over. `stopped`: the user ends the watch before it is over. */
 void watch_end(struct watch *watch, bool stopped);
 
-/* Returns the number of trainings so far, and one of them. */
+/* Return the number of trainings so far, and one training. */
 size_t watch_count(const struct watch *watch);
 const struct watch_state *watch_state(const struct watch *watch, size_t index);
 

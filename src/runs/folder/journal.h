@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #define JOURNAL_FILE "journal"
-/* Of earlier versions: lines of JSON, and a cache of their values. */
+/* The files of earlier versions: lines of JSON, and a cache of their values. */
 #define JOURNAL_TEXT_FILE    "journal.jsonl"
 #define JOURNAL_COLUMNS_FILE "journal.columns"
 
@@ -144,7 +144,7 @@ struct journal_line {
     uint64_t end;            /* offset in the file after the entry */
 };
 
-/* What a reading has found a journal to be. */
+/* The state of a journal, as a reading has found it. */
 struct journal_found {
     bool is_text;         /* of an earlier version: length and sum are 0 */
     uint64_t length;      /* bytes of the whole records */

@@ -33,8 +33,9 @@ enum { JOURNAL_RECORD = 32, JOURNAL_TEXT_BYTES = 24, JOURNAL_ALONE_EVERY = 64 };
 #define JOURNAL_LAST  UINT32_C(0x80000000)
 #define JOURNAL_ALONE UINT32_C(0x40000000)
 
-/* Numbers of series. They are part of the format: numbers are added, and never used otherwise.
- * Those of iterations and of validations follow the tables in journal_text.c. */
+/* The numbers of series, which are part of the format: new ones are added, and none is used for
+ * another series. The numbers of the values of iterations and validations follow the tables in
+ * journal_text.c. */
 enum journal_series {
     JOURNAL_TEXT = 0,        /* an event, and the header */
     JOURNAL_POINT = 1,       /* the first one of iterations */

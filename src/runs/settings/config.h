@@ -64,7 +64,7 @@ struct run_config {
 #include "runs/settings/settings.inc"
 #undef SETTING
 
-/* What a setting is about. Functions and commands take whole classes of settings. */
+/* The class of a setting. Functions and commands take whole classes of settings. */
 enum config_class {
     SETTINGS_NETWORK = 1,     /* which network, and its shapes */
     SETTINGS_DATA = 2,        /* which images, and how they become numbers */
@@ -75,7 +75,7 @@ enum config_class {
     SETTINGS_ALL = 63
 };
 
-/* What is done with the settings. */
+/* The tasks that use settings. */
 enum config_task {
     TASK_TRAIN = 1,
     TASK_RESUME = 2,     /* the rest of a training, for which only some can change */
@@ -92,7 +92,7 @@ enum config_task {
     TASK_ADVISE = 4096   /* tinca advise */
 };
 
-/* What two configurations are compared for. */
+/* The purposes for which two configurations are compared. */
 enum config_comparison {
     COMPARE_CELLS = 1,  /* cells of sweeps that have the same id are one */
     COMPARE_WORK = 2,   /* a run that was interrupted goes on with the work of a cell */
@@ -101,7 +101,7 @@ enum config_comparison {
     COMPARE_LABELS = 16 /* the user is told in what runs differ */
 };
 
-/* What a setting is about, where functions need to know more than its class. */
+/* The aspect of a run that a setting affects, where functions need to know more than its class. */
 enum config_about {
     ABOUT_ITS_CLASS,
     ABOUT_BEGINNING, /* the weights that a training begins with: one that goes on has its own */
@@ -121,7 +121,7 @@ enum config_compress { COMPRESS_NONE, COMPRESS_BF16 };
 
 enum config_kind { CONFIG_TEXT, CONFIG_COUNT, CONFIG_NUMBER, CONFIG_CHOICE, CONFIG_FLAG };
 
-/* What a text holds beside words: paths, which become absolute, and what completes it. */
+/* The contents of a text setting: paths become absolute, and each kind has its own completion. */
 enum config_holds {
     HOLDS_WORDS,
     HOLDS_NETWORK, /* a name or the path of a file */
@@ -133,7 +133,7 @@ enum config_holds {
     HOLDS_FOLDER   /* the path of a folder */
 };
 
-/* What a fork does in which the setting differs from the ancestor's. */
+/* The way in which a fork begins if the setting differs from the ancestor's. */
 enum config_fork {
     FORK_TAKES_WEIGHTS, /* it takes the weights alone: the solver's state is another, or the data */
     FORK_CONTINUES,     /* it goes on from the checkpoint */
@@ -178,7 +178,7 @@ struct config_field {
     unsigned lacks, serves;
     enum config_fork fork; /* what a fork does when it changes */
     unsigned ignored_by;   /* of enum config_comparison */
-    /* What a sweep's grid makes of it. Settings with a plural are axes of every grid. */
+    /* The axis of a sweep's grid. Settings with a plural are axes of every grid. */
     struct {
         const char *plural; /* "networks": the axis in a grid's file; NULL: its key */
         const char *label;  /* "Networks" */

@@ -42,7 +42,7 @@ char *config_training_spec(const struct run_config *config, char text[CONFIG_SPE
 char *config_validation_spec(const struct run_config *config, char text[CONFIG_SPEC]);
 char *config_test_spec(const struct run_config *config, char text[CONFIG_SPEC]);
 
-/* What else of a run may have images of its test set. */
+/* The other set of a run that has images of its test set. */
 enum config_overlap { OVERLAP_NONE, OVERLAP_TRAINING, OVERLAP_VALIDATION };
 
 /* Compares the test data with the others by their SPECs: the same place and split. */

@@ -52,7 +52,7 @@ struct compare_row {
     const struct run **members;   /* seeds.runs runs, borrowed */
 };
 
-/* What a column shows, or an axis of a plot. */
+/* The figure or setting that a column, or an axis of a plot, shows. */
 struct compare_figure {
     enum figure kind;                 /* or FIGURE_SETTING: the setting `field` of the run */
     size_t device;                    /* of FIGURE_TIME and FIGURE_ENERGY: in comparison->devices */

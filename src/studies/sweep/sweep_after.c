@@ -170,7 +170,7 @@ void sweep_after_refresh(struct sweep *sweep, size_t index)
 
 /* --- checks ---
  *
- * What is known to fail is found before the first cell is trained. */
+ * These functions find techniques that must fail before the first cell is trained. */
 
 /* Channels, factors and ranges are found from weights of float32, which a quantized model has no
  * longer. */

@@ -39,7 +39,7 @@ bool sweep_token_find(const struct sweep_token *token, bool *locked, struct erro
 
 /* --- calls, answers and messages --- */
 
-/* What rank 0 broadcasts first. */
+/* The first message, which rank 0 broadcasts. */
 struct sweep_call {
     int32_t status; /* the exit status of rank 0 if there is nothing to compute */
     bool called;    /* there is */
@@ -47,7 +47,7 @@ struct sweep_call {
     struct sweep_token token;
 };
 
-/* What each rank answers, once. */
+/* The one answer of each rank to it. */
 struct sweep_answer {
     bool ready, locked; /* the latter: it sees the lock of another host */
     struct error error; /* why it is not ready */

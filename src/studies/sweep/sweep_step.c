@@ -120,7 +120,7 @@ static bool read_outcome(const char *file, bool *done, struct error *failure)
 
 /* --- the process --- */
 
-/* What is known about the process of a step. */
+/* The process of a step, and how it ended. */
 struct child {
     pid_t process;
     int status;            /* as waitpid sets it */

@@ -38,7 +38,7 @@ static const struct {
                          N_("test top-1")},
     [SWEEP_FORECAST] = {FIGURE_MEMORY, N_("Memory needed (forecast)"), NULL, NULL}};
 
-/* Those with means over seeds, in their order. */
+/* The measures that have means over seeds, in the order of their columns. */
 static const enum sweep_measure means[] = {SWEEP_TOP1, SWEEP_TEST_TOP1, SWEEP_LOSS,
                                            SWEEP_MS_PER_IMAGE};
 enum { MEANS = sizeof means / sizeof *means };

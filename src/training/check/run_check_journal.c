@@ -31,8 +31,8 @@ struct reading {
 
 /* --- entries --- */
 
-/* What the other checks compare with is collected here. Whether the entries are those that the run
- * wrote is what their checksums say. */
+/* These functions collect the values that the other checks compare with. The checksums of the
+ * records tell whether the entries are those that the run wrote. */
 
 static void take_point(struct check_record *record, const struct series_point *point)
 {

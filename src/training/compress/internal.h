@@ -51,7 +51,7 @@ char *prune_state_model(const struct prune_state *state, size_t step, bool tuned
 /* Deletes the folder and its files. */
 void prune_state_remove(const struct prune_state *state);
 
-/* --- prune_step.c: one step of a pruning, on a model in memory --- */
+/* --- one step of a pruning, on a model in memory --- */
 
 /* A model and the known facts about its channels. */
 struct prune_subject {

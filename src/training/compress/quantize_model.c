@@ -94,7 +94,7 @@ static bool measure_layer(struct quantize_state *state, struct quantize_layer *l
     return true;
 }
 
-/* quantize_layers.c: quantizes each layer alone, and fills its part of the report. */
+/* Quantizes each layer alone, and fills its part of the report. */
 static bool quantize_measure_layers(struct quantize_state *state, struct error *error)
 {
     const struct graph *graph = &state->folded.network->graph;

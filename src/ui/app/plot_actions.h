@@ -7,15 +7,15 @@
 
 struct app;
 
-/* What changes all plots, as actions: the next scale of the axes, x axis, symbols or strength of
- * smoothing, and whether the y axis shows all values. */
+/* Actions that change all plots: they choose the next scale of the axes, x axis, symbols or
+ * strength of smoothing, and whether the y axis shows all values. */
 void plot_next_scale(struct app *app);
 void plot_next_x(struct app *app);
 void plot_next_symbols(struct app *app);
 void plot_next_smoothing(struct app *app);
 void plot_toggle_range(struct app *app);
 
-/* What an action does to the plot that it is about. */
+/* The kinds of changes that an action makes to one plot. */
 enum plot_change {
     PLOT_CURSOR,
     PLOT_ZOOM_IN,

@@ -142,7 +142,7 @@ const char *run_entry_network(const struct run_entry *entry);
 /* Returns the run's directory, or NULL if it has none yet. */
 const char *run_entry_directory(const struct run_entry *entry);
 
-/* What can be done with a run. Its actions are offered in the states in which they do something. */
+/* The kinds of actions on a run. An action is offered in the states in which it does something. */
 enum run_offer {
     RUN_WATCH,
     RUN_CONTROL, /* pause, save, change the learning rate */

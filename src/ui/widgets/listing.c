@@ -157,7 +157,7 @@ void listing_free(struct listing_view *view)
 
 /* --- drawing --- */
 
-/* What one frame draws with. */
+/* The state of drawing one frame. */
 struct frame {
     const struct listing *listing;
     struct canvas *canvas;
