@@ -54,12 +54,11 @@ else
 fi
 
 # the tests for a real GPU end when their time is over, and say what they left out
-TINCA=$(dirname "$TINCA")/cuda_device_emulated_test
-BUDGET=0 run 'kernels-edges' kernels-tf32
+TINCA=$(dirname "$TINCA")/cuda_test
+BUDGET=0 run cuda_device_test 'kernels-edges' kernels-tf32
 says '^# [1-9][0-9]* cases in all are left out, because 0 s were over' \
     "cuda_device_test says how many cases it left out"
 [ "$status" = 0 ] && ok "  which is no failure" || not_ok "  which is no failure" "$(cat out)"
-TINCA=$(dirname "$TINCA")/cuda_training_emulated_test
-BUDGET=0 run graphs-divergence
+BUDGET=0 run cuda_training_test graphs-divergence
 says 'SKIP graphs-divergence: left out, because 0 s are over' "so does cuda_training_test, with each test"
 done_testing
