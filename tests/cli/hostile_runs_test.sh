@@ -206,6 +206,10 @@ every_command() {
             try datasets "list:$evil"
             ;;
         devices | networks) try $command ;;
+        help)
+            try help train
+            try help "$evil"
+            ;;
         *) complaints="$complaints
 tinca $command: this test does not know it" ;;
         esac

@@ -368,7 +368,7 @@ static void test_failure(void)
     FILE *file = fopen(whole.path, "w");
     fputs("#network,mode,batch,step,loss,time\nlenet,CPU,004,1,2.5,0.5\n", file);
     for (int i = 1; i < 4000; i++)
-        fprintf(file, "alexnet,CPU,004,%d,2.5,0.5\n", i);
+        fprintf(file, "alexnet,CPU,004,%d,%d.5,0.5\n", i, i);
     fclose(file);
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &limit);
