@@ -160,7 +160,8 @@ char *journal_path(const char *directory, bool *is_text, struct error *error);
 /* Calls `visit` for each entry of the journal of a folder, up to a place (NULL: to its end), until
  * it returns false. Damaged entries are skipped, and after them up to JOURNAL_ALONE_EVERY
  * iterations that need them. Sets *found, unless it is NULL. A missing journal has no entries.
- * Returns false with an error if the file is not a regular file or cannot be read. */
+ * Returns false with an error if the file is not a regular file, cannot be read, or is of a later
+ * version (ERROR_UNSUPPORTED). */
 typedef bool journal_visit(void *context, const struct journal_line *line, struct error *error);
 bool journal_read(const char *directory, const struct journal_mark *until, journal_visit *visit,
                   void *context, struct journal_found *found, struct error *error);
