@@ -340,7 +340,7 @@ static void note_fault(struct journal_codec *codec, uint64_t end)
         codec->first_fault = end - JOURNAL_RECORD;
 }
 
-/* Skips the rest of a damaged entry, and then the values that are told apart from its values. */
+/* Skips the rest of a damaged entry, and then the entries that need its values. */
 static void skip_damaged(struct journal_codec *codec, uint64_t end)
 {
     note_fault(codec, end);
