@@ -1,4 +1,4 @@
-"""Reads the journal of a run (src/session/files/journal_record.h) independently of tinca's own code."""
+"""Reads the journal of a run (src/runs/folder/journal_record.h) independently of tinca's own code."""
 import json
 import math
 import struct

@@ -3,6 +3,7 @@
 #include "runs/figures.h"
 
 #include "base/language.h"
+#include "base/number.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -67,7 +68,7 @@ double figure_of_count(uint64_t count)
 
 uint64_t figure_to_count(double value)
 {
-    return value > 0 ? (uint64_t)value : 0;
+    return number_to_uint64(value);
 }
 
 /* --- printing --- */
@@ -77,7 +78,7 @@ static char *print(enum figure figure, double value, const char *format, char *t
     if (figure_rows[figure].unit == FIGURE_COUNT)
         return text_si(value, text, size);
     if (figure_rows[figure].unit == FIGURE_BYTES)
-        return text_bytes((uint64_t)value, text, size);
+        return text_bytes(number_to_uint64(value), text, size);
     snprintf(text, size, format, value);
     return text;
 }
@@ -112,6 +113,6 @@ bool figure_to_json(enum figure figure, const struct run_figures *figures, struc
     const struct figure_row *row = &figure_rows[figure];
     const double value = figure_of(figures, figure);
     const bool whole = isfinite(value) && (row->unit == FIGURE_COUNT || row->unit == FIGURE_BYTES);
-    return whole ? json_add_count(object, row->member, (uint64_t)value)
+    return whole ? json_add_count(object, row->member, number_to_uint64(value))
                  : json_add_number(object, row->member, value);
 }

@@ -25,7 +25,7 @@ enum figure_better { FIGURE_NEITHER, FIGURE_LESS, FIGURE_MORE };
 enum figure_unit {
     FIGURE_NAMES, /* it has texts, not numbers */
     FIGURE_PLAIN,
-    FIGURE_OF_LOSS, /* of which NaN is a result, too */
+    FIGURE_OF_LOSS, /* NaN is a result, too */
     FIGURE_PERCENT,
     FIGURE_PER_PARAMETER,
     FIGURE_COUNT,

@@ -3,11 +3,11 @@
  * RUN/checkpoint.safetensors has the weights (named as in model files), the solver's state
  * ("solver.0.NAME"), those of the discriminator (with the prefix "discriminator."), the arrays of
  * the observers ("average.NAME"), and the window of losses. Its metadata ("tinca.NAME", a decimal
- * number that reads back exactly) has the numbers that the observers list. Random numbers
- * need no state: they follow from seed and iteration. "tinca.journal" and "tinca.journal_sum" are
- * the length of the journal at that time and its checksum there. A checksum of the whole
- * file shows damage. The checkpoint before stays as checkpoint.previous.safetensors, so that one of
- * the two is good at any time. */
+ * number that reads back exactly) has the numbers that the observers list. Random numbers need no
+ * state: they follow from seed and iteration. "tinca.journal" and "tinca.journal_sum" are the
+ * length of the journal at that time and its checksum there. A checksum of the whole file shows
+ * damage. The previous checkpoint stays as checkpoint.previous.safetensors, so that one of the two
+ * is good at any time. */
 #ifndef TINCA_TRAINING_CHECKPOINT_H
 #define TINCA_TRAINING_CHECKPOINT_H
 

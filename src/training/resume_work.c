@@ -253,12 +253,13 @@ static void note_beginning(struct trainer *trainer, const char *aside, uint64_t 
 
 /* Renames the journal of a run that was killed before its first checkpoint, or a damaged journal:
  * its iterations are computed again, but their record is kept. A journal without any iteration is
- * overwritten. */
+ * overwritten; one that cannot be read ends the resumption. */
 static bool put_journal_aside(struct trainer *trainer)
 {
     struct run *run = trainer->run;
     char name[32];
     bool is_text;
+    struct error unread = {0};
     char *path = journal_path(run->directory, &is_text, trainer->error);
     snprintf(name, sizeof name, "journal.%s%s",
              trainer->resumption.journal_damaged ? "damaged" : "previous",
@@ -270,8 +271,11 @@ static bool put_journal_aside(struct trainer *trainer)
         error_set_memory(trainer->error, "a path", 0);
     else {
         const bool read =
-            journal_read_file(path, is_text, UINT64_MAX, count_point, &points, NULL, NULL);
-        if (trainer->resumption.journal_damaged || (read && points > 0))
+            journal_read_file(path, is_text, UINT64_MAX, count_point, &points, NULL, &unread);
+        done = trainer->resumption.journal_damaged || read || unread.kind == ERROR_INPUT;
+        if (!done)
+            *trainer->error = unread;
+        else if (trainer->resumption.journal_damaged || points > 0)
             done = rename(path, aside) == 0 || errno == ENOENT ||
                    error_set_errno(trainer->error, path, "check the disk", "cannot be renamed");
         if (done)

@@ -260,8 +260,13 @@ static bool read_kept(struct run *run, const struct run_config *changes, struct 
         !run_state_read_config(run->directory, &run->config, facts, error))
         return false;
     run_files_read_summary(run->directory, &end);
-    if (end.status == RUN_DONE && !run_integrity_check_end(run->directory, NULL, &run->damage))
+    if (end.status == RUN_DONE && !run_integrity_check_end(run->directory, NULL, &run->damage)) {
+        if (run->damage.kind != ERROR_INPUT) { /* the journal may be sound, but cannot be read */
+            *error = run->damage;
+            return false;
+        }
         end.status = RUN_INTERRUPTED; /* its curves can be computed again */
+    }
     return run_trained_by_tinca(facts->imported, facts->id, error) &&
            resume_allows(&end, facts->id, error) &&
            (!changes || resume_change(&run->config, changes, &run->changed, error));

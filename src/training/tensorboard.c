@@ -1,5 +1,5 @@
-/* TensorBoard's event file of the run, with the setting tensorboard: what is added when, and what
- * it may cost. The run goes on if the file cannot be written, except if a new run cannot begin it.
+/* Writes TensorBoard's event file of the run, with the setting tensorboard, and limits its cost.
+ * The run continues if the file cannot be written, except if a new run cannot begin it.
  *
  * The file is in TENSORBOARD/ID/, so that TensorBoard shows each run under its ID. A run that is
  * resumed writes another file there, which begins where the checkpoint ended. Records are collected
@@ -17,15 +17,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const double histogram_share = 0.05; /* of the run's time */
+/* Histograms take at most this share of the run's time. */
+static const double histogram_share = 0.05;
 
 struct run_events {
     struct event_file file;
     uint64_t step;      /* of the last iteration that was added */
-    uint64_t written;   /* of the last one that is in the file, with all before it */
+    uint64_t written;   /* last step in the file, with all before it */
     double seconds;     /* spent on histograms */
-    double cost;        /* of the last ones */
-    uint64_t histogram; /* the step of the last ones */
+    double cost;        /* seconds that the last histograms took */
+    uint64_t histogram; /* their step */
     bool reported;      /* the run knows that the file ended before it */
 };
 
@@ -40,7 +41,7 @@ static bool is_open(const struct run_events *events)
     return events->file.path && !events->file.stopped;
 }
 
-/* --- what the run is told --- */
+/* --- reports to the run --- */
 
 /* Adds a finding that says why the file ends. */
 static void report(struct trainer *trainer, uint64_t iteration, const struct error *failed)
@@ -53,7 +54,8 @@ static void report(struct trainer *trainer, uint64_t iteration, const struct err
     trainer_record_lost(trainer, failed);
 }
 
-/* Lets the snapshot show what the disk refuses, and notes what is in the file if nothing waits. */
+/* Copies the file's error to the snapshot, and records the last step in the file if nothing waits.
+ */
 static void share_trouble(struct run_events *events, struct trainer *trainer)
 {
     struct error *tolerated = &trainer->refusals.tolerated;
@@ -64,7 +66,7 @@ static void share_trouble(struct run_events *events, struct trainer *trainer)
 }
 
 /* Adds a finding, once, if the file ended before the run. `last`: nothing more will be written, so
- * whatever is missing is lost. */
+ * missing records are lost. */
 static void check(struct run_events *events, struct trainer *trainer, bool last)
 {
     struct error failed;
@@ -113,7 +115,7 @@ static bool begin_file(struct run_events *events, const struct run *run, uint64_
     return true;
 }
 
-/* Notes the event file in the journal. */
+/* Records the event file in the journal. */
 static void note_file(const struct run_events *events, struct trainer *trainer)
 {
     struct json *event = json_new_object();
@@ -184,7 +186,7 @@ static void after_validation(void *state, struct trainer *trainer,
     flush(events, trainer);
 }
 
-/* Adds histograms of the weights, unless they have them for this step. All of them together take at
+/* Adds histograms of the weights, unless this step has them already. All of them together take at
  * most a twentieth of the run's time: others are left out, except those of the `last` step. */
 static void add_histograms(struct run_events *events, struct trainer *trainer, bool last)
 {
@@ -229,8 +231,8 @@ static void after_picture(void *state, struct trainer *trainer, const char *path
         run_records_add_generated(&events->file.log, time_of(events->step), path);
 }
 
-/* Syncs the file, so that what comes before a checkpoint is not missing after a power cut. What the
- * disk refuses is written with the next call. */
+/* Syncs the file, so that the records before a checkpoint are not missing after a power cut.
+ * Records that cannot be written are written with the next call. */
 static bool sync_events(void *state, struct trainer *trainer, struct error *error)
 {
     struct run_events *events = state;
@@ -243,7 +245,7 @@ static bool sync_events(void *state, struct trainer *trainer, struct error *erro
 
 /* --- the end --- */
 
-/* Completes the file. That of a stopped run goes on when it is resumed. */
+/* Completes the file, which a resumed run continues. */
 static void end(void *state, struct trainer *trainer, enum run_status status, bool writes)
 {
     struct series_validation row;

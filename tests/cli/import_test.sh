@@ -216,5 +216,9 @@ is "  times" 'runs.0.scalars.GPU power.time.1' 4 "$T/others.json"
 is "  and values" 'runs.0.scalars.GPU power.value.1' 251.5 "$T/others.json"
 grep -q '1e300\|1e+300' "$T/others.json" && ok "  which are not cut to single precision" ||
     not_ok "  which are not cut to single precision" "$(grep scalars "$T/others.json")"
+succeeds "  the long table" export others --format csv-long -o "$T/others.csv-long"
+if grep -q ',scalars/GPU power,3,NaN,4,251.5$' "$T/others.csv-long" &&
+    grep -q ',"scalars/grad ""norm""",2,NaN,2,1e+300$' "$T/others.csv-long"; then ok "  has them, too"; else
+    not_ok "  has them, too" "$(grep scalars "$T/others.csv-long")"; fi
 succeeds "  and the run is sound" runs --check others
 done_testing

@@ -7,6 +7,7 @@
 #include "engine/weights/safetensors.h"
 #include "engine/weights/weights_names.h"
 #include "fuzz.h"
+#include "runs/folder/journal_record.h"
 
 #include <stdio.h>
 /* after stdio.h */
@@ -109,6 +110,27 @@ static const char *const session_files[] = {
     " [{\"kind\": \"value\", \"name\": \"ip1\", \"offset\": 0, \"bytes\": 64, \"first\": 0, \"la"
     "st\": 3}]}]}"};
 
+/* Writes the records of a journal without its header, which the fuzzer writes. */
+static void write_records(void)
+{
+    static const char start[] = "{\"event\":\"start\",\"iterations\":4,\"epochs\":2}";
+    struct journal_codec codec = {0};
+    struct text text = {0};
+    struct series_point point = {.memory_bytes = 4096};
+    journal_put_text(&codec, &text, start, sizeof start - 1);
+    for (point.iteration = 1; point.iteration <= 4; point.iteration++) {
+        point.epoch = (float)point.iteration / 2;
+        point.loss = 1 / point.epoch;
+        journal_put_point(&codec, &text, &point);
+        journal_put_scalar(&codec, &text, point.iteration % 2 ? "x" : "y",
+                           &(struct scalar_value){point.iteration, 1, 0.5});
+    }
+    journal_put_validation(&codec, &text, &(struct series_validation){.iteration = 4, .epoch = 2});
+    put("session", "records", text.data, text.length);
+    text_free(&text);
+    journal_codec_free(&codec);
+}
+
 static void write_sessions(void)
 {
     char name[16];
@@ -116,6 +138,7 @@ static void write_sessions(void)
         snprintf(name, sizeof name, "%zu.json", i);
         put_text("session", name, session_files[i]);
     }
+    write_records();
 }
 
 static void write_settings(void)

@@ -1,10 +1,12 @@
 /* What tinca reads back of what it wrote: the bytes are every file of a run's directory at once
  * (config.json, the journal, the summary, measurements, a profile, the user's name for it), then
- * the journal of a run whose config.json is good, then a sweep's grid and a study's votes. */
+ * the journal of a run whose config.json is good, in lines and in records, then a sweep's grid and
+ * a study's votes. */
 #include "base/files/file.h"
 #include "fuzz.h"
 #include "models/measure/measurement.h"
 #include "runs/folder/inspection.h"
+#include "runs/folder/journal_record.h"
 #include "runs/folder/run_name.h"
 #include "runs/record/run_open.h"
 #include "studies/pictures/study_file.h"
@@ -43,8 +45,30 @@ static const char *prepare(void)
     mkdir(scratch_path("journal"), 0700);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         link_to(input, names[i]);
+    mkdir(scratch_path("records"), 0700);
     scratch_write("journal/config.json", good_config, strlen(good_config));
+    scratch_write("records/config.json", good_config, strlen(good_config));
     return input;
+}
+
+/* Writes the bytes as the records of a journal, each with the checksum that its contents need: with
+ * a wrong one a record is skipped. */
+static void write_records(const uint8_t *data, size_t size)
+{
+    struct journal_codec codec = {0};
+    struct text text = {0};
+    journal_put_header(&codec, &text);
+    for (; size >= JOURNAL_RECORD; data += JOURNAL_RECORD, size -= JOURNAL_RECORD) {
+        unsigned char record[JOURNAL_RECORD];
+        memcpy(record, data, sizeof record);
+        codec.sum = journal_record_compute(record, codec.sum);
+        for (size_t i = 0; i < 4; i++)
+            record[JOURNAL_RECORD - 4 + i] = (unsigned char)(codec.sum >> 8 * i);
+        text_append_bytes(&text, (const char *)record, sizeof record);
+    }
+    scratch_write("records/journal", text.data, text.length);
+    text_free(&text);
+    journal_codec_free(&codec);
 }
 
 static void look_at_run(const char *directory)
@@ -86,5 +110,7 @@ void fuzz_session(const uint8_t *data, size_t size)
     scratch_write("input.json", data, size);
     look_at_run(scratch_path("all"));
     look_at_run(scratch_path("journal"));
+    write_records(data, size);
+    look_at_run(scratch_path("records"));
     look_at_the_rest(input);
 }

@@ -438,6 +438,58 @@ static void test_hostile(void)
     text_free(&text);
 }
 
+/* A journal of a later version is refused by name, which is not damage. */
+static void test_later_version(void)
+{
+    struct error error = {0};
+    struct reading reading = {0};
+    struct journal_found found;
+    struct journal_codec codec = {0};
+    struct journal_tail tail = {0};
+    struct text text = {0};
+    journal_put_text(&codec, &text, "tinca journal 2", 15);
+    file_write(home_path(JOURNAL_FILE), text.data, text.length, true, NULL);
+    tap_ok(!journal_read(test_home, NULL, visit, &reading, &found, &error) &&
+               error.kind == ERROR_UNSUPPORTED && strstr(error.why, "later version"),
+           "a journal of a later version is refused: %s", error.why);
+    tap_ok(journal_tail_read(&tail, test_home, visit, &reading, &error) == JOURNAL_FAILED &&
+               !journal_verify(
+                   test_home,
+                   &(struct journal_mark){.has_sum = true, .length = text.length, .sum = codec.sum},
+                   &error) &&
+               error.kind == ERROR_UNSUPPORTED,
+           "by readers that follow it and by a resumption, too");
+    text.data[14] = '3';
+    file_write(home_path(JOURNAL_FILE), text.data, text.length, true, NULL);
+    tap_ok(journal_read(test_home, NULL, visit, &reading, &found, &error) && found.faults == 1,
+           "a damaged header is damage");
+    journal_tail_free(&tail);
+    text_free(&text);
+}
+
+/* A series whose name is damaged costs only its own values. */
+static void test_damaged_name(void)
+{
+    struct error error;
+    struct journal journal;
+    struct journal_found found;
+    double sum = 0;
+    size_t size = 0;
+    journal_open(&journal, test_home, NULL, &error);
+    journal_add_scalar(&journal, "the first", &(struct scalar_value){1, 1, 4});
+    journal_add_event(&journal, "pause", NULL);
+    journal_add_scalar(&journal, "a name", &(struct scalar_value){1, 1, 2});
+    journal_add_scalar(&journal, "the first", &(struct scalar_value){2, 1, 4});
+    journal_close(&journal);
+    char *bytes = file_read(home_path(JOURNAL_FILE), SIZE_MAX, &size, NULL);
+    bytes[JOURNAL_RECORD + 3] ^= 1;
+    file_write(home_path(JOURNAL_FILE), bytes, size, true, NULL);
+    tap_ok(journal_read(test_home, NULL, count_scalars, &sum, &found, &error) &&
+               found.faults == 1 && fabs(sum - 2) < 1e-9,
+           "the other series are read (%.9g)", sum);
+    free(bytes);
+}
+
 /* A reader follows a journal, and notices that it was cut. */
 static void test_tail(void)
 {
@@ -482,6 +534,8 @@ TEST_CASE(journal_test)
     test_scalars();
     test_flipped_bits();
     test_hostile();
+    test_later_version();
+    test_damaged_name();
     test_tail();
     remove_home();
     return tap_done();

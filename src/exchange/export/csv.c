@@ -14,8 +14,10 @@
 #include "exchange/export/export_tables.h"
 #include "runs/folder/run_rows.h"
 #include "runs/settings/settings.h"
+#include "runs/values/scalars.h"
 #include "runs/values/series.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -447,6 +449,47 @@ static bool put_test(const struct long_table *table, const struct run *run)
                     row.epoch, row.seconds);
 }
 
+/* Writes a double so that it reads back as the same. Returns `text`. */
+static char *print_double(double value, char text[DECIMAL_SIZE])
+{
+    if (!isfinite(value)) {
+        text[print_float((float)value, text)] = '\0';
+        return text;
+    }
+    snprintf(text, DECIMAL_SIZE, "%.15g", value);
+    if (strtod(text, NULL) != value)
+        snprintf(text, DECIMAL_SIZE, "%.17g", value);
+    return text;
+}
+
+/* Writes a row for each value of a series of another name. Its epochs are not known. */
+static bool put_scalar_series(const struct long_table *table, const struct scalar_series *series,
+                              struct error *error)
+{
+    char seconds[DECIMAL_SIZE], value[DECIMAL_SIZE];
+    struct text name = {0}, cell = {0};
+    text_append(&name, "scalars/%s", series->name);
+    if (!name.failed)
+        csv_append(&cell, name.data);
+    const bool put = !name.failed && !cell.failed;
+    for (size_t i = 0; put && i < series->count; i++)
+        fprintf(table->stream, "%s,%s,%" PRIu64 ",NaN,%s,%s\n", table->run, cell.data,
+                series->values[i].step, print_double(series->values[i].time, seconds),
+                print_double(series->values[i].value, value));
+    text_free(&name);
+    text_free(&cell);
+    return put || error_set_memory(error, "the table", 0);
+}
+
+static bool put_scalars(const struct long_table *table, const struct run *run, struct error *error)
+{
+    bool put = true;
+    const struct scalars *scalars = run_scalars(run);
+    for (size_t i = 0; put && i < scalars->count; i++)
+        put = put_scalar_series(table, &scalars->series[i], error);
+    return put;
+}
+
 static bool put_run(FILE *stream, const struct run *run, struct error *error)
 {
     struct text name = {0};
@@ -456,7 +499,7 @@ static bool put_run(FILE *stream, const struct run *run, struct error *error)
     table.run = name.data;
     const bool put = name.failed ? error_set_memory(error, "the table", 0)
                                  : run_rows_read(run_facts(run)->directory, &rows, error) &&
-                                       put_test(&table, run);
+                                       put_scalars(&table, run, error) && put_test(&table, run);
     text_free(&name);
     return put;
 }

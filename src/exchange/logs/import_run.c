@@ -406,6 +406,9 @@ static bool continues(const struct import_run *imported, const struct imported_l
     for (size_t i = 0; i < shown->validation_count; i++)
         if (!same_validation(&shown->validations[i], &log->validations[i]))
             return false;
+    for (size_t i = 0; i < imported->scalar_capacity; i++)
+        if (imported->scalars[i] > (i < log->scalars.count ? log->scalars.series[i].count : 0))
+            return false; /* steps went back: values were replaced */
     return true;
 }
 

@@ -83,20 +83,21 @@ static int open_file(const struct journal *journal)
     return -1;
 }
 
-/* Returns where the last whole entry within the first `size` bytes ends, and sets *sum to the
- * checksum there. */
-static uint64_t end_of_entries(int descriptor, uint64_t size, uint32_t *sum)
+/* Sets *end to where the last whole entry within the first `size` bytes ends, and *sum to the
+ * checksum there. Returns false with errno if the file cannot be read, which must not empty it. */
+static bool find_end_of_entries(int descriptor, uint64_t size, uint64_t *end, uint32_t *sum)
 {
     unsigned char record[JOURNAL_RECORD];
-    for (size -= size % JOURNAL_RECORD; size > 0; size -= JOURNAL_RECORD) {
-        if (!file_read_at(descriptor, (char *)record, sizeof record, size - sizeof record))
-            break;
-        *sum = journal_record_sum(record);
-        if (journal_record_is_last(record))
-            return size;
-    }
     *sum = 0;
-    return 0;
+    for (*end = size - size % JOURNAL_RECORD; *end > 0; *end -= JOURNAL_RECORD) {
+        if (!file_read_at(descriptor, (char *)record, sizeof record, *end - sizeof record))
+            return false;
+        if (journal_record_is_last(record)) {
+            *sum = journal_record_sum(record);
+            break;
+        }
+    }
+    return true;
 }
 
 /* Cuts the file to whole entries within the first `keep` bytes, and syncs it. */
@@ -105,9 +106,10 @@ static bool cut(struct journal *journal, uint64_t keep, struct error *error)
     struct stat status;
     if (fstat(journal->descriptor, &status) == 0) {
         const uint64_t size = (uint64_t)status.st_size;
-        const uint64_t end =
-            end_of_entries(journal->descriptor, keep < size ? keep : size, &journal->sum);
-        if ((size == 0 || fdatasync(journal->descriptor) == 0) &&
+        uint64_t end;
+        if (find_end_of_entries(journal->descriptor, keep < size ? keep : size, &end,
+                                &journal->sum) &&
+            (size == 0 || fdatasync(journal->descriptor) == 0) &&
             (end == size || ftruncate(journal->descriptor, (off_t)end) == 0)) {
             journal->synced = journal->written = end;
             journal->codec.sum = journal->sum;

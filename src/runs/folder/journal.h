@@ -27,19 +27,19 @@
 #include <stdint.h>
 
 #define JOURNAL_FILE "journal"
-/* The files of earlier versions: lines of JSON, and a cache of their values. */
+/* Earlier versions wrote lines of JSON, and a cache of their values. */
 #define JOURNAL_TEXT_FILE    "journal.jsonl"
 #define JOURNAL_COLUMNS_FILE "journal.columns"
 
 /* A place in a journal, as a checkpoint or a summary has recorded it. */
 struct journal_mark {
     bool is_text; /* it is a place in the lines of an earlier version */
-    bool has_sum; /* false: of an early version */
+    bool has_sum; /* false: an early version recorded it */
     uint64_t length;
     uint32_t sum; /* the checksum there; of lines, the CRC-32 of the bytes before */
 };
 
-/* The values of the last iteration or validation, from which the next one is told apart. */
+/* The values of the last iteration or validation. Of the next one only the changes are written. */
 struct journal_row {
     union {
         struct series_point point;
@@ -57,7 +57,7 @@ struct journal_codec {
     struct scalars names; /* of the series from JOURNAL_NAMED on; without values */
     unsigned since;       /* iterations since one that stands alone */
     struct text text;     /* of the present event */
-    bool damaged;         /* a record of the present entry is: it is skipped */
+    bool damaged;         /* a record of the present entry is damaged: the entry is skipped */
     uint64_t faults;      /* damaged records */
     uint64_t first_fault; /* offset of the first */
 };
@@ -160,7 +160,8 @@ char *journal_path(const char *directory, bool *is_text, struct error *error);
 /* Calls `visit` for each entry of the journal of a folder, up to a place (NULL: to its end), until
  * it returns false. Damaged entries are skipped, and after them up to JOURNAL_ALONE_EVERY
  * iterations that need them. Sets *found, unless it is NULL. A missing journal has no entries.
- * Returns false with an error if the file is not a regular file or cannot be read. */
+ * Returns false with an error if the file is not a regular file, cannot be read, or is of a later
+ * version (ERROR_UNSUPPORTED). */
 typedef bool journal_visit(void *context, const struct journal_line *line, struct error *error);
 bool journal_read(const char *directory, const struct journal_mark *until, journal_visit *visit,
                   void *context, struct journal_found *found, struct error *error);

@@ -100,6 +100,8 @@ static bool read_records(struct reading *reading, struct error *error)
         const size_t length = rest < BLOCK ? (size_t)(rest - rest % JOURNAL_RECORD) : BLOCK;
         good = file_read_at(reading->descriptor, (char *)block, length, reading->at) ||
                error_set_errno(error, reading->path, "check the disk", "cannot be read");
+        if (good && reading->at == 0)
+            good = journal_record_check_version(block, reading->path, error);
         good = good && take_block(reading, block, length, error);
     }
     free(block);

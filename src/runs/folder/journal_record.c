@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -97,7 +98,25 @@ bool journal_record_is_last(const unsigned char *record)
     return has_flag(record, JOURNAL_LAST);
 }
 
+enum { VERSION = 1 };
+static const char header_name[] = "tinca journal ";
 static const char header[] = "tinca journal 1";
+
+bool journal_record_check_version(const unsigned char *record, const char *path,
+                                  struct error *error)
+{
+    uint64_t version;
+    char text[JOURNAL_TEXT_BYTES + 1] = "";
+    memcpy(text, record, JOURNAL_TEXT_BYTES);
+    return series_of(record) != JOURNAL_TEXT ||
+           strncmp(text, header_name, sizeof header_name - 1) != 0 ||
+           !text_to_uint64(text + sizeof header_name - 1, &version) || version <= VERSION ||
+           journal_record_compute(record, 0) != journal_record_sum(record) ||
+           error_set(error, ERROR_UNSUPPORTED, path, "use the version of tinca that wrote it",
+                     "a later version of tinca wrote the journal: its format is %llu, and this "
+                     "version reads up to %d",
+                     (unsigned long long)version, VERSION);
+}
 
 /* Forgets the values before: all are absent. */
 static void begin_alone(const struct journal_table *table, struct journal_row *row)
@@ -105,6 +124,7 @@ static void begin_alone(const struct journal_table *table, struct journal_row *r
     for (size_t i = JOURNAL_EPOCH; i < table->count; i++)
         journal_set_value(&table->columns[i], &row->values, (double)NAN);
     row->per_epoch = 0;
+    row->has_epoch = false;
     row->known = true;
 }
 
@@ -244,8 +264,12 @@ bool journal_put_scalar(struct journal_codec *codec, struct text *to, const char
 {
     unsigned char record[JOURNAL_RECORD];
     const size_t known = codec->names.count, place = scalars_find(&codec->names, name, NULL);
-    if (place == SIZE_MAX || (place == known && !put_name(codec, to, name, place)))
+    if (place == SIZE_MAX)
         return false;
+    if (place == known && !put_name(codec, to, name, place)) {
+        free(codec->names.series[--codec->names.count].name); /* the next value names it */
+        return false;
+    }
     put_64(record, value->step);
     put_double(record + AT_TIME, value->time);
     put_double(record + AT_VALUE, value->value);
@@ -316,7 +340,7 @@ static void note_fault(struct journal_codec *codec, uint64_t end)
         codec->first_fault = end - JOURNAL_RECORD;
 }
 
-/* Skips the rest of a damaged entry, and then the values that are told apart from its values. */
+/* Skips the rest of a damaged entry, and then the entries that need its values. */
 static void skip_damaged(struct journal_codec *codec, uint64_t end)
 {
     note_fault(codec, end);
@@ -332,11 +356,11 @@ struct naming {
     void *context;
 };
 
-/* Sets the name of the series at a place. A resumed run names its series anew. */
+/* Sets the name of the series at a place. A resumed run names its series anew. Series before it
+ * whose names were damaged have none. */
 static void set_name(struct scalars *names, size_t place, const char *name)
 {
-    char *copy =
-        place <= names->count && place < SCALARS_NAMES_MOST ? memory_copy_text(name, NULL) : NULL;
+    char *copy = place < SCALARS_NAMES_MOST ? memory_copy_text(name, NULL) : NULL;
     if (!copy || !memory_grow(&names->series, &names->capacity, place + 1, sizeof *names->series,
                               "the names of series", NULL)) {
         free(copy);
@@ -344,7 +368,8 @@ static void set_name(struct scalars *names, size_t place, const char *name)
     }
     free(names->series[place].name); /* NULL if it is new */
     names->series[place].name = copy;
-    names->count += place == names->count;
+    if (names->count <= place)
+        names->count = place + 1;
 }
 
 static bool keep_name(void *context, const struct journal_line *line, struct error *error)
@@ -365,7 +390,7 @@ static bool visit_scalar(const struct journal_codec *codec, const unsigned char 
 {
     const struct scalars *names = &codec->names;
     const uint32_t place = series_of(record) - JOURNAL_NAMED;
-    if (place >= names->count)
+    if (place >= names->count || !names->series[place].name)
         return true; /* its name was damaged */
     const struct journal_scalar scalar = {
         names->series[place].name,

@@ -19,7 +19,8 @@
  * JOURNAL_ALONE_EVERY-th iteration is such an entry, so that a damaged record costs few others. The
  * epoch is not written where it follows from the iteration and JOURNAL_PER_EPOCH.
  *
- * The first record is the header: the text of the format's name and version. */
+ * The first record is the header: the text of the format's name and version. It keeps its form in
+ * later versions, so that earlier ones can refuse them by name. */
 #ifndef TINCA_RUNS_FOLDER_JOURNAL_RECORD_H
 #define TINCA_RUNS_FOLDER_JOURNAL_RECORD_H
 
@@ -121,6 +122,12 @@ uint32_t journal_record_compute(const unsigned char *record, uint32_t before);
 
 /* Returns the stored sum of a record. */
 uint32_t journal_record_sum(const unsigned char *record);
+
+/* Returns whether this version reads the journal that begins with a record; otherwise, if the
+ * record is the sound header of a later version, false with ERROR_UNSUPPORTED. A damaged header is
+ * a damaged record like any other. */
+bool journal_record_check_version(const unsigned char *record, const char *path,
+                                  struct error *error);
 
 /* Returns whether an entry ends with a record. */
 bool journal_record_is_last(const unsigned char *record);

@@ -41,6 +41,7 @@ enum check_remedy {
     REMEDY_NAME,        /* name the run again */
     REMEDY_TAGS,        /* give the tags again */
     REMEDY_NOTE,        /* write the note again */
+    REMEDY_VERSION,     /* use the later version of tinca that wrote the file */
 };
 
 /* FILE_STRANGE: not a regular file, which has already been reported. */

@@ -120,7 +120,9 @@ static void read_entries(struct reading *reading)
                                              reading, &found, &error);
     if (path && stat(path, &status) == 0)
         reading->size = (uint64_t)status.st_size;
-    if (path && !record->read)
+    if (path && !record->read && error.kind == ERROR_UNSUPPORTED)
+        check_damage(reading->check, reading->file, REMEDY_VERSION, "%s", error.why);
+    else if (path && !record->read)
         report_journal(reading, "%s", error.why);
     reading->check->out_of_memory |= error.kind == ERROR_MEMORY;
     if (record->read && found.faults > 0)

@@ -313,6 +313,7 @@ static const char *const sentences[] = {
     [REMEDY_NAME] = N_("name the run again: R in the workbench's list of runs"),
     [REMEDY_TAGS] = N_("give the tags again: t in the workbench's list of runs"),
     [REMEDY_NOTE] = N_("write the note again: N in the workbench's list of runs"),
+    [REMEDY_VERSION] = N_("use the version of tinca that wrote it"),
 };
 
 static void word(struct check *check, const struct outlook *outlook, enum check_remedy remedy,

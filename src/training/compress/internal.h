@@ -62,7 +62,7 @@ struct prune_subject {
     bool later;         /* an earlier step made the model, whose name this step's name replaces */
 };
 
-/* The result of a step. Its model borrows device, class names and more from the subject's. */
+/* The result of a step. Its model borrows device, class names and more from the subject's model. */
 struct prune_candidate {
     struct model model;
     struct prune_selection selection;
@@ -143,11 +143,11 @@ struct quantize_state {
     struct quantize_plan plan;
     struct sample_range *ranges;              /* by node */
     struct quantization *grids;               /* by node */
-    struct made_network quantized, simulated; /* the result, and the same with rounding, which has
-                                                 the values of the result */
+    struct made_network quantized, simulated; /* the result, and the same network with simulated
+                                                 rounding, which shares the result's values */
 };
 
-/* Sets the ranges of all nodes that the plan gives a grid, by the method. */
+/* Sets the ranges of all nodes to which the plan gives a grid, by the method. */
 bool quantize_calibrate(struct quantize_state *state, struct error *error);
 
 #endif

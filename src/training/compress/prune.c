@@ -262,8 +262,8 @@ static bool report_probe(const struct technique_watch *watch, double share, doub
     return technique_watch_step(watch, text, error);
 }
 
-/* Removes groups until one image takes at most `ms` milliseconds: looks for the largest share of
- * the FLOPs that does, by bisection. */
+/* Removes groups until one image takes at most `ms` milliseconds: searches for the largest share of
+ * the FLOPs that meets this, by bisection. */
 static bool prune_to_latency(const struct prune_subject *subject, double ms, const char *name,
                              const struct technique_watch *watch, struct prune_candidate *candidate,
                              struct error *error)

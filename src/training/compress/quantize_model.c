@@ -36,7 +36,7 @@ static void made_network_free(struct made_network *made)
     *made = (struct made_network){0};
 }
 
-/* Makes the network that `plan` describes; with `simulate`, one whose graph rounds. The chain of
+/* Makes the network that `plan` describes; if `simulate`, one whose graph rounds. The chain of
  * techniques gets `step` (NULL: none). Call made_network_free in any case. */
 static bool quantize_make(const struct quantize_state *state, const struct quantize_plan *plan,
                           bool simulate, const char *step, struct made_network *made,
@@ -271,8 +271,8 @@ static bool quantize_measure_noise(struct quantize_state *state, struct error *e
  * layer alone, decides about the first and the last one, and makes, measures and saves the network.
  */
 
-/* The first and the last layer stay float32 if one of them alone costs more than this share of what
- * all may cost. */
+/* The share of the permitted loss above which the first or the last layer alone makes both stay
+ * float32. */
 static const double single_share = 0.25;
 
 /* --- the report --- */

@@ -1,5 +1,5 @@
-/* Messages are built on the stack and packed behind the records before them, since every iteration
- * of a run adds one. */
+/* Builds messages on the stack and packs them behind the previous records, since every iteration of
+ * a run adds one. */
 #include "base/memory.h"
 #include "training/tensorboard/internal.h"
 
@@ -69,7 +69,7 @@ static void put_crc(const struct event_log *log, uint8_t *out, const uint8_t *by
     put_number(out, crc32c_mask(crc32c_of(&log->crc, bytes, count)), 4);
 }
 
-/* Appends `count` bytes without a value and returns them, or NULL if there is no memory. */
+/* Appends `count` uninitialised bytes and returns them, or NULL if there is no memory. */
 static uint8_t *append_room(struct text *text, size_t count)
 {
     static const char zeros[512];
@@ -271,8 +271,8 @@ void event_log_add_histogram(struct event_log *log, struct event_time time, cons
 /* --- hyperparameters --- */
 
 /* The data of the hparams plugin are metadata of values that are empty themselves. TensorBoard
- * finds out by itself which hyperparameters and metrics there are, over all runs of a folder: it
- * looks at the start of each run, and at the scalars. */
+ * collects the hyperparameters and metrics of all runs of a folder itself: it reads the start of
+ * each run, and the scalars. */
 
 /* Adds a message of the plugin under its tag. */
 static void add_data(struct event_log *log, struct event_time time, const char *tag,

@@ -1,4 +1,4 @@
-/* Adds the values of series, and the settings, as records. */
+/* Adds the values of series, the settings, the pictures and the weights of a run as records. */
 #include "training/tensorboard/internal.h"
 
 #include "base/files/file.h"
@@ -140,8 +140,6 @@ void run_records_add_settings(struct event_log *log, struct event_time time,
 }
 
 /* --- pictures and weights --- */
-
-/* The pictures and the weights of a run as records. */
 
 enum { IMAGES_MOST = 8, PICTURE_LIMIT = 64 << 20 };
 
