@@ -170,6 +170,25 @@ static const struct format *model_format(const struct operands *operands)
     return format;
 }
 
+/* Refuses the models of other programs that tinca cannot read, with the way to one that it can. */
+static bool check_contents(const struct operands *operands, struct error *error)
+{
+    static const char *const as_safetensors =
+        N_("in Python, save its state dict by safetensors.torch.save_file, and import that file");
+    static const char *const as_onnx = N_("export the model as ONNX where it was made, and import "
+                                          "that file");
+    for (size_t i = 0; i < operands->count; i++) {
+        const enum content content = content_of(operands->values[i]);
+        const bool torch = content == CONTENT_PICKLED || content == CONTENT_OLD_PICKLED;
+        if (torch || content == CONTENT_HDF5 || content == CONTENT_TFLITE ||
+            content == CONTENT_GGUF)
+            return error_set(error, ERROR_INPUT, operands->values[i],
+                             torch ? as_safetensors : as_onnx,
+                             "it is %s, which tinca does not read", gettext(content_name(content)));
+    }
+    return true;
+}
+
 /* Checks that no option belongs to another kind of file. */
 static bool check_options(const struct format *format, size_t operands,
                           const struct import_options *options, struct error *error)
@@ -241,7 +260,8 @@ static int import_operands(struct import_options *options, const struct operands
 {
     struct error error;
     const struct format *format = model_format(operands);
-    if (!check_options(format, operands->count, options, &error))
+    if (!check_contents(operands, &error) ||
+        !check_options(format, operands->count, options, &error))
         return output_error(&error);
     return format ? import_model(format, options, operands)
                   : import_files(&options->log, operands, options->as_json);
