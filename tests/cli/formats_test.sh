@@ -61,6 +61,7 @@ refuses 1 'archive.bin: it is a gzip-compressed tar archive: ' "--weights names 
     train lenet --data digits,limit=20 --weights archive.bin -q
 refuses 1 'archive.bin: it is a gzip-compressed tar archive: ' "--data names the file" train lenet --data npz:archive.bin -q
 refuses 1 'picture.bin: it is a PNG image: ' "import names the file" import picture.bin
+refuses 1 'picture.onnx: it is a PNG image: ' "  also where its ending is that of a model" import picture.onnx
 printf 'PK\003\0040000000000000000000000\020\000\000\000archive/data.pkl' >state.pt
 refuses 1 'state.pt: it is a checkpoint of PyTorch .*save_file' "import says how a checkpoint becomes readable" import state.pt -o x.safetensors
 refuses 1 'text.txt: no line contains a loss' "a text without a loss needs no name" import text.txt
