@@ -1,9 +1,10 @@
 #!/bin/sh
 # check.sh DIRECTORY [TARGET [TEST...]]: runs the tests of a build tree (make check, another check target
 # of the Makefile, or the tests that are named: tests/cli/train_test.sh, or plan_test for
-# tests/engine/plan_test.c) and prints the logs of failed tests, the skipped tests with the reason, and the totals. A test that leaves a process behind is a failure, too. JOBS is the
-# number of tests that run at the same time; the output of each test is not mixed with that of others.
-# ./bootstrap check and .ci/run use it.
+# tests/engine/plan_test.c) and prints the logs of failed tests, the skipped tests with the reason, and
+# the totals. A test that leaves a process behind is a failure, too. JOBS is the number of tests that run
+# at the same time; the output of each test is not mixed with that of others. ./bootstrap check and .ci/run
+# use it.
 set -u
 unset MAKEFLAGS MFLAGS MAKELEVEL # a make that runs this script sets them
 directory=$1

@@ -207,16 +207,6 @@ static char *find_model(const char *operand, struct run **run, struct error *err
     return model;
 }
 
-/* Returns whether a text is the name of a network, with or without suffixes. */
-static bool is_network_name(const char *name)
-{
-    struct error unused;
-    const struct network_request request = {.network = name};
-    struct network *network = network_build(&request, &unused);
-    network_free(network);
-    return network != NULL;
-}
-
 /* --- checks --- */
 
 /* Checks that the operands are runs, or one model and a format of models. */
@@ -286,8 +276,7 @@ static bool is_network(const struct format *format, const char *operand)
 {
     const char *dot = strrchr(operand, '.');
     return format->carries == CARRIES_NETWORK &&
-           ((dot && strcmp(dot, ".json") == 0) ||
-            (!network_is_path(operand) && is_network_name(operand)));
+           ((dot && strcmp(dot, ".json") == 0) || network_is_name(operand));
 }
 
 /* Writes the model that an operand names. */

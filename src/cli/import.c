@@ -170,6 +170,25 @@ static const struct format *model_format(const struct operands *operands)
     return format;
 }
 
+/* Refuses the models of other programs that tinca cannot read, with the way to one that it can. */
+static bool check_contents(const struct operands *operands, struct error *error)
+{
+    static const char *const as_safetensors =
+        N_("in Python, save its state dict by safetensors.torch.save_file, and import that file");
+    static const char *const as_onnx = N_("export the model as ONNX where it was made, and import "
+                                          "that file");
+    for (size_t i = 0; i < operands->count; i++) {
+        const enum content content = content_of(operands->values[i]);
+        const bool torch = content == CONTENT_PICKLED || content == CONTENT_OLD_PICKLED;
+        if (torch || content == CONTENT_HDF5 || content == CONTENT_TFLITE ||
+            content == CONTENT_GGUF)
+            return error_set(error, ERROR_INPUT, operands->values[i],
+                             torch ? as_safetensors : as_onnx,
+                             "it is %s, which tinca does not read", gettext(content_name(content)));
+    }
+    return true;
+}
+
 /* Checks that no option belongs to another kind of file. */
 static bool check_options(const struct format *format, size_t operands,
                           const struct import_options *options, struct error *error)
@@ -241,7 +260,8 @@ static int import_operands(struct import_options *options, const struct operands
 {
     struct error error;
     const struct format *format = model_format(operands);
-    if (!check_options(format, operands->count, options, &error))
+    if (!check_contents(operands, &error) ||
+        !check_options(format, operands->count, options, &error))
         return output_error(&error);
     return format ? import_model(format, options, operands)
                   : import_files(&options->log, operands, options->as_json);
@@ -337,7 +357,9 @@ const struct command command_import = {
         "the running mean, the loss of each iteration (Train net output), tests, learning "
         "rates, times, and the text of solver and network; from a TensorFlow log the lines that "
         "name a step and a loss; from a Keras log its progress, one point for each epoch: the "
-        "mean of the epoch's losses. The studies' tables, loss_HOST_FRAMEWORK.csv and "
+        "mean of the epoch's losses. PyTorch Lightning's progress, JSON lines, tables (CSV) with a "
+        "column of losses and event files of TensorBoard are read as by tinca watch. The studies' "
+        "tables, loss_HOST_FRAMEWORK.csv and "
         "times_HOST_FRAMEWORK.csv, give a run for each training in them. A folder is searched for "
         "event files of TensorBoard, as by tinca watch; each training in it becomes a run. "
         "Iterations count from "

@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/devices/device.h"
@@ -28,7 +29,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 static const char *const mode_names[] = {"train", "infer", NULL};
 
@@ -513,15 +514,14 @@ static int print_tables(const struct info *info)
     return status;
 }
 
-/* Returns whether an operand is a file, but neither a network file nor a saved model. */
+/* Returns whether an operand is a file, but neither a network file nor a saved model. A network's
+ * name means the network, even if a file is called so. */
 static bool is_other_file(const char *operand)
 {
     struct error unused;
     struct safetensors file;
     const enum content content = content_of(operand);
-    struct stat status;
-    bool network =
-        content == CONTENT_NETWORK || stat(operand, &status) != 0 || !S_ISREG(status.st_mode);
+    bool network = content == CONTENT_NETWORK || network_is_name(operand) || !file_exists(operand);
     if (content == CONTENT_SAFETENSORS && safetensors_open(&file, operand, &unused)) {
         network = safetensors_metadata(&file, "tinca.network");
         safetensors_close(&file);
@@ -533,6 +533,11 @@ static bool is_other_file(const char *operand)
 static int print_file(const char *path, bool as_json)
 {
     struct exchange_report report = {0};
+    struct error error;
+    const int file = file_open_regular(path, &error);
+    if (file < 0)
+        return output_error(&error);
+    close(file);
     format_describe(path, &report);
     const int status = output_report(&report, NULL, as_json);
     exchange_report_free(&report);

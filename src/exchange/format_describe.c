@@ -55,20 +55,22 @@ static bool describe_log(const char *path, struct exchange_report *report)
     return true;
 }
 
-/* Returns the content of a format's files. */
-static enum content contents_of(const struct format *format)
+/* Returns what tinca import makes of a model's file. */
+static const char *describe_import(enum content content, const struct format *format)
 {
-    return format ? format->contents[0] : CONTENT_UNKNOWN;
+    return content == CONTENT_SOLVER ? _("; tinca import prints it as options of tinca train")
+           : format->carries == CARRIES_NETWORK ? _("; tinca import makes a network file of it")
+                                                : _("; tinca import makes a model of it");
 }
 
 void format_describe(const char *path, struct exchange_report *report)
 {
     const enum content content = content_of(path);
-    const struct format *format = format_of_content(content), *model = format_of_model(path);
+    const struct format *format = format_of_content(content);
+    const bool model = format && format->import;
     if (!model && describe_log(path, report))
         return;
-    format = model ? model : format;
-    const char *title = content_name(content != CONTENT_UNKNOWN ? content : contents_of(format));
-    add(report, path, format && format->title ? format->title : title, format ? format->carries : 0,
-        model ? _("; tinca import makes a model of it") : "");
+    add(report, path, format && format->title ? format->title : content_name(content),
+        format && content != CONTENT_SOLVER ? format->carries : 0,
+        model ? describe_import(content, format) : "");
 }

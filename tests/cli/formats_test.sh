@@ -29,15 +29,22 @@ echo text >text.txt
 
 describes archive.bin 'a gzip-compressed tar archive'
 describes picture.bin 'a PNG image: a picture'
-describes net.prototxt 'a network of Caffe (.prototxt): a network; tinca import makes a model of it'
-describes solver.prototxt 'a solver file of Caffe'
+describes net.prototxt 'a network of Caffe (.prototxt): a network; tinca import makes a network file of it'
+describes solver.prototxt 'a solver file of Caffe; tinca import prints it as options of tinca train'
 describes metrics.csv 'a table of a training (CSV): the log of a training; tinca import makes a run of it'
 contains "  with its points" out '1 training, 2 points, 0 validations'
 describes log.jsonl 'JSON lines of a training: the log of a training'
 describes caffe.log 'a log of Caffe: the log of a training'
 describes loss_host_caffe.csv 'a log of Caffe: the log of a training'
 describes text.txt 'a text'
-describes empty 'nothing that tinca knows'
+describes empty 'an empty file'
+cp empty empty.onnx && cp picture.bin picture.onnx
+describes empty.onnx 'an empty file'
+describes picture.onnx 'a PNG image: a picture'
+mkdir -p names && echo text >names/lenet
+(cd names && "$TINCA" info lenet >../out 2>../err)
+contains "the name of a network is not that of a file" out 'LAYER'
+refuses 1 'this is not a regular file' "info of a folder" info folder
 succeeds "info --json" info archive.bin --json
 contains "  names the kind" out '"a gzip-compressed tar archive"'
 
@@ -54,6 +61,9 @@ refuses 1 'archive.bin: it is a gzip-compressed tar archive: ' "--weights names 
     train lenet --data digits,limit=20 --weights archive.bin -q
 refuses 1 'archive.bin: it is a gzip-compressed tar archive: ' "--data names the file" train lenet --data npz:archive.bin -q
 refuses 1 'picture.bin: it is a PNG image: ' "import names the file" import picture.bin
+refuses 1 'picture.onnx: it is a PNG image: ' "  also where its ending is that of a model" import picture.onnx
+printf 'PK\003\0040000000000000000000000\020\000\000\000archive/data.pkl' >state.pt
+refuses 1 'state.pt: it is a checkpoint of PyTorch .*save_file' "import says how a checkpoint becomes readable" import state.pt -o x.safetensors
 refuses 1 'text.txt: no line contains a loss' "a text without a loss needs no name" import text.txt
 
 # --- endings ---

@@ -10,7 +10,7 @@ for process in 1 2 3 4 5 6 7 8; do
     busy="$busy $!"
 done
 # shellcheck disable=SC2064,SC2086 # the processes of now, a list
-trap "kill $busy 2>/dev/null; rm -rf '$T'" EXIT
+trap "kill $busy 2>/dev/null; end_processes; rm -rf '$T'" EXIT
 
 turn=0
 while [ $turn -lt "${TIMES:-10}" ]; do

@@ -111,6 +111,16 @@ screen_wait 'Commands'
 screen_keys -l default
 screen_keys Enter
 screen_shows 'has its default value' "and the name of an action that is refused says why"
+screen_keys m s
+screen_wait '^ tinca [^ ]+ Set up'
+screen_keys ':'
+screen_wait 'Commands'
+screen_keys -l run
+screen_wait '> r +run '
+screen_keys Down
+screen_wait '> o +runs '
+screen_keys Enter
+screen_shows '^ tinca [^ ]+ Runs' "a line that was chosen counts, not the name that was typed"
 
 # --- the menu ---
 screen_keys m

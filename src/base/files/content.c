@@ -27,6 +27,11 @@ struct head {
 
 /* --- binary files --- */
 
+static bool is_empty(const struct head *head)
+{
+    return head->count == 0;
+}
+
 static bool is_safetensors(const struct head *head)
 {
     uint64_t length;
@@ -164,9 +169,14 @@ static bool is_caffemodel(const struct head *head)
 
 /* --- texts --- */
 
+/* A text has only those control characters that terminals and printers know. */
 static bool is_text(const struct head *head)
 {
-    return head->count > 0 && !memchr(head->bytes, '\0', head->count);
+    for (size_t i = 0; i < head->count; i++)
+        if ((unsigned char)head->bytes[i] < ' ' &&
+            (!head->bytes[i] || !strchr("\a\b\t\n\v\f\r\33", head->bytes[i])))
+            return false;
+    return head->count > 0;
 }
 
 static bool begins_with(const struct head *head, char c)
@@ -201,7 +211,11 @@ static bool is_solver(const struct head *head)
 
 static bool is_prototxt(const struct head *head)
 {
-    return (has_word(head, "layer {") || has_word(head, "layers {")) && !has_word(head, "] ");
+    static const char *const words[] = {"layer {", "layer{", "layers {", "layers{"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        found |= has_word(head, words[i]);
+    return found && !has_word(head, "] ");
 }
 
 static bool is_svg(const struct head *head)

@@ -121,7 +121,10 @@ char *scan_choose_split(const struct spec *spec, struct error *error)
 {
     struct name_list pictures = {0}, folders = {0};
     char *chosen = NULL;
-    if (!file_is_directory(spec->directory))
+    if (file_exists(spec->directory) && !file_is_directory(spec->directory))
+        error_set(error, ERROR_INPUT, spec->directory, "give the folder that it is in",
+                  "this is a file, and no folder of pictures");
+    else if (!file_is_directory(spec->directory))
         error_set(error, ERROR_INPUT, spec->directory, "check the path",
                   "there is no such folder (looked for folders of *.png, *.jpg and *.jpeg in it)");
     else if (!scan_folder(spec->directory, &pictures, &folders, error))

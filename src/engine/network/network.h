@@ -111,6 +111,9 @@ struct network *network_build(const struct network_request *request, struct erro
  * (FILE.safetensors), or any text with a slash. */
 bool network_is_path(const char *name);
 
+/* Returns whether a text is the name of a built-in network, with or without suffixes. */
+bool network_is_name(const char *name);
+
 /* Returns whether a path is that of a saved model by its ending. */
 bool network_is_model(const char *name);
 

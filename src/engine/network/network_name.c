@@ -288,6 +288,14 @@ bool network_name_complete(struct network_request *request, const struct network
     return check_request(request, error);
 }
 
+bool network_is_name(const char *name)
+{
+    struct error unused;
+    struct network_request request = {.network = name};
+    const struct network_builtin *builtin;
+    return !network_is_path(name) && network_name_complete(&request, &builtin, &unused);
+}
+
 char *network_full_name(const struct network *network, char *text, size_t size)
 {
     char technique[16] = "", width[32] = "", block[32] = "", groups[32] = "";

@@ -2,6 +2,7 @@
  * none is freed before the file is written. */
 #include "exchange/onnx/internal.h"
 
+#include "base/files/content.h"
 #include "base/files/file.h"
 #include "base/host/memory_room.h"
 #include "base/language.h"
@@ -300,16 +301,24 @@ static bool check_outline(const char *path, size_t count, uint64_t arrays, struc
     return memory_room_check(path, 2 * (uint64_t)count, error);
 }
 
+/* Frees a model that cannot be read, and names what the file is instead. Returns NULL. */
+static struct onnx_model *refuse_file(struct onnx_model *model, const char *path,
+                                      struct error *error)
+{
+    static const enum content read[] = {CONTENT_ONNX, CONTENT_UNKNOWN};
+    onnx_model_free(model);
+    content_explain(path, read, error);
+    return NULL;
+}
+
 struct onnx_model *onnx_model_read(const char *path, struct error *error)
 {
     struct message_outline outline;
     const char *what = N_("an ONNX model");
     struct onnx_model *model = memory_new(1, sizeof *model, path, error);
     if (!model || (model->file = file_open_regular(path, error)) < 0 ||
-        !message_outline_read(&outline, path, &paths, check_outline, what, error)) {
-        onnx_model_free(model);
-        return NULL;
-    }
+        !message_outline_read(&outline, path, &paths, check_outline, what, error))
+        return refuse_file(model, path, error);
     message_memory_prepare(&model->memory, message_memory_of_file(outline.count, SMALL_LIMIT));
     model->message = onnx__model__unpack(&model->memory.allocator, outline.count, outline.bytes);
     free(outline.bytes);
@@ -317,8 +326,7 @@ struct onnx_model *onnx_model_read(const char *path, struct error *error)
         return model;
     error_set(error, ERROR_INPUT, path, "export the model again",
               "it is not an ONNX model, or ends too early");
-    onnx_model_free(model);
-    return NULL;
+    return refuse_file(model, path, error);
 }
 
 void onnx_model_free(struct onnx_model *model)

@@ -3,8 +3,9 @@
  *
  * The palette lists the actions of the screen in front that do something now, those of all screens,
  * and the screens to which none of these leads. A command is done by its key, exactly as if it had
- * been pressed. The name of any other action, typed in full, does that one or says why not. Opened
- * from the menu, it lists all screens, before the keys. */
+ * been pressed. The name of any other action, typed in full, does that one or says why not, as long
+ * as no line of the list was chosen. Opened from the menu, it lists all screens, before the keys.
+ */
 #include "base/clock.h"
 
 #include "base/language.h"
@@ -210,7 +211,8 @@ const struct action *commands_key(struct app *app, int key)
 {
     struct chooser *chooser = &app->commands.chooser;
     const enum screen_id place = commands_screen_of(app, app->commands.letter);
-    const struct action *named = actions_named(app, chooser->filter.text);
+    const struct action *named =
+        chooser->selected == 0 ? actions_named(app, chooser->filter.text) : NULL;
     app->commands.letter = 0;
     if (key == UI_ENTER && (place != SCREEN_COUNT || named)) {
         chooser->open = false;

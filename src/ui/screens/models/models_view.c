@@ -222,7 +222,9 @@ static void draw_state(struct app *app, struct rect line)
                       error_format(&model->error, text, sizeof text));
     else {
         snprintf(text, sizeof text,
-                 _("%zu models on %s, %zu of them not measured; %zu files cannot be read"),
+                 ngettext("%zu model on %s, %zu of them not measured; %zu files cannot be read",
+                          "%zu models on %s, %zu of them not measured; %zu files cannot be read",
+                          model->table.count),
                  model->table.count, model->table.device, models_model_unmeasured(model),
                  model->table.skipped);
         draw_sentence(&app->canvas, line, 0, 0, ROLE_FAINT, text);

@@ -359,7 +359,7 @@ static void draw_rate(struct app *app, struct rect area)
         snprintf(text, sizeof text, _("learning rate %g, falling to 0"), plan.first);
     else
         snprintf(text, sizeof text, _("learning rate %g to %.3g"), plan.first, plan.last);
-    draw_text(&app->canvas, area, 0, 1, ROLE_FAINT, text);
+    draw_sentence(&app->canvas, area, 0, 1, ROLE_FAINT, text);
     if (known && !is_level(config) && below.rows >= 3)
         draw_curve(app, below, rates, &plan);
 }
