@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "data/formats/image_file.h"
 #include "runs/record/run_open.h"
+#include "runs/values/scalars.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -369,6 +370,13 @@ void run_snapshot(const struct run *run, struct run_snapshot *snapshot)
 const struct series *run_series(const struct run *run)
 {
     return &run->series;
+}
+
+const struct scalars *run_scalars(const struct run *run)
+{
+    static const struct scalars none;
+    (void)run;
+    return &none;
 }
 
 void run_finding(const struct run *run, size_t index, struct finding *finding)
