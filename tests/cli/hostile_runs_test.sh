@@ -205,6 +205,10 @@ every_command() {
             try datasets
             try datasets "list:$evil"
             ;;
+        help)
+            try help train
+            try help "$evil"
+            ;;
         devices | networks) try $command ;;
         help)
             try help train

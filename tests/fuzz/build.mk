@@ -44,10 +44,8 @@ UNREACHED_FILES = engine/execution/numerics exchange/caffe/caffe_export exchange
 	models/saved/error_analysis models/saved/model_output models/saved/predict_rows \
 	models/saved/predictions_file models/saved/predictor runs/record/resume runs/settings/lr_preview \
 	runs/settings/train_command studies/pictures/study_pictures studies/pictures/study_pictures_run \
-	studies/sweep/sweep_after_table studies/sweep/sweep_disk studies/sweep/sweep_estimate \
-	studies/sweep/sweep_json studies/sweep/sweep_order studies/sweep/sweep_process \
-	studies/sweep/sweep_rank studies/sweep/sweep_step studies/sweep/sweep_table \
-	studies/sweep/sweep_token training/compress/factorize_model training/compress/fine_tune \
+	studies/sweep/sweep_estimate studies/sweep/sweep_json studies/sweep/sweep_process studies/sweep/sweep_rank \
+	studies/sweep/sweep_step studies/sweep/sweep_table training/compress/factorize_model training/compress/fine_tune \
 	training/compress/prune training/compress/prune_magnitude training/compress/prune_state \
 	training/compress/quantize_model \
 	training/compress/quantize_sample training/compress/technique_apply training/find_rate training/fork \
