@@ -38,7 +38,8 @@ describes caffe.log 'a log of Caffe: the log of a training'
 describes loss_host_caffe.csv 'a log of Caffe: the log of a training'
 describes text.txt 'a text'
 describes empty 'an empty file'
-cp empty empty.onnx && cp picture.bin picture.onnx
+cp empty empty.onnx
+printf '\211PNG\r\n\032\n\000\000\000\015IHDR\000\000\000\010\000\000\000\010\010\002\000\000\000' >picture.onnx
 describes empty.onnx 'an empty file'
 describes picture.onnx 'a PNG image: a picture'
 mkdir -p names && echo text >names/lenet
