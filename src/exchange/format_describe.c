@@ -18,7 +18,7 @@ static const struct {
 static void add(struct exchange_report *report, const char *path, const char *title,
                 unsigned carries, const char *made)
 {
-    struct json *root = report->json = json_new_object(), *list;
+    struct json *root = report->json = json_new_object(), *list = NULL;
     bool added = json_add_string(root, "file", path) &&
                  (title ? json_add_string(root, "kind", title) : json_add_null(root, "kind")) &&
                  (list = json_add_array(root, "carries"));
