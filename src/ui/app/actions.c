@@ -372,10 +372,11 @@ static void redraw(struct app *app)
     terminal_redraw();
 }
 
-/* Keeps F5 from the hints of a dialog: one that would lose its text refuses F5. */
-static const char *refused_in_dialog(const struct app *app)
+/* Keeps F5 from the hints of other texts than the form's: it runs the form, and a dialog that would
+ * lose its text refuses it. */
+static const char *refused_outside_form(const struct app *app)
 {
-    return app->dialog.open ? ACTION_EXPLAINS : NULL;
+    return app->dialog.open || !app_is_in_front(app, SCREEN_SETUP) ? ACTION_EXPLAINS : NULL;
 }
 
 static const struct action everywhere[] = {
@@ -393,7 +394,7 @@ static const struct action completing[] = {
      .run = NULL},
     {"C-u", "clear", N_("clear"),
      N_("clear the line; C-w a word, C-k the rest, C-a and C-e to its ends"), .run = NULL},
-    {"F5", "run", N_("run"), NULL, .refused = refused_in_dialog},
+    {"F5", "run", N_("run"), NULL, .refused = refused_outside_form},
 };
 const struct actions actions_completing = {
     ACTIONS(N_("Typing a value (just begin, or Enter)"), completing)};
@@ -402,7 +403,7 @@ static const struct action editing[] = {
     {"Enter", "take", N_("take it"), NULL, .run = NULL},
     {"Esc", "leave", N_("leave it"), NULL, .run = NULL},
     {"C-u", "clear", N_("clear"), NULL, .run = NULL},
-    {"F5", "run", N_("run"), NULL, .refused = refused_in_dialog},
+    {"F5", "run", N_("run"), NULL, .refused = refused_outside_form},
 };
 const struct actions actions_editing = {ACTIONS(NULL, editing)};
 

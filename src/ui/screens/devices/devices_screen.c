@@ -223,7 +223,7 @@ static void put_load(struct writer *writer, const struct device_sample *sample)
 {
     const struct host_load *load = &sample->load;
     put_heading(writer, _("Load"));
-    if (load->seconds <= 0) {
+    if (load->seconds < 0.1) { /* the kernel counts in ticks of about 10 ms */
         put(writer, _("load"), ROLE_FAINT, "%s", _("being measured"));
         return;
     }
