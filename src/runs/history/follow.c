@@ -23,7 +23,7 @@ struct follower {
     struct tempo tempo;
     _Atomic(double) written; /* time at which the journal was last written; for all threads */
     atomic_long halted;      /* number of the process if it is halted; for all threads */
-    bool published;          /* facts and series are */
+    bool published;          /* readers have got the facts and the series */
 };
 
 static void follower_free(struct follower *follower)

@@ -183,8 +183,8 @@ void completion_add(struct completion *completion, const char *text, const char 
 
 /* --- folders --- */
 
-/* Makes the listing of the path the first one: one that there is, or a new one, for which the one
- * that was not asked for the longest is dropped. */
+/* Moves the listing of the path to the front. If there is none, a new one takes the place of the
+ * listing that was not used for the longest time. */
 static void select_listing(struct completion *completion, const char *path)
 {
     struct folder_listing **listings = completion->listings, *found;

@@ -158,7 +158,7 @@ static void backward_input(const struct kernel_call *call)
 
 /* --- gradients of weight and bias --- */
 
-/* Copies some columns of x. */
+/* Copies the columns of x of one task. */
 static void copy_task(void *context, size_t task, size_t thread)
 {
     const struct linear *l = context;
