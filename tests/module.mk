@@ -47,6 +47,9 @@ named_tests = $(foreach test,$(NAMED),$(or $(filter $(test)$(EXEEXT),$(TESTS)),$
 named_programs = $(filter-out %.sh %.c,$(named_tests)) $(filter-out $(test_programs),$(check_PROGRAMS)) \
 	$(sort $(foreach test,$(filter %.c,$(named_tests)),$(notdir $(patsubst %/,%,$(dir $(test))))_test$(EXEEXT)))
 check-named:
+	@for test in $(filter-out $(TESTS),$(named_tests)); do \
+	    test -f "$(srcdir)/$$test" || { echo "there is no test $$test: name a script below tests, or a C file without .c" >&2; exit 2; }; \
+	done
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(named_tests)' check_LIBRARIES= check_PROGRAMS='$(named_programs)'
 # check-threads: those where threads meet (for --enable-tsan)
 THREAD_TESTS = $(THREADS_CASES) %D%/screens/storm_test.c

@@ -1,6 +1,7 @@
 #include "cli/import_words.h"
 
 #include "cli/output.h"
+#include "runs/values/scalars.h"
 
 const char *const import_devices[] = {"cpu", "cuda", NULL};
 
@@ -15,7 +16,8 @@ struct json *import_words_add(struct json *list, const struct import_result *res
         json_add_count(object, "iterations", result->iterations) &&
         json_add_count(object, "validations", result->validations) &&
         json_add_count(object, "damaged_lines", result->notes.damaged) &&
-        json_add_count(object, "replaced", result->notes.replaced);
+        json_add_count(object, "replaced", result->notes.replaced) &&
+        json_add_count(object, "values_left_out", result->notes.others_lost);
     return added ? object : NULL;
 }
 
@@ -36,6 +38,14 @@ void import_words_print(const char *path, const struct import_result *result)
                      "tinca: %s: %zu iterations are there twice; the later ones were taken\n",
                      notes->replaced),
             path, notes->replaced);
+    if (notes->others_lost)
+        output_note(
+            ngettext("tinca: %s: %zu value of another name was left out: a run keeps %d names "
+                     "and %d values\n",
+                     "tinca: %s: %zu values of other names were left out: a run keeps %d "
+                     "names and %d values\n",
+                     notes->others_lost),
+            path, notes->others_lost, SCALARS_NAMES_MOST, SCALARS_MOST);
     if (notes->several_top1)
         output_note(_("tinca: %s: of several accuracies %s was taken; --columns top1=NAME takes "
                       "another\n"),

@@ -5,7 +5,6 @@
 #include "base/files/file.h"
 #include "base/language.h"
 #include "exchange/export/export.h"
-#include "exchange/export/export_tables.h"
 #include "exchange/tensorboard/tensorboard.h"
 
 #include <string.h>

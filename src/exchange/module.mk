@@ -18,7 +18,6 @@ libexchange_a_SOURCES = \
 	%D%/export/csv.c \
 	%D%/export/export.c \
 	%D%/export/export.h \
-	%D%/export/export_tables.h \
 	%D%/export/internal.h \
 	%D%/export/npz.c \
 	%D%/export_job.c \

@@ -221,4 +221,11 @@ if grep -q ',scalars/GPU power,3,NaN,4,251.5$' "$T/others.csv-long" &&
     grep -q ',"scalars/grad ""norm""",2,NaN,2,1e+300$' "$T/others.csv-long"; then ok "  has them, too"; else
     not_ok "  has them, too" "$(grep scalars "$T/others.csv-long")"; fi
 succeeds "  and the run is sound" runs --check others
+awk 'BEGIN { printf "step,loss"; for (i = 0; i < 1030; i++) printf ",name %d", i; print ""
+             for (row = 1; row < 3; row++) { printf "%d,2", row; for (i = 0; i < 1030; i++) printf ",%d", i; print "" } }' >"$T/many.csv"
+succeeds "a table with more names than a run keeps" import "$T/many.csv" --name many
+grep -q ': 12 values of other names were left out: a run keeps 1024 names' "$T/err" && ok "  says what it leaves out" ||
+    not_ok "  says what it leaves out" "$(told)"
+succeeds "  and as JSON" import "$T/many.csv" --json
+is "  the same number" runs.0.values_left_out 12
 done_testing

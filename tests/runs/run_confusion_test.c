@@ -4,7 +4,6 @@
 #include "base/files/file.h"
 #include "exchange/export/chart.h"
 #include "exchange/export/export.h"
-#include "exchange/export/export_tables.h"
 #include "exchange/tensorboard/tensorboard.h"
 #include "models/measure/measurement.h"
 #include "models/saved/correct_images.h"

@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "exchange/export/export.h"
-#include "exchange/export/export_tables.h"
 #include "runs/folder/run_rows.h"
 #include "runs/settings/settings.h"
 #include "runs/values/scalars.h"

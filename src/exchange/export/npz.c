@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "data/formats/npy.h"
 #include "engine/weights/safetensors.h"
-#include "exchange/export/export_tables.h"
+#include "exchange/export/export.h"
 #include "exchange/frame/exchange.h"
 #include "runs/folder/run_rows.h"
 #include "runs/values/series.h"

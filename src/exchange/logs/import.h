@@ -26,6 +26,7 @@ struct import_request {
 struct import_notes {
     size_t damaged;     /* lines that should have had values but are unreadable */
     size_t replaced;    /* iterations that a later part of the log repeats */
+    size_t others_lost; /* values of other names beyond the limits of scalars.h, or out of memory */
     char top1_name[96]; /* the column, key or tag of the validations' accuracy; "": it has none */
     bool several_top1;  /* other names could be meant, too */
     char left_out[96];  /* the name of the training's accuracy, if no validation has one; else "" */

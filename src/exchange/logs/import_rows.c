@@ -323,7 +323,7 @@ void import_row_offer(struct import_reader *reader, const char *name)
         forget(reader, quantity);
 }
 
-/* Keeps a value whose name means no quantity. If memory is out, the value is left out. */
+/* Keeps a value whose name means no quantity, or counts it as lost. */
 static void put_other(struct import_reader *reader, const char *name, double value)
 {
     const size_t place = scalars_find(&reader->log->scalars, name, NULL);
@@ -331,6 +331,8 @@ static void put_other(struct import_reader *reader, const char *name, double val
         memory_grow(&reader->others, &reader->other_capacity, reader->other_count + 1,
                     sizeof *reader->others, "the log's series", NULL))
         reader->others[reader->other_count++] = (struct import_other){place, value};
+    else
+        reader->log->notes.others_lost++;
 }
 
 /* Adds the other values of the row to the log. */
@@ -341,6 +343,7 @@ static bool take_others(struct import_reader *reader, const struct import_row *r
         const struct import_other *other = &reader->others[i];
         const struct scalar_value value = {step, seconds >= 0 ? seconds : (double)NAN,
                                            other->value};
+        reader->log->notes.others_lost += reader->log->scalars.values >= SCALARS_MOST;
         if (!scalars_add(&reader->log->scalars, other->place, &value, reader->error))
             return false;
     }
