@@ -221,6 +221,8 @@ if grep -q ',scalars/GPU power,3,NaN,4,251.5$' "$T/others.csv-long" &&
     grep -q ',"scalars/grad ""norm""",2,NaN,2,1e+300$' "$T/others.csv-long"; then ok "  has them, too"; else
     not_ok "  has them, too" "$(grep scalars "$T/others.csv-long")"; fi
 succeeds "  and the run is sound" runs --check others
+printf 'epoch,train_loss,val_loss,top1,top5\n1,2,2.5,0.5,0.9\n2,1,1.5,0.6,0.95\n' >"$T/top5.csv"
+succeeds "a table whose last name ends in a digit" import "$T/top5.csv" --name top5
 awk 'BEGIN { printf "step,loss"; for (i = 0; i < 1030; i++) printf ",name %d", i; print ""
              for (row = 1; row < 3; row++) { printf "%d,2", row; for (i = 0; i < 1030; i++) printf ",%d", i; print "" } }' >"$T/many.csv"
 succeeds "a table with more names than a run keeps" import "$T/many.csv" --name many

@@ -357,8 +357,8 @@ bool import_is_rest(const char *before, const char *line, bool *space)
     }
     if (*end == ' ' || !last)
         return false;
-    if (isdigit((unsigned char)last) || last == '.')
-        return is_number_rest(line);
+    if (isdigit((unsigned char)last) || last == '.') /* not the head of a table: step,loss,top5 */
+        return strpbrk(before, "=:") && is_number_rest(line);
     return (isalpha((unsigned char)last) || last == '_') && ends_in_key(before) &&
            is_key_rest(line);
 }
