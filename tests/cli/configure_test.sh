@@ -76,5 +76,5 @@ NVCC
 gpus "native: the GPUs of this machine, each kind once" 'device built with toolkit 12\.4 for sm_90\(,\|$\)' 9.0 9.0
 gpus "  of two kinds" 'device built with toolkit 12\.4 for sm_75 sm_90' 9.0 7.5
 gpus "  a newer one than the toolkit knows: all kinds" 'device built with toolkit 12\.4 for sm_75 sm_90' 12.0
-gpus "  no GPU: no device" 'no device: there is no NVIDIA GPU here'
+gpus "  no GPU: no device" 'no device: no NVIDIA GPU was found when it was configured'
 done_testing

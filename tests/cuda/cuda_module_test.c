@@ -20,7 +20,7 @@ static void test_real(void)
     char reason[256] = "";
     struct cuda_report report;
     if (access("./" CUDA_MODULE_FILE, F_OK) != 0) {
-        tap_skip("the module was not built: there is no CUDA toolkit");
+        tap_skip("this build has no module");
         return;
     }
     const struct cuda_module *module =

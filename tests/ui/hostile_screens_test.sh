@@ -133,7 +133,7 @@ place() {
     p) reach "study" 'O.\]52' ;;
     b) reach "tables" 'Runs read' ;;
     g)
-        reach "models" 'models on cpu'
+        reach "models" 'models? on cpu'
         screen_keys v
         reach "models: the Pareto front" '\[Pareto front\]'
         screen_keys v

@@ -93,8 +93,8 @@ static const struct cuda_module *find_module(void)
 {
     char path[4096];
     if (!CUDA_TOOLKIT_VERSION[0])
-        return set_reason(cuda.reason, sizeof cuda.reason,
-                          N_("this build has no CUDA device (no CUDA toolkit was found)"));
+        return set_reason(cuda.reason, sizeof cuda.reason, N_("this build has no CUDA device (%s)"),
+                          CUDA_MISSING);
     if (!program_file_beside(CUDA_MODULE_FILE, path, sizeof path))
         snprintf(path, sizeof path, "%s/%s", PKGLIBDIR, CUDA_MODULE_FILE);
     if (access(path, F_OK) != 0)
